@@ -136,8 +136,7 @@ class JobGuard:
     def _save(self, *, sync: bool = True) -> None:
         self._audit.targets = list(self._targets.values())
         writer = self._gate.writer
-        path = writer.layout.audit(self._job.host, self._job.id)
-        writer.json(path, self._audit.model_dump(by_alias=True), sync=sync)
+        writer.document(writer.layout.audit(self._job.host, self._job.id), self._audit, sync=sync)
 
     # ---- bytes written ----
 

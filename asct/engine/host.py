@@ -102,7 +102,7 @@ class HostSession:
         self.generation += 1
         facts = self._read_facts(self._host)
         self._programs = Programs(facts, elevated=self._rights.granted)
-        self._run.writer.facts(self.name, facts)
+        self._run.writer.document(self._run.writer.layout.facts(self.name), facts)
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
@@ -125,7 +125,7 @@ class HostSession:
             host.wait_until_idle()
 
     def _read_facts(self, host: Host) -> HostFacts:
-        folder = self._run.writer.facts_folder(self.name)
+        folder = self._run.writer.folder(self._run.writer.layout.facts_raw(self.name))
         try:
             return self._run.services.collect_facts(host, folder)
         except HostError:
@@ -241,7 +241,7 @@ class HostSession:
 
     def _provide(self, name: str) -> None:
         started = time.monotonic()
-        folder = self._run.writer.build_folder(self.name)
+        folder = self._run.writer.folder(self._run.writer.layout.build(self.name))
         try:
             built = self._run.services.provide(self.host, name, self.facts, folder)
         except OSError as error:

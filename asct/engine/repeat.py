@@ -40,8 +40,8 @@ from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Output, Step
+from asct.store.layout import RepeatKey
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
-from asct.store.reader import RepeatKey
 
 _MOST_STEPS = 10_000
 """A benchmark that still returns steps after so many never ends."""
@@ -477,7 +477,7 @@ class RepeatRunner:
             telemetry=attempt.telemetry.verdict if attempt.telemetry else None,
         )
         if attempt.telemetry is not None:
-            self._writer.telemetry(attempt.folder, attempt.telemetry)
+            self._writer.document(self._layout.telemetry(attempt.folder), attempt.telemetry, sync=False)
         command = CommandDocument(
             host=self._job.host,
             benchmark=self._job.benchmark,

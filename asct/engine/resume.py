@@ -13,9 +13,9 @@ from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.store.earlier import EarlierRuns
-from asct.store.layout import RunLayout
+from asct.store.layout import RepeatKey, RunLayout, repeat_key
 from asct.store.model import HostVerdict, Status
-from asct.store.reader import RepeatKey, StoredRun, read_run
+from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 
 _DONE = ("ok", "noisy")
@@ -127,7 +127,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     folders: dict[str, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["status"] != "host-lost":
-            ends[event["host"], event["id"], event["point_id"], event["repeat"]] += 1
+            ends[repeat_key(event)] += 1
         elif event.get("t") == "host-ready":
             folders[event["host"]] = event.get("work", "")
     return ends, folders

@@ -214,7 +214,8 @@ class HostRunner:
         """Store the disturbances of the host, with a notice if they affect these jobs. Raises HostLost."""
         host = self._session.host
         found = assess(self._session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
-        self._run.writer.disturbances(self.entry.name, found)
+        writer = self._run.writer
+        writer.document(writer.layout.disturbances(self.entry.name), found, sync=False)
         line = disturbance_notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})
         if line is not None:
             self._run.events.notice(self.entry.name, line)

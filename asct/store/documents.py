@@ -13,22 +13,14 @@ from pydantic import BaseModel, ValidationError
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
+from asct.store.files import reason_of
 
 M = TypeVar("M", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSIONS: dict[str, int] = {
-    "run": 1,
-    "record": 1,
-    "facts": 1,
-    "disturbances": 1,
-    "status": 1,
-    "command": 1,
-    "event": 1,
-    "step": 1,
-    "audit": 1,
-    "telemetry": 1,
-}
+VERSIONS: dict[str, int] = dict.fromkeys(
+    ("run", "record", "facts", "disturbances", "status", "command", "event", "step", "audit", "telemetry"), 1
+)
 """The version of each kind of document that this asct writes."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
@@ -44,6 +36,11 @@ _LONGEST_PATH = 3000
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
     """A StoreError with one diagnostic."""
     return StoreError(Diagnostic(code, message, hint=hint))
+
+
+def unreadable(path: Path, error: OSError) -> StoreError:
+    """The error for a file or folder that cannot be read."""
+    return store_error("E515", f"{path}: cannot be read: {reason_of(error)}", "check the permissions")
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -74,8 +71,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise store_error("E508", f"{path}: not text (byte {error.start})", "restore the file from a copy") from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise store_error("E515", f"{path}: cannot be read: {reason}", "check the permissions") from error
+        raise unreadable(path, error) from error
 
 
 def parse_object(text: str, place: str) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.find import list_runs
+from asct.store.layout import RepeatKey, repeat_key
 from asct.store.model import CommandDocument, Run, Status
-from asct.store.reader import RepeatKey, StoredRun, real_folders
+from asct.store.reader import StoredRun, real_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,7 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
         place = f"{path}:{number}"
         body = current(parse_object(line, place), "record", place)
         try:
-            key = (body["host"], body["id"], body["point_id"], body["repeat"])
-            found.setdefault(key, []).append(line)
+            found.setdefault(repeat_key(body), []).append(line)
         except (KeyError, TypeError) as error:
             raise store_error("E508", f"{place}: does not name its repeat") from error
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, StoreError
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
-from asct.store.reader import StoredRun, read_run, readable, real_folders
+from asct.store.reader import StoredRun, read_run, real_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,38 +25,28 @@ class ListedRun:
 
 def list_runs(results: Path) -> list[ListedRun]:
     """Every run below `results`, oldest first; none if the folder does not exist."""
-    found = []
-    for root in _run_folders(results):
-        stored, findings = readable(root)
-        found.append(ListedRun(RunLayout(root), stored.run if stored else None, findings))
-    return sorted(found, key=_age)
+    roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
+    return [_listed(root) for root in sorted(roots, key=_age)]
 
 
-def _age(item: ListedRun) -> tuple[str, int, str]:
+def _listed(root: Path) -> ListedRun:
+    try:
+        return ListedRun(RunLayout(root), read_run(root).run)
+    except StoreError as error:
+        return ListedRun(RunLayout(root), None, error.diagnostics)
+
+
+def _age(root: Path) -> tuple[str, int, str]:
     """By time, then by the number after the id (runs of the same second)."""
-    name = item.layout.root.name
-    stamp, _, rest = name.partition("-")
+    stamp, _, rest = root.name.partition("-")
     digits = rest.partition("-")[2]
-    return stamp, int(digits) if digits.isdigit() else 1, name
-
-
-def _run_folders(results: Path) -> list[Path]:
-    folders = []
-    for plan in real_folders(results):
-        folders += [root for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
-    return folders
+    return stamp, int(digits) if digits.isdigit() else 1, root.name
 
 
 def holds_run(folder: Path) -> bool:
     """Whether the folder contains a run; False if it cannot be read."""
     with suppress(OSError):
         return (folder / "run.json").is_file()
-    return False
-
-
-def _is_folder(place: Path) -> bool:
-    with suppress(OSError):
-        return place.is_dir()
     return False
 
 
@@ -73,7 +64,7 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
         return _latest(results, name.removesuffix("latest").rstrip("/"))
     runs = list_runs(results)
     matches = [item for item in runs if _matches(item, name)]
-    if not matches and _is_folder(as_path):
+    if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json"))
     return read_run(_only(matches, name, results).layout.root)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import SafetyError, StoreError
-from asct.store.documents import store_error
-from asct.store.files import is_full, write_error, writing
-from asct.store.layout import latest_link, plan_folder, run_id
+from asct.store.documents import unreadable
+from asct.store.files import is_full, reason_of, write_error, writing
+from asct.store.layout import run_id, safe_name
 from asct.store.model import Run
 
 
@@ -23,7 +23,7 @@ def new_folder(results: Path, run: Run) -> Path:
     """Create results/<plan>/<run id>/, with `-2`, `-3` ... if that exists; raises StoreError (E501)."""
     name = run.run or run_id(datetime.fromisoformat(run.started_at), run.plan_hash)
     for number in range(1, 1000):
-        folder = plan_folder(results, run.plan) / (name if number == 1 else f"{name}-{number}")
+        folder = results / safe_name(run.plan) / (name if number == 1 else f"{name}-{number}")
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()
@@ -51,11 +51,10 @@ def given_folder(folder: Path) -> Path:
 
 
 def _cannot_make(folder: Path, error: OSError) -> StoreError:
-    reason = (error.strerror or str(error)).lower()
     hint = "select another folder with `--results DIR`, or make this one writable"
     if is_full(error):
         hint = f"free some space on the file system of {folder.parent}, or select another folder with `--results DIR`"
-    return StoreError(Diagnostic("E501", f"{folder}: cannot create the results folder: {reason}", hint=hint))
+    return StoreError(Diagnostic("E501", f"{folder}: cannot create the results folder: {reason_of(error)}", hint=hint))
 
 
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
@@ -87,7 +86,7 @@ def clear_run(folder: Path) -> None:
 
 def link_latest(root: Path) -> Diagnostic | None:
     """Make `latest` beside `root` a link to it, atomically; returns a warning if that failed."""
-    link = latest_link(root.parent)
+    link = root.with_name("latest")
     temporary = link.with_name(f".latest.{os.getpid()}.tmp")
     try:
         temporary.unlink(missing_ok=True)
@@ -96,8 +95,7 @@ def link_latest(root: Path) -> Diagnostic | None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        reason = (error.strerror or str(error)).lower()
-        message = f"{link}: cannot create the link to the newest run: {reason}"
+        message = f"{link}: cannot create the link to the newest run: {reason_of(error)}"
         return Diagnostic("E514", message, hint=f"refer to this run by its id, {root.name}", severity="warning")
     return None
 
@@ -134,8 +132,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise store_error("E515", f"{path}: cannot be read: {reason}", "check the permissions") from error
+        raise unreadable(path, error) from error
 
 
 class RunLock:

@@ -15,10 +15,11 @@ w1, w2, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}(-\d+)?")
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
@@ -38,48 +39,30 @@ def safe_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
+RepeatKey = tuple[str, str, str, int]
+"""(host, job id, point id, repeat)."""
+
+
+def repeat_key(body: Mapping[str, Any]) -> RepeatKey:
+    """The repeat that an event or a record belongs to."""
+    return body["host"], body["id"], body["point_id"], body["repeat"]
+
+
 class RunLayout:
     """Paths below one run's folder."""
 
-    root: Path
-
-    @property
-    def run(self) -> Path:
-        return self.root / "run.json"
-
-    @property
-    def plan(self) -> Path:
-        return self.root / "plan.yaml"
-
-    @property
-    def resolved(self) -> Path:
-        return self.root / "plan.resolved.json"
-
-    @property
-    def journal(self) -> Path:
-        return self.root / "journal.jsonl"
-
-    @property
-    def records(self) -> Path:
-        return self.root / "records.jsonl"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "asct.log"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / ".lock"
-
-    @property
-    def reserve(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.run = root / "run.json"
+        self.plan = root / "plan.yaml"
+        self.resolved = root / "plan.resolved.json"
+        self.journal = root / "journal.jsonl"
+        self.records = root / "records.jsonl"
+        self.log = root / "asct.log"
+        self.lock = root / ".lock"
+        self.reserve = root / ".reserve"
         """Reserved space, so that a run that filled the disk can still write its end."""
-        return self.root / ".reserve"
-
-    @property
-    def markdown(self) -> Path:
-        return self.root / "summary.md"
+        self.markdown = root / "summary.md"
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"
@@ -141,13 +124,3 @@ class RunLayout:
 @lru_cache(maxsize=256)
 def _job(root: Path, host: str, job_id: str) -> Path:
     return root / "jobs" / safe_name(host) / safe_name(job_id)
-
-
-def plan_folder(results: Path, plan: str) -> Path:
-    """The folder of all runs of a plan; raises ValueError for an unsafe name."""
-    return results / safe_name(plan)
-
-
-def latest_link(plan: Path) -> Path:
-    """The link to the newest run of a plan."""
-    return plan / "latest"

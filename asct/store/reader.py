@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,12 +17,10 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
-from asct.store.layout import RunLayout, safe_name
+from asct.store.layout import RepeatKey, RunLayout, repeat_key, safe_name
 from asct.store.model import CommandDocument, Run, Status, StepNote
 
 M = TypeVar("M", bound=BaseModel)
-RepeatKey = tuple[str, str, str, int]
-"""(host, job id, point id, repeat)."""
 _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 
@@ -36,20 +34,16 @@ class StoredRun:
 
     def records(self) -> list[Record]:
         """All lines of records.jsonl; an incomplete last line is omitted with a note."""
-        return list(self._lines(self.layout.records, "record", Record))
+        lines = self._objects(self.layout.records)
+        return [validated(Record, current(body, "record", place), place) for body, place in lines]
 
     def journal(self) -> list[dict[str, Any]]:
         """All events, oldest first; an incomplete last line is omitted with a note."""
-        path = self.layout.journal
-        return [current(body, "event", place) for body, place in self._objects(path)]
+        return [current(body, "event", place) for body, place in self._objects(self.layout.journal)]
 
     def ends(self) -> dict[RepeatKey, str]:
         """The status of each repeat in the journal; a later end replaces an earlier one."""
-        return {
-            (event["host"], event["id"], event["point_id"], event["repeat"]): event["status"]
-            for event in self.journal()
-            if event.get("t") == "point-ended"
-        }
+        return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
         """Whether the last line of the journal or of the records is incomplete; resuming the run repairs that."""
@@ -58,21 +52,18 @@ class StoredRun:
 
     def facts(self) -> dict[str, HostFacts]:
         """Facts by host, for hosts that have some."""
-        found = {}
-        for host in self.run.hosts:
-            path = self.layout.facts(_safe(host.name))
-            if path.exists():
-                found[host.name] = load(HostFacts, "facts", self.inside(path))
-        return found
+        return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
         """Disturbances by host; runs of older versions of asct have none."""
-        found = {}
-        for host in self.run.hosts:
-            path = self.layout.disturbances(_safe(host.name))
-            if path.exists():
-                found[host.name] = load(Disturbances, "disturbances", self.inside(path))
-        return found
+        return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
+
+    def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
+        found = {host.name: self._document(model, kind, path_of(_safe(host.name))) for host in self.run.hosts}
+        return {host: document for host, document in found.items() if document is not None}
+
+    def _document(self, model: type[M], kind: str, path: Path) -> M | None:
+        return load(model, kind, self.inside(path)) if path.exists() else None
 
     def resolved(self) -> dict[str, Any]:
         """plan.resolved.json as written; the planner parses it."""
@@ -80,29 +71,24 @@ class StoredRun:
 
     def status(self, repeat: Path) -> Status | None:
         """status.json of a repeat's folder; None if the repeat did not end."""
-        path = self.layout.status(repeat)
-        return load(Status, "status", self.inside(path)) if path.exists() else None
+        return self._document(Status, "status", self.layout.status(repeat))
 
     def command(self, repeat: Path) -> CommandDocument | None:
         """command.json of a repeat's folder; None if the repeat did not end."""
-        path = self.layout.command(repeat)
-        return load(CommandDocument, "command", self.inside(path)) if path.exists() else None
+        return self._document(CommandDocument, "command", self.layout.command(repeat))
 
     def repeats(self) -> Iterator[Path]:
-        """The folders of all repeats on disk, sorted, without warm-ups and earlier attempts."""
-        return repeat_folders(self.layout)
-
-    def raw(self, record: Record) -> Path:
-        """The folder with the raw files of a record; raises StoreError if it is outside of the run."""
-        return inside(self.layout.root, record.raw)
+        """The folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts; links are not
+        followed."""
+        for host in real_folders(self.layout.root / "jobs"):
+            for job in real_folders(host):
+                for point in real_folders(job):
+                    found = [path for path in real_folders(point) if _REPEAT.fullmatch(path.name)]
+                    yield from sorted(found, key=lambda path: int(path.name[1:]))
 
     def inside(self, path: Path) -> Path:
         """`path`, checked that no link leads out of the run's folder."""
         return inside(self.layout.root, self.layout.relative(path))
-
-    def _lines(self, path: Path, kind: str, model: type[M]) -> Iterator[M]:
-        for body, place in self._objects(path):
-            yield validated(model, current(body, kind, place), place)
 
     def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
         if not path.exists():
@@ -115,14 +101,14 @@ class StoredRun:
         for number, line in enumerate(lines, start=1):
             place = f"{path}:{number}"
             yield parse_object(line, place), place
-        if torn:
-            self._note_torn(path, len(lines) + 1)
-
-    def _note_torn(self, path: Path, number: int) -> None:
-        message = f"{path}:{number}: the last line is incomplete and ignored"
-        note = Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
-        if note not in self.notes:
+        if torn and (note := torn_line(path, len(lines) + 1)) not in self.notes:
             self.notes.append(note)
+
+
+def torn_line(path: Path, number: int) -> Diagnostic:
+    """The warning about an incomplete last line."""
+    message = f"{path}:{number}: the last line is incomplete and ignored"
+    return Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
 
 
 def _safe(name: str) -> str:
@@ -131,17 +117,6 @@ def _safe(name: str) -> str:
         return safe_name(name)
     except ValueError as error:
         raise store_error("E510", str(error), "the tree was modified outside asct") from error
-
-
-def repeat_folders(layout: RunLayout) -> Iterator[Path]:
-    """jobs/<host>/<id>/<point>/r<k>, sorted; links are not followed."""
-    for host in real_folders(layout.root / "jobs"):
-        for job in real_folders(host):
-            for point in real_folders(job):
-                yield from sorted(
-                    (path for path in real_folders(point) if _REPEAT.fullmatch(path.name)),
-                    key=lambda path: int(path.name[1:]),
-                )
 
 
 def real_folders(folder: Path) -> list[Path]:
@@ -166,14 +141,6 @@ def read_run(root: Path) -> StoredRun:
     return StoredRun(layout, run)
 
 
-def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
-    """Like `read_run`, but returns diagnostics instead of raising them."""
-    try:
-        return read_run(root), ()
-    except StoreError as error:
-        return None, error.diagnostics
-
-
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
     """The notes of the finished steps of a repeat, up to the first that is incomplete or whose files have changed.
 
@@ -187,10 +154,9 @@ def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
         try:
             place = f"{path}:{number}"
             note = validated(StepNote, current(parse_object(line, place), "step", place), place)
-            whole = hashes(inside(layout.root, note.folder), note.files) == note.files
+            if hashes(inside(layout.root, note.folder), note.files) != note.files:
+                break
         except (StoreError, OSError):
-            break
-        if not whole:
             break
         found.append(note)
     return found

@@ -11,8 +11,9 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.store.documents import current, parse_object, read_text
+from asct.store.layout import repeat_key
 from asct.store.model import Status
-from asct.store.reader import StoredRun, repeat_folders
+from asct.store.reader import StoredRun, torn_line
 from asct.store.schemas import violations
 
 _HOST_KNOWN = "restore it from a copy; the values do not depend on it, and status.json contains the host state"
@@ -24,7 +25,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
     """Every finding about the run, worst kinds first; empty for a complete run."""
     layout = stored.layout
     findings = _document(layout.run, "run", stored)
-    findings += _plain(layout.resolved)
+    findings += _document(layout.resolved, "", stored)
     for host in stored.run.hosts:
         path = layout.root / "facts" / f"{host.name}.json"
         if host.status == "ok" or path.exists():
@@ -36,25 +37,21 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
     records, damaged = _lines(stored, layout.records, "record")
     events, torn = _lines(stored, layout.journal, "event")
     findings += damaged[:_LIMIT] + torn[:_LIMIT]
-    findings += list(_raw(stored, records))[:_LIMIT]
+    folders = sorted({str(record["raw"]) for record in records})
+    findings += [item for raw in folders for item in _raw_folder(stored, raw, "status.json")][:_LIMIT]
     findings += _counts(stored, records, events)
     return findings + [note for note in stored.notes if note not in findings]
 
 
 def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
+    """The findings about a document; `kind` is empty for one that has no schema."""
     try:
         body = parse_object(read_text(stored.inside(path)), str(path))
-        return violations(kind, current(body, kind, str(path)), str(path))
-    except (StoreError, ValueError) as error:
-        return list(error.diagnostics) if isinstance(error, StoreError) else [Diagnostic("E510", str(error))]
-
-
-def _plain(path: Path) -> list[Diagnostic]:
-    try:
-        parse_object(read_text(path), str(path))
+        return violations(kind, current(body, kind, str(path)), str(path)) if kind else []
     except StoreError as error:
         return list(error.diagnostics)
-    return []
+    except ValueError as error:
+        return [Diagnostic("E510", str(error))]
 
 
 def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
@@ -68,7 +65,7 @@ def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
 
 
 def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
-    for folder in repeat_folders(stored.layout):
+    for folder in stored.repeats():
         path = stored.layout.status(folder)
         if path.exists():
             found = _document(path, "status", stored)
@@ -92,9 +89,7 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
     except StoreError as error:
         return bodies, list(error.diagnostics)
     if lines.pop():
-        message = f"{path}:{len(lines) + 1}: the last line is incomplete and ignored"
-        hint = "`asct resume` measures its repeat again"
-        findings.append(Diagnostic("E511", message, hint=hint, severity="warning"))
+        findings.append(torn_line(path, len(lines) + 1))
     for number, line in enumerate(lines, start=1):
         place = f"{path}:{number}"
         try:
@@ -106,11 +101,6 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
         findings += problems
         bodies += [] if problems else [body]
     return bodies, findings
-
-
-def _raw(stored: StoredRun, records: list[dict[str, Any]]) -> Iterator[Diagnostic]:
-    for raw in sorted({str(record["raw"]) for record in records}):
-        yield from _raw_folder(stored, raw, "status.json")
 
 
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
@@ -129,7 +119,9 @@ def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
 
 def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Diagnostic]:
     """Compare run.json with the status files, and the records with their repeats."""
-    findings = [_wrong_run(stored, record) for record in records if record["run"] != stored.run.run][:1]
+    findings = []
+    if other := next((record["run"] for record in records if record["run"] != stored.run.run), None):
+        findings.append(Diagnostic("E507", f"{stored.layout.records}: contains records of another run, {other}"))
     if stored.run.status == "running":
         message = f"{stored.layout.run}: the run has not ended (its process was killed, or is still running)"
         return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
@@ -140,12 +132,8 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
             message = f"{stored.layout.run}: counts {counted} repeats as `{name}`, the status files {on_disk[name]}"
             findings.append(Diagnostic("E513", message))
     findings += _cut(stored, records)[:_LIMIT]
-    journal = {
-        (event["host"], event["id"], event["point_id"], event["repeat"])
-        for event in events
-        if event["t"] == "point-ended" and event["repeat"] > 0
-    }
-    strangers = {(r["host"], r["id"], r["point_id"], r["repeat"]) for r in records} - journal
+    strangers = {repeat_key(record) for record in records}
+    strangers -= {repeat_key(event) for event in events if event["t"] == "point-ended"}
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
         message = f"{stored.layout.records}: {len(strangers)} repeats have records but no end in the journal ({first})"
@@ -165,12 +153,8 @@ def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
     return findings
 
 
-def _wrong_run(stored: StoredRun, record: dict[str, Any]) -> Diagnostic:
-    return Diagnostic("E507", f"{stored.layout.records}: contains records of another run, {record['run']}")
-
-
 def _statuses(stored: StoredRun) -> Iterator[tuple[Path, Status]]:
-    for folder in repeat_folders(stored.layout):
+    for folder in stored.repeats():
         try:
             status = stored.status(folder)
         except StoreError:

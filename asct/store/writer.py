@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -20,13 +20,11 @@ from pydantic import BaseModel
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
-from asct.sdk.disturbance import Disturbances
-from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
-from asct.store.layout import RunLayout
-from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
+from asct.store.layout import RepeatKey, RunLayout, repeat_key
+from asct.store.model import CommandDocument, Run, Status, StepNote
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -83,8 +81,8 @@ class RunWriter:
         clear_unfinished(layout.root)
         return writer
 
-    def drop_records(self, repeats: Collection[tuple[str, str, str, int]]) -> None:
-        """Remove the records of repeats (host, job id, point id, repeat) that are measured again."""
+    def drop_records(self, repeats: Collection[RepeatKey]) -> None:
+        """Remove the records of repeats that are measured again."""
         with self._mutex, writing(self.layout.records):
             lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if _record_key(line) not in repeats]
@@ -114,61 +112,35 @@ class RunWriter:
         with self._mutex:
             self._put(self.layout.run, _document(self.run))
 
-    def facts(self, host: str, facts: HostFacts) -> None:
-        """facts/<host>.json."""
-        path = self.layout.facts(host)
-        self._make(path.parent)
-        self._put(path, _document(facts))
+    def document(self, path: Path, model: BaseModel, *, sync: bool = True) -> None:
+        """Write any other document of the tree; its folder is created."""
+        self.folder(path.parent)
+        self._put(path, _document(model), sync=sync)
 
-    def disturbances(self, host: str, found: Disturbances) -> None:
-        """disturbances/<host>.json."""
-        path = self.layout.disturbances(host)
-        self._make(path.parent)
-        self._put(path, _document(found), sync=False)
-
-    def facts_folder(self, host: str) -> Path:
-        """facts/<host>/, created."""
-        return self._make(self.layout.facts_raw(host))
-
-    def build_folder(self, host: str) -> Path:
-        """build/<host>/, created."""
-        return self._make(self.layout.build(host))
-
-    def json(self, path: Path, document: Mapping[str, Any], *, sync: bool = True) -> None:
-        """Any other document (audit.json); its folder is created."""
-        self._make(path.parent)
-        self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n", sync=sync)
+    def folder(self, path: Path) -> Path:
+        """Create a folder below the run; returns its path."""
+        with self._writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+        return path
 
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
         """Create an empty folder for a repeat; the files of the earlier attempt (`attempt` - 1) are moved aside."""
-        self._check()
         parent = folder.parent
-        try:
+        with self._writing(folder):
             if parent not in self._points:
                 parent.mkdir(parents=True, exist_ok=True)
                 self._points.add(parent)
-            folder.mkdir()
-        except FileExistsError:
-            self._set_aside(folder, attempt)
-            return self._make(folder)
-        except OSError as error:
-            raise self.fail(folder, error) from error
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                number = max(1, attempt - 1)
+                while (target := self.layout.attempt(folder, number)).exists():
+                    number += 1
+                folder.rename(target)
+                folder.mkdir()
         return folder
-
-    def _set_aside(self, folder: Path, attempt: int) -> None:
-        number = max(1, attempt - 1)
-        while (target := self.layout.attempt(folder, number)).exists():
-            number += 1
-        try:
-            folder.rename(target)
-        except OSError as error:
-            raise self.fail(target, error) from error
-
-    def telemetry(self, folder: Path, telemetry: Telemetry) -> None:
-        """telemetry.json of the repeat in `folder`."""
-        self._put(self.layout.telemetry(folder), _document(telemetry), sync=False)
 
     def finish_repeat(self, folder: Path, command: CommandDocument, status: Status, records: Sequence[Record]) -> None:
         """Write command.json, the lines of records.jsonl, then status.json, which marks the repeat as ended."""
@@ -206,14 +178,10 @@ class RunWriter:
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
         """Append a line to the repeat's steps.jsonl, after the files that it names were flushed to the disk."""
-        self._check()
         path = self.layout.steps(repeat)
-        try:
-            with writing(path), closing(LineFile(path)) as stream:
-                sync_files(self.layout.root, self.layout.root / note.folder, note.files)
-                stream.append(_line(note), sync=True)
-        except StoreError as error:
-            raise self._failed(error) from error
+        with self._writing(path), closing(LineFile(path)) as stream:
+            sync_files(self.layout.root, self.layout.root / note.folder, note.files)
+            stream.append(_line(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
         """Continue a repeat after these steps: other notes and its status.json are removed."""
@@ -225,11 +193,8 @@ class RunWriter:
         self._unlink(self.layout.steps(repeat))
 
     def _unlink(self, path: Path) -> None:
-        self._check()
-        try:
+        with self._writing(path):
             path.unlink(missing_ok=True)
-        except OSError as error:
-            raise self.fail(path, error) from error
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
         """Append a line to journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
@@ -237,12 +202,11 @@ class RunWriter:
         A killed process loses nothing; after a power failure at most the points of this time are missing, and a resume
         measures them again.
         """
-        line = json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
         if self._journal is None:
             return
         with self._mutex:
             due = force or (sync and time.monotonic() - self._synced > _SYNC_EVERY_S)
-            self._append(self._journal, line, sync=due)
+            self._append(self._journal, _event(event), sync=due)
             if due:
                 self._synced = time.monotonic()
 
@@ -260,7 +224,7 @@ class RunWriter:
         """Append the last line of the journal, also after a failure; never raises."""
         if self._journal is not None:
             with self._mutex, suppress(StoreError):
-                self._journal.append(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n", sync=True)
+                self._journal.append(_event(event), sync=True)
 
     def close(self) -> None:
         """Close files and release the lock; closing twice is harmless, failures are ignored."""
@@ -296,41 +260,36 @@ class RunWriter:
                 self._release_reserve()
             return self.failure
 
-    def _check(self) -> None:
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Turn an OSError of the body into the failure of the run; raises the first failure if there was one before."""
         if self.failure is not None:
             raise self.failure
-
-    def _make(self, folder: Path) -> Path:
-        self._check()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self.fail(folder, error) from error
-        return folder
-
-    def _put(self, path: Path, text: str, *, sync: bool = True) -> None:
-        self._check()
-        try:
-            write_atomic(path, text, sync=sync)
+            with writing(path):
+                yield
         except StoreError as error:
             raise self._failed(error) from error
 
+    def _put(self, path: Path, text: str, *, sync: bool = True) -> None:
+        with self._writing(path):
+            write_atomic(path, text, sync=sync)
+
     def _append(self, stream: LineFile, text: str, *, sync: bool) -> None:
-        self._check()
-        with self._mutex:
-            try:
-                stream.append(text, sync=sync)
-            except StoreError as error:
-                raise self._failed(error) from error
+        with self._mutex, self._writing(stream.path):
+            stream.append(text, sync=sync)
 
 
 def _line(model: BaseModel) -> str:
     return model.model_dump_json(by_alias=True) + "\n"
 
 
-def _record_key(line: str) -> tuple[str, str, str, int]:
+def _event(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _record_key(line: str) -> RepeatKey | None:
     try:
-        record = json.loads(line)
-        return record["host"], record["id"], record["point_id"], record["repeat"]
+        return repeat_key(json.loads(line))
     except (ValueError, KeyError, TypeError):
-        return "", "", "", 0
+        return None

@@ -62,7 +62,7 @@ def test_what_was_measured_is_taken_with_all_that_belongs_to_it(lab: Lab, script
     run = second.stored.run
     for record in second.stored.records():
         assert (record.run, record.flags) == (run.run, ["reused"])
-        assert (second.stored.raw(record) / "kept").read_text().strip() == str(record.point["index"])
+        assert (second.stored.layout.root / record.raw / "kept").read_text().strip() == str(record.point["index"])
     status = second.status(number=1, repeat=2)
     assert (status.reused_from, status.flags) == (name(first), ["reused"])
     assert status.started_at == first.status(number=1, repeat=2).started_at

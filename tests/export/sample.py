@@ -61,8 +61,8 @@ def write_sample(results: Path, sample: Sample = Sample()) -> Path:
     writer = RunWriter.create(results, run, PLAN + f"# {sample.text}\n", json.dumps(_resolved(sample)))
     try:
         for number, host in enumerate(sample.hosts):
-            writer.facts(host, facts(host, sample.text))
-            writer.disturbances(host, disturbances(host, sample.text))
+            writer.document(writer.layout.facts(host), facts(host, sample.text))
+            writer.document(writer.layout.disturbances(host), disturbances(host, sample.text))
             _latency(writer, host, 1 + 0.12 * number)
             _depths(writer, sample, host, 1 + 0.2 * number)
         writer.finish(ended_at="2026-11-21T04:29:41Z", status=sample.status, exit_code=0)

@@ -22,7 +22,7 @@ from tests.store.make import facts, head, record
 def written(results: Path, **fields: Any) -> StoredRun:
     """A whole run with one host, one repeat and one record."""
     writer = RunWriter.create(results, head(**fields), "plan: 1\n", "{}")
-    writer.facts("h", facts())
+    writer.document(writer.layout.facts("h"), facts())
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
     status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
     command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
@@ -48,7 +48,7 @@ def test_a_whole_run(tmp_path: Path) -> None:
     assert verify(stored) == []
     (only,) = stored.records()
     assert only == record()
-    assert stored.raw(only) == stored.layout.root / "jobs/h/a/p1/r1"
+    assert only.raw == "jobs/h/a/p1/r1"
     assert stored.facts() == {"h": facts()}
     assert stored.resolved() == {}
     assert [path.name for path in stored.repeats()] == ["r1"]

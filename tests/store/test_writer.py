@@ -200,7 +200,7 @@ def test_after_a_failure_nothing_more_is_written_but_the_end(tmp_path: Path) -> 
     with pytest.raises(StoreError):
         writer.repeat_folder(writer.layout.repeat("h", "a", "p", 1))
     with pytest.raises(StoreError):
-        writer.json(writer.layout.audit("h", "a"), {})
+        writer.document(writer.layout.audit("h", "a"), head())
     writer.journal_last({"schema": "asct.event/1", "t": "run-ended"})
     assert writer.finish(status="incomplete", exit_code=3).exit_code == 3
     writer.close()
