@@ -14,19 +14,9 @@ from asct.engine import events
 from asct.facts.cmn.model import CmnReport
 from asct.store.schemas import document_schemas, headed, model_schema, write
 
-_KINDS: tuple[type[events.Event], ...] = (
-    events.RunStarted,
-    events.HostReady,
-    events.KernelBuilt,
-    events.JobStarted,
-    events.PointStarted,
-    events.StepStarted,
-    events.DriveRates,
-    events.PointEnded,
-    events.JobEnded,
-    events.Notice,
-    events.RunEnded,
-)
+_KINDS = [
+    kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event) and kind.t
+]
 
 
 def event_schema() -> dict[str, Any]:

@@ -44,12 +44,9 @@ class DriveGuard:
         self.spent: Counter[str] = Counter()
         self._audits: dict[str, Audit] = {}
         for path in sorted(writer.layout.job(host, "any").parent.glob("*/audit.json")):
-            self._take_in(load(Audit, "audit", path))
-
-    def _take_in(self, audit: Audit) -> None:
-        self._audits[audit.id] = audit
-        for target in audit.targets:
-            self.spent[target.path] += target.written_bytes
+            audit = load(Audit, "audit", path)
+            self._audits[audit.id] = audit
+            self.spent.update({target.path: target.written_bytes for target in audit.targets})
 
     @property
     def begun(self) -> frozenset[str]:
@@ -91,11 +88,10 @@ class JobGuard:
         return self._gate.begun
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Targets for guard, from the consents for these devices; each must have one."""
-        found = [(path, self.consents[path]) for path in paths]
+        """The targets for guard of these devices; each must have a consent."""
         return [
-            Target(path, "write", consent.serial, consent.overwrite, path in self._gate.begun)
-            for path, consent in found
+            Target(path, "write", self.consents[path].serial, self.consents[path].overwrite, path in self.written)
+            for path in paths
         ]
 
     def expect(self, demand: JobNeeds) -> None:
@@ -143,19 +139,17 @@ class JobGuard:
     def limited(self, step: Step) -> Step:
         """The step with a limit of bytes written, if the plan leaves it less than its own limit. guard adds up the
         targets of a program, so that none of several can exceed the limit."""
-        left, own = self._left(step), _own_limit(step)
-        if left is None or (own is not None and own <= left):
+        limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
+        if limit is None or not paths:
+            return step
+        left = min(limit - self._gate.spent[path] for path in paths)
+        if own is not None and own <= left:
             return step
         head, rest = _parted(step)
         if own is not None:
             place = head.index(_LIMIT)
             del head[place : place + 2]
         return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
-
-    def _left(self, step: Step) -> int | None:
-        """Bytes that the step may still write to any of its targets; None: no limit."""
-        limit, paths = self._gate.limit, self._written_paths(step)
-        return min(limit - self._gate.spent[path] for path in paths) if limit is not None and paths else None
 
     def begin(self, step: Step) -> Diagnostic | None:
         """Before a step: note that its program writes, in case the run ends during it. Returns a refusal if the limit
@@ -182,7 +176,9 @@ class JobGuard:
         for path, number in _taken(output).items():
             self._gate.spent[self._key(path)] += number
             self._target(self._key(path)).written_bytes += number
-        self._wear()
+        for target in self._targets.values():
+            if target.capacity_bytes:
+                target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
         if output.status == REFUSED_STATUS:
             for path in self._first:  # no program was started: data found there later is not from this run
                 self._target(path).begun = False
@@ -204,11 +200,6 @@ class JobGuard:
 
     def _target(self, path: str) -> AuditTarget:
         return self._targets.setdefault(path, AuditTarget(path=path, planned_bytes=0))
-
-    def _wear(self) -> None:
-        for target in self._targets.values():
-            if target.capacity_bytes:
-                target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
 
     def _exhausted(self, path: str) -> Diagnostic:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))

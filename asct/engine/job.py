@@ -21,7 +21,7 @@ from asct.engine.preflight import JobNeeds
 from asct.engine.repeat import Attempt, RepeatRunner
 from asct.engine.resume import EarlierResults, MeasuredRepeat
 from asct.engine.reuse import Reuse
-from asct.engine.reuse_key import ReuseInputs, with_reuse_keys
+from asct.engine.reuse_key import with_reuse_keys
 from asct.engine.services import RunContext, Services
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobRequest, Task
@@ -178,8 +178,7 @@ class JobRunner:
         Raises HostLost.
         """
         job, session = self.job, self._session
-        inputs = ReuseInputs(session.host, session.spec, session.programs, self._needed)
-        self._points = points = with_reuse_keys(job, self.benchmark, points, inputs)
+        self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
         done = self._completed(points)
         numbers = range(1, job.repeats + 1)
         whole = {point.id for point in points if all((point.id, number) in done for number in numbers)}
@@ -203,10 +202,11 @@ class JobRunner:
         if self._earlier.runs is not None:
             begun = {point_id for point_id, _ in done}
             reuse = Reuse(self._run, self._earlier.runs, job, self.benchmark, self._session.facts)
-            for one in reuse.reuse([point for point in points if point.id not in begun]):
-                done.add((one.point_id, one.repeat))
-                self._count_earlier(one.measured)
-                self._results.setdefault(one.point_id, []).append(one.exported)
+            fresh = [point for point in points if point.id not in begun]
+            for point_id, repeat, measured, exported in reuse.reuse(fresh):
+                done.add((point_id, repeat))
+                self._count_earlier(measured)
+                self._results.setdefault(point_id, []).append(exported)
         return done
 
     def _count_earlier(self, found: MeasuredRepeat) -> None:

@@ -91,22 +91,19 @@ def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) ->
     try:
         params: Params = benchmark.params_model.model_validate(dict(settings))
     except ValidationError as error:
-        raise NotMeasured(*(_invalid(job, item) for item in error.errors(include_url=False))) from error
+        problems = [
+            (".".join(map(str, item["loc"])), f"{item['msg'].lower()} (it is {item['input']!r})")
+            for item in error.errors(include_url=False)
+        ]
+        raise NotMeasured(*(_invalid(job, *problem) for problem in problems)) from error
     contradictions = list(benchmark.check(params))
     if contradictions:
-        raise NotMeasured(*(_contradiction(job, name, text) for name, text in contradictions))
+        raise NotMeasured(*(_invalid(job, *contradiction) for contradiction in contradictions))
     return params
 
 
-def _invalid(job: Job, error: Mapping[str, Any]) -> Diagnostic:
-    name = ".".join(str(part) for part in error["loc"])
-    message = f"{job.id} on {job.host}: {name}: {str(error['msg']).lower()} (it is {error['input']!r})"
-    return Diagnostic("E614", message, hint=f"set `{name}` in the plan")
-
-
-def _contradiction(job: Job, name: str, text: str) -> Diagnostic:
-    hint = f"change `{name}` in the plan"
-    return Diagnostic("E614", f"{job.id} on {job.host}: {name}: {text}", hint=hint)
+def _invalid(job: Job, name: str, text: str) -> Diagnostic:
+    return Diagnostic("E614", f"{job.id} on {job.host}: {name}: {text}", hint=f"change `{name}` in the plan")
 
 
 def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:

@@ -160,14 +160,16 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
     """The kind of each path on the host, links followed, in one exchange. Raises HostError."""
-    if not paths:
+    found = _lines(host, _LOOK, paths)
+    return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
+
+
+def _lines(host: Host, script: str, names: Collection[str]) -> dict[str, str]:
+    """The line that a shell script prints for each name, in one exchange. Raises HostError."""
+    if not names:
         return {}
-    names = list(paths)
-    answer = host.execute(["sh", "-c", _LOOK, "sh", *names])
-    lines = answer.stdout.splitlines()
-    return {
-        name: _KINDS.get(line, "other") for name, line in zip(names, [*lines, *["other"] * len(names)], strict=False)
-    }
+    answer = host.execute(["sh", "-c", script, "sh", *names])
+    return dict(zip(names, answer.stdout.splitlines(), strict=False))
 
 
 def check_targets(
@@ -250,17 +252,12 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
     """Absolute paths of programs on the host's PATH; those not found are left out. Raises HostError."""
-    if not names:
-        return {}
-    wanted = list(names)
-    script = 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done'
-    lines = host.execute(["sh", "-c", script, "sh", *wanted]).stdout.splitlines()
-    return {name: line for name, line in zip(wanted, lines, strict=False) if line.startswith("/")}
+    found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
+    return {name: path for name, path in found.items() if path.startswith("/")}
 
 
 _MOST: Final = 4
 """Number of findings that the notice names."""
-_LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
@@ -275,15 +272,13 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
     """The kernel's names of devices, links followed, in one exchange."""
-    if not paths:
-        return {}
     try:
-        lines = host.execute(["sh", "-c", _LINKS, "sh", *paths]).stdout.splitlines()
+        found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
         raise
     except HostError:  # the checks of targets contact the same host and report the error
         return {}
-    return {path: PurePosixPath(line).name for path, line in zip(paths, lines, strict=False) if line}
+    return {path: PurePosixPath(line).name for path, line in found.items() if line}
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:

@@ -23,7 +23,7 @@ from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
-from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, ReuseQuery
+from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns
 from asct.store.model import Status
 from asct.values.timestamp import age
 
@@ -36,19 +36,13 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
-def query_of(job: Job, point_id: str) -> ReuseQuery:
-    """The repeats that an earlier run must have for a point to be reused."""
-    return ReuseQuery(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
+def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:
+    """The earlier points that have every repeat of the job's point."""
+    return runs.of(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
-@dataclass(frozen=True, slots=True)
-class ReusedRepeat:
-    """A repeat that was reused, and its results for jobs that need them."""
-
-    point_id: str
-    repeat: int
-    measured: MeasuredRepeat
-    exported: Mapping[str, Scalar]
+ReusedRepeat = tuple[str, int, MeasuredRepeat, Mapping[str, Scalar]]
+"""Point id, repeat, how it was measured, and its results for jobs that need them."""
 
 
 @dataclass(slots=True)
@@ -73,7 +67,7 @@ class Reuse:
 
     def _point(self, point: BoundPoint) -> list[ReusedRepeat]:
         other: EarlierPoint | None = None
-        for found in self.runs.of(query_of(self.job, point.id)):
+        for found in _earlier_points(self.runs, self.job, point.id):
             if any(status.reuse_key != point.reuse_key for status in found.statuses):
                 other = other or found
             elif whole := self._adopted(point, found):
@@ -109,12 +103,8 @@ class Reuse:
         self.run.events.emit(PointStarted(*place, point.label, point.estimated_s))
         self.run.events.emit(PointEnded(*place, status.status, 0.0, f"reused from {source}"))
         exported = self.benchmark.export(measurements_of(records))
-        return ReusedRepeat(
-            point.id,
-            status.repeat,
-            MeasuredRepeat(status.status, status.started_at, source, status.telemetry),
-            exported,
-        )
+        measured = MeasuredRepeat(status.status, status.started_at, source, status.telemetry)
+        return point.id, status.repeat, measured, exported
 
     def _record(self, record: Record, raw: str) -> Record:
         flags = [flag for flag in record.flags if flag != REUSED]
@@ -169,7 +159,7 @@ def _may_be_reused(
         return False
     return any(
         all(status.reuse_key for status in found.statuses) and _unchanged(found.facts(), newest)
-        for found in runs.of(query_of(job, point.id))
+        for found in _earlier_points(runs, job, point.id)
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
 from asct.engine.programs import Programs
 from asct.errors import HostTimeout
 from asct.hosts.base import Host
-from asct.plan.model import HostSpec
 from asct.planner.identity import digest
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark
@@ -71,37 +71,29 @@ def changes(before: HostFacts, after: HostFacts) -> list[str]:
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
 
-@dataclass(frozen=True, slots=True)
-class ReuseInputs:
-    """The inputs of the reuse keys of one job. `needs` are the results of other jobs that its points read."""
-
-    host: Host
-    spec: HostSpec
-    programs: Programs
-    needs: Mapping[str, Scalar]
-
-
 def with_reuse_keys(
-    job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: ReuseInputs
+    job: Job,
+    benchmark: Benchmark[Any],
+    points: Sequence[BoundPoint],
+    session: HostSession,
+    needed: Mapping[str, Scalar],
 ) -> list[BoundPoint]:
-    """The points with their keys; a point that cannot be reused, or cannot be measured, has none.
-
-    Raises HostLost.
-    """
-    facts, spec = around.programs.facts, around.spec
+    """Return the points with their keys; a point that cannot be reused, or cannot be measured, has none. `needed` are
+    the results of other jobs that the points read. Raises HostLost."""
+    facts, spec, host = session.facts, session.spec, session.host
     asked = {
         point.id: needs
         for point in points
         if point.unfit is None and can_be_reused(needs := benchmark.needs(point.params, facts))
     }
     try:
-        opened = drives(around.host, {path for needs in asked.values() for path in _opened(needs, around.host)})
+        opened = drives(host, {path for needs in asked.values() for path in _opened(needs, host)})
     except HostTimeout:  # whether a drive is unchanged is unknown while it does not respond
         return list(points)
     place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
-    common = digest([job.benchmark, job.version, place, conditions(facts), dict(around.needs)])
+    common = digest([job.benchmark, job.version, place, conditions(facts), dict(needed)])
     return [
-        replace(point, reuse_key=digest([common, point.settings, *_used(asked[point.id], around, opened)]))
+        replace(point, reuse_key=digest([common, point.settings, *_used(asked[point.id], session, opened)]))
         if point.id in asked
         else point
         for point in points
@@ -113,11 +105,11 @@ def _opened(needs: Needs, host: Host) -> list[str]:
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
-def _used(needs: Needs, around: ReuseInputs, opened: Mapping[str, str]) -> list[Any]:
-    programs = around.programs
+def _used(needs: Needs, session: HostSession, opened: Mapping[str, str]) -> list[Any]:
+    programs = session.programs
     kernels = {name: _build(name, programs) for name in needs.kernels}
     tools = {name: _tool(name, programs) for name in (*dict(needs.tools), *needs.optional_tools)}
-    below = {path if path in needs.targets else "": opened[path] for path in _opened(needs, around.host)}
+    below = {path if path in needs.targets else "": opened[path] for path in _opened(needs, session.host)}
     return [kernels, tools, below]
 
 

@@ -49,6 +49,11 @@ _POLL_S = 0.1
 _INTERRUPT_AGAIN_S = 1.0
 """A host that started a step just when the run was interrupted is interrupted again."""
 
+_STATUSES: dict[type[AsctError], HostStatus] = {
+    HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
+}  # fmt: skip
+"""The status of a host that could not be used; the first that applies."""
+
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
 
@@ -180,16 +185,10 @@ class HostRunner:
             return
         try:
             self._measure()
-        except HostLost as error:
-            self._failed(error, "lost")
-        except HostLocked as error:
-            self._failed(error, "locked")
+        except (NotMeasured, HostLocked) as error:
+            self._failed(error, next(status for kind, status in _STATUSES.items() if isinstance(error, kind)))
             for job in self.jobs:
-                job.entry.refused = True
-        except ConnectError as error:
-            self._failed(error, "unreachable")
-        except NotMeasured as error:
-            self._failed(error, "unfit")
+                job.entry.refused |= isinstance(error, HostLocked)
         finally:
             self._session.close()
 

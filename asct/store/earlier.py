@@ -19,16 +19,6 @@ from asct.store.reader import StoredRun, real_folders
 
 
 @dataclass(frozen=True, slots=True)
-class ReuseQuery:
-    """Repeats 1 to `repeats` of a point on a host, each with a status in `accepted`."""
-
-    host: str
-    point_id: str
-    repeats: int
-    accepted: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class EarlierRepeat:
     """One complete repeat of an earlier run. `folder` contains its raw files."""
 
@@ -116,13 +106,14 @@ class EarlierRuns:
         self._lock = Lock()
         self._runs: list[_Run] | None = None
 
-    def of(self, query: ReuseQuery) -> Iterator[EarlierPoint]:
-        """Every job of every run that has the point completely, newest run first. Only status files are read."""
+    def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
+        """Every job of every run that has all repeats of the point, each with a status in `accepted`; the newest run
+        first. Only status files are read."""
         for run in self._all():
-            for job in real_folders(run.stored.layout.root / "jobs" / query.host):
-                statuses = self._statuses(run.stored, job / query.point_id, query)
+            for job in real_folders(run.stored.layout.root / "jobs" / host):
+                statuses = self._statuses(run.stored, job / point_id, repeats, accepted)
                 if statuses is not None:
-                    yield EarlierPoint(run, query.host, job.name, query.point_id, statuses)
+                    yield EarlierPoint(run, host, job.name, point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
         """The facts of `host` in the newest run that has them; None if none has."""
@@ -154,28 +145,25 @@ class EarlierRuns:
         except (ValueError, TypeError):
             return False
 
-    def _statuses(self, stored: StoredRun, point: Path, query: ReuseQuery) -> tuple[Status, ...] | None:
+    def _statuses(
+        self, stored: StoredRun, point: Path, repeats: int, accepted: Sequence[str]
+    ) -> tuple[Status, ...] | None:
         found = []
-        for number in range(1, query.repeats + 1):
-            status = _status(stored, point / f"r{number}")
-            if status is None or not self._usable(status, query):
+        for number in range(1, repeats + 1):
+            try:
+                status = stored.status(point / f"r{number}")
+            except StoreError:
+                return None
+            if status is None or not self._usable(status, accepted):
                 return None
             found.append(status)
         return tuple(found)
 
-    def _usable(self, status: Status, query: ReuseQuery) -> bool:
+    def _usable(self, status: Status, accepted: Sequence[str]) -> bool:
         invalid = any(flag.startswith("invalid") for flag in status.flags)
         state = status.telemetry.state if status.telemetry is not None else "unknown"
-        noisy = state == "noisy" and "noisy" not in query.accepted
-        return status.status in query.accepted and not (invalid or noisy) and self._is_recent(status.started_at)
-
-
-def _status(stored: StoredRun, folder: Path) -> Status | None:
-    """The status of a repeat; None if it does not exist, did not end, or cannot be read."""
-    try:
-        return stored.status(folder)
-    except StoreError:
-        return None
+        noisy = state == "noisy" and "noisy" not in accepted
+        return status.status in accepted and not (invalid or noisy) and self._is_recent(status.started_at)
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:

@@ -93,12 +93,13 @@ def _reader(path: str) -> ReadLine | None:
     return exact or next((read for ending, read in _ENDINGS.items() if path.endswith(ending)), None)
 
 
-def _uptime(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
-    found.moment.uptime_s = real(line.split()[0])
+def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
+    """The reader of a file with one value of the moment."""
 
+    def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
+        setattr(found.moment, name, parsed(line))
 
-def _load(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
-    found.moment.load1 = real(line.split()[0])
+    return read
 
 
 def _stat(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
@@ -123,14 +124,6 @@ def _pressure(found: CounterReading, path: str, line: str, kinds: Mapping[str, s
     match = _PRESSURE.match(line)
     if match:
         found.count(f"pressure_{path.rpartition('/')[2]}_us", path, int(match[1]))
-
-
-def _online(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
-    found.moment.online = line
-
-
-def _clock_source(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
-    found.moment.clock_source = line
 
 
 def _clock(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
@@ -179,15 +172,15 @@ def _cooling(found: CounterReading, path: str, line: str, kinds: Mapping[str, st
 
 
 _EXACT: Final[Mapping[str, ReadLine]] = {
-    "/proc/uptime": _uptime,
-    "/proc/loadavg": _load,
+    "/proc/uptime": _value("uptime_s", lambda line: real(line.split()[0])),
+    "/proc/loadavg": _value("load1", lambda line: real(line.split()[0])),
     "/proc/stat": _stat,
     "/proc/vmstat": _vmstat,
     "/proc/pressure/cpu": _pressure,
     "/proc/pressure/memory": _pressure,
     "/proc/pressure/io": _pressure,
-    "/sys/devices/system/cpu/online": _online,
-    "/sys/devices/system/clocksource/clocksource0/current_clocksource": _clock_source,
+    "/sys/devices/system/cpu/online": _value("online", str),
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource": _value("clock_source", str),
 }
 _ENDINGS: Final[Mapping[str, ReadLine]] = {
     "/scaling_cur_freq": _clock,

@@ -121,16 +121,8 @@ def _health(device: GuardTarget) -> DriveHealth | None:
     health = health_of(device)
     if health is None:
         return None
-    return DriveHealth(
-        celsius=round(health.temperature, 2),
-        critical_warning=health.critical_warning,
-        available_spare=health.available_spare,
-        percentage_used=health.percentage_used,
-        media_errors=health.media_errors,
-        warning_minutes=health.warning_minutes,
-        critical_minutes=health.critical_minutes,
-        throttle_transitions=health.throttle_transitions,
-    )
+    others = {name: getattr(health, name) for name in DriveHealth.model_fields if name != "celsius"}
+    return DriveHealth(celsius=round(health.temperature, 2), **others)
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
@@ -152,31 +144,28 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
+    """Values that are unknown, and why."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
     first, growth = found.first, found.growth
     every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
     short = "too short, or too little CPU time, for a resolution of 10 ms" if every else _ODD
-    missing = {
-        "steal": "" if found.steal() is not None else short,
-        "steps": f"{len(steps) - read} of {len(steps)} were too short, or not read before and after"
-        if read < len(steps)
-        else "",
-        "clock_hz": ""
-        if first.clock_hz
-        else "the Linux kernel has no cpufreq for these CPUs, as in most virtual machines",
-        "celsius": "" if first.celsius else "no sensor of a CPU or drive is readable (thermal zones, hwmon)",
-        "heat_throttles": ""
-        if "heat_throttles" in growth
-        else "the Linux kernel does not count them (thermal_throttle, x86 only)",
-        "quota": "" if "quota_throttled" in growth else "no control group of the CPU controller is visible",
-        "pressure": "" if "pressure_cpu_us" in growth else "the Linux kernel has no pressure stall information (psi=1)",
-        "own_cpu_s": "" if found.own_cpu_s is not None else "the host does not report the CPU time of programs",
-        "others_cpus": "" if found.others_cpus() is not None else short,
-        "drives": "" if any(moment.drives for moment in found.moments) else _no_health(steps),
-    }
-    return {name: why for name, why in missing.items() if why}
+    drives = any(moment.drives for moment in found.moments)
+    late = f"{len(steps) - read} of {len(steps)} were too short, or not read before and after"
+    values = {
+        "steal": (found.steal() is not None, short),
+        "steps": (read == len(steps), late),
+        "clock_hz": (first.clock_hz, "the Linux kernel has no cpufreq for these CPUs, as in most virtual machines"),
+        "celsius": (first.celsius, "no sensor of a CPU or drive is readable (thermal zones, hwmon)"),
+        "heat_throttles": ("heat_throttles" in growth, "not counted by the Linux kernel (thermal_throttle, x86 only)"),
+        "quota": ("quota_throttled" in growth, "no control group of the CPU controller is visible"),
+        "pressure": ("pressure_cpu_us" in growth, "the Linux kernel has no pressure stall information (psi=1)"),
+        "own_cpu_s": (found.own_cpu_s is not None, "the host does not report the CPU time of programs"),
+        "others_cpus": (found.others_cpus() is not None, short),
+        "drives": (drives, "" if drives else _no_health(steps)),
+    }  # fmt: skip
+    return {name: why for name, (known, why) in values.items() if not known}
 
 
 def _no_health(steps: Sequence[MeasuredStep]) -> str:
