@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
 
 from asct.sdk.figure import Column, Series
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.statistics.robust import median
+
+Row = dict[str, Scalar | None]
+FLAGS_COLUMN: Final = Column("flags", "Flags", format="text")
+
+
+def point_rows(
+    records: Sequence[Record],
+    columns: Sequence[Column],
+    rows: Callable[[Sequence[Record]], Iterable[Row]],
+    own: Collection[str] = (),
+) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
+    """Return the columns and rows of a table with the `rows` of each point, after its swept settings (except `own`)."""
+    swept = swept_columns(records, own)
+    found = tuple(swept_cells(mine, swept) | row for mine in by_point(records) for row in rows(mine))
+    return (*swept, *columns), found
 
 
 def by_point(records: Iterable[Record]) -> list[list[Record]]:
@@ -23,7 +39,7 @@ def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple
     return tuple(Column(key, key, format="text") for key in keys)
 
 
-def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> dict[str, Scalar | None]:
+def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
     """The settings of one point for the columns of `swept_columns`."""
     return {column.key: _text(mine[0].point.get(column.key)) for column in columns}
 
@@ -76,13 +92,14 @@ def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
 
 
-def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> dict[str, Scalar | None]:
+def flag_cell(records: Iterable[Record]) -> Row:
+    """The cell of `FLAGS_COLUMN`."""
+    return {"flags": ", ".join(flags_of(records))}
+
+
+def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row:
     """Cells of the columns `interval`, `max` and `flags`, for the repeats of one value."""
-    return {
-        "interval": interval_text(repeats, unit, digits),
-        "max": highest(repeats),
-        "flags": ", ".join(flags_of(repeats)),
-    }
+    return {"interval": interval_text(repeats, unit, digits), "max": highest(repeats), **flag_cell(repeats)}
 
 
 def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:

@@ -68,6 +68,22 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
     return number(sample, low) * unit, number(sample, high) * unit
 
 
+def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
+    """Return the spread of `n` batches or windows.
+
+    Median, interval and extremes are those that the kernel computed over all of them (`median_<suffix>` and so on, in
+    multiples of `unit`); the MAD is computed from the values that it lists.
+    """
+    return Stats(
+        n=n,
+        median=number(sample, f"median_{suffix}") * unit,
+        mad=mad(listed),
+        ci95=interval(sample, f"ci_low_{suffix}", f"ci_high_{suffix}", unit),
+        min=number(sample, f"min_{suffix}") * unit,
+        max=number(sample, f"max_{suffix}") * unit,
+    )
+
+
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
     """Return the Stats of at least one value, in its unit; without an interval below 6 values or if the values are not
     independent."""

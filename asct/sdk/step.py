@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -11,6 +11,21 @@ class Kernel:
     """A program of kernels/<name>/, which the toolchain builds for the host and copies to it."""
 
     name: str
+
+
+def options(named: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the arguments `--name value` of a kernel; values of None are omitted, lists are joined with commas."""
+    texts = {
+        name: ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
+        for name, value in named.items()
+        if value is not None
+    }
+    return tuple(part for name, text in texts.items() for part in (f"--{name}", text))
+
+
+def thousandths(value: float) -> int:
+    """Return a share as per mille, or seconds as milliseconds: at least 1, for options of kernels."""
+    return max(1, round(value * 1000))
 
 
 @dataclass(frozen=True, slots=True)

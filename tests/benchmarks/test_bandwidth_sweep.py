@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.bandwidth_sweep import BENCHMARK
-from asct.benchmarks.bandwidth_sweep.tables import FLAGS
+from asct.benchmarks.bandwidth_sweep import BENCHMARK, FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line

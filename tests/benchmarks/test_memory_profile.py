@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.memory_profile import BENCHMARK
-from asct.benchmarks.memory_profile.tables import FLAGS
+from asct.benchmarks.memory_profile import BENCHMARK, FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode, System
 from asct.sdk.figure import Bars

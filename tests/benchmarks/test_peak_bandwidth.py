@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.peak_bandwidth import BENCHMARK, PEAK
-from asct.benchmarks.peak_bandwidth.tables import FLAGS
+from asct.benchmarks.peak_bandwidth import BENCHMARK, FLAGS, PEAK
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Bars
@@ -116,11 +115,11 @@ def test_every_variant_is_a_detail_and_the_best_is_named() -> None:
     ]  # fmt: skip
 
 
-def test_a_kind_of_traffic_without_a_best_variant_is_refused() -> None:
+def test_an_access_pattern_without_a_best_variant_is_refused() -> None:
     one = step(two_nodes(), traffic="copy,write")
     output = output_of(one, gbps)
     broken = Output(one, 0, {"stdout": output.stdout.replace('"best": true', '"best": false'), "stderr": ""})
-    with pytest.raises(ValueError, match="names no best variant of copy, write"):
+    with pytest.raises(ValueError, match="reports no best variant for copy, write"):
         BENCHMARK.parse(params(traffic="copy,write"), [broken], two_nodes())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asct.instruments.memory.matrix import MatrixStyle, left_out, node_heatmaps, node_table, pair_table
+from asct.instruments.memory.matrix import MatrixStyle, NodePair, node_heatmaps, node_table, pair_table
 from asct.instruments.memory.topology import MemoryNode
 from asct.sdk.record import Record, Stats
 from asct.sdk.rows import (
@@ -77,7 +77,7 @@ def test_points_and_what_is_swept() -> None:
 
 
 def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measured() -> None:
-    out = left_out(MemoryNode(0, (0,), True, 1, 0), MemoryNode(8, (), True, 1, 8), 4096)
+    out = NodePair(MemoryNode(0, (0,), True, 1, 0), MemoryNode(8, (), True, 1, 8)).left_out(4096)
     records = [
         pair(8, 0, 200e-9), pair(0, 0, 100e-9, stats=stats(99e-9, 101e-9)), pair(0, 0, 110e-9, repeat=2),
         record(out.value, metric=out.metric, coords=out.coords, flags=list(out.flags), unit="B", better="neither"),

@@ -1,4 +1,4 @@
-"""bandwidth-sweep: bandwidth at each cache level and of memory, and over the working set."""
+"""bandwidth-sweep: bandwidth of each cache level and of memory, and by size of the working set."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from asct.benchmarks.bandwidth_sweep.tables import FEW_LINES, FLAGS, bandwidth_curve, bandwidth_table
-from asct.instruments.memory.bandwidth import BandwidthBenchmark
+from asct.instruments.memory.bandwidth import OWN_COLUMNS, BandwidthBenchmark, traffic_kinds
 from asct.instruments.memory.settings import INTEGERS, LISTED, duration_setting, memory_node_setting
 from asct.instruments.memory.sizes import (
     CACHE,
     CACHE_LEVELS,
     LINE,
     MEMORY_LEVEL,
+    SET_FLAGS,
     fitted,
     level_sizes,
     local_nodes,
@@ -24,22 +24,40 @@ from asct.instruments.memory.sizes import (
 )
 from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
+    IN_CYCLES,
+    IN_TIME,
+    STREAM_FLAGS,
+    THREADS,
+    BandwidthStyle,
     OneWidthParams,
     StreamCall,
     bandwidth_metrics,
+    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
     stream_results,
 )
 from asct.instruments.memory.topology import UNBOUND, all_nodes, measuring_cpu, usable_cpus
-from asct.instruments.memory.traffic import ARRAYS, WORDS, Traffic
+from asct.instruments.memory.traffic import ARRAYS, TITLES, WORDS, Traffic
 from asct.sdk.benchmark import Context, Dependency
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
+from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.metric import Metric
 from asct.sdk.params import Duration, Size, setting
-from asct.sdk.record import Measurement, Record
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flags_of,
+    middle,
+    point_rows,
+    series_name,
+    series_of,
+    spread_cells,
+)
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 from asct.statistics.geometric import geometric_sizes
@@ -47,41 +65,51 @@ from asct.statistics.geometric import geometric_sizes
 Cpu = Annotated[int, Field(ge=0, le=65535)]
 
 _CURVE: Final = "sweep"
-"""The step of the curve; the others have the name of a level."""
+"""Name of the step that measures the curve; the other steps are named after a level."""
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
 """Number of levels assumed for the estimate."""
-# A loop handles 512 bytes of each array per iteration; with vectors longer than 64 bytes more, which the kernel
-# reports.
+# A loop handles 512 bytes of each array per iteration, and more with vectors longer than 64 bytes; the kernel reports
+# that.
 _ITERATION_BYTES: Final = 512
 # Sizes are multiples of 1 KiB, so that traffic with two arrays and with three divides them into complete lines.
 _GRANULE: Final = 1024
 # The curve has many sizes, and the levels, which summarize it, are measured separately.
 _CURVE_PART: Final = 0.2
-"""Share of the time of a level that each size of the curve has."""
+"""Time limit of a size on the curve, relative to the time limit of a level."""
 _TRIALS_S: Final = 0.01
 _FEW: Final = 64
-"""Lines per thread: with fewer, starting and ending the loop takes a large part of the time."""
+"""With fewer lines per thread, starting and ending the loop takes a large part of the time."""
+FEW_LINES: Final = "few-lines"
+FLAGS: Final = {
+    **STREAM_FLAGS,
+    **SET_FLAGS,
+    FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
+}
+COUNTING: Final = (
+    "Bandwidth counts the bytes that the program loads and stores, all threads combined; the size is per thread. It is "
+    "the median over the windows of the best variant, Max is the best window."
+)
 
 
 class BandwidthSweepParams(OneWidthParams):
     """Traffic, CPUs and sizes."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
-        ("all-reads",), "Kinds of traffic, one curve each", min_length=1, max_length=13
+        ("all-reads",), "Access patterns to measure, one curve each", min_length=1, max_length=13
     )
     threads: Literal["one", "all"] = setting(
         "one",
-        "One thread on the last usable CPU of the memory node, or one on each usable CPU",
-        pitfalls="Sizes are per thread; threads that share a cache have their part of it.",
+        "one: a thread on the last usable CPU of the memory node; all: a thread on each usable CPU",
+        pitfalls="Sizes are per thread; threads that share a cache get a part of it each.",
     )
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
-        (), "CPUs to use instead, one thread each: `0,2-5`", max_length=1024
+        (), "CPUs to use instead of threads, one thread each, for example `0,2-5`", max_length=1024
     )
     memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of each CPU")
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Sizes per thread to measure instead of the levels of latency-sweep and the curve",
+        "Sizes per thread to measure instead of the curve and the levels that latency-sweep found",
         aliases=("data_size",),
         max_length=256,
     )
@@ -95,22 +123,22 @@ class BandwidthSweepParams(OneWidthParams):
     )
     max_size: Size = setting(
         1 << 28,
-        "Largest size of the curve; memory is measured at a size of its own",
+        "Largest size of the curve; the size for DRAM is chosen separately",
         aliases=("max_data_size",),
         ge=4096,
         le=1 << 40,
     )
-    points_per_octave: int = setting(2, "Sizes of the curve per doubling", ge=1, le=16)
+    points_per_octave: int = setting(2, "Number of sizes on the curve per doubling", ge=1, le=16)
     duration: Duration = duration_setting(
         0.2,
         "",
         max_s=60,
-        help="Time limit for a level, or a size that is set, with one kind of traffic; sizes of the curve have a fifth",
+        help="Time limit for one access pattern at a level or at one of `sizes`; a fifth of it for a size on the curve",
     )
 
 
 class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
-    """Each level at the size that latency-sweep found well inside it, and a curve over sizes."""
+    """Measures each level at a size that latency-sweep found well inside it, and a curve over sizes."""
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
@@ -125,23 +153,23 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     metrics = (
         *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),
         Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": _LEVELS}, comparable=False),
-        Metric("threads", "1", "neither", "Concurrent threads, one per CPU", comparable=False),
+        THREADS,
         *CIRCUMSTANCES,
     )
 
     def check(self, params: BandwidthSweepParams) -> Iterable[tuple[str, str]]:
-        """Empty ranges, arrays that are too small, CPUs listed twice."""
+        """Report empty ranges, arrays that are too small, and CPUs listed twice."""
         if not params.sizes and params.min_size >= params.max_size:
             yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
         smallest = _ITERATION_BYTES * max(ARRAYS[traffic] for traffic in params.traffic)
         if min(params.sizes, default=params.min_size) < smallest:
             name = "sizes" if params.sizes else "min_size"
-            yield name, f"the arrays of this traffic need {smallest} B together"
+            yield name, f"this access pattern needs at least {smallest} B for its arrays together"
         if len(set(params.cpus)) < len(params.cpus):
             yield "cpus", "a CPU is listed twice; each CPU runs one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Memory of the largest size for all threads; each size of each kind of traffic up to its time limit."""
+        """The largest size times the number of threads, and the time limits of all sizes and access patterns."""
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
@@ -152,9 +180,9 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return demanded, len(params.traffic) * each + _USUAL_LEVELS * mapping_seconds(0) + 2 * mapping
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
-        """A process for each level and one for the curve, or one for the sizes that are set.
+        """One process for each level and one for the curve, or one for the sizes that are set.
 
-        Raises LookupError when no size is set and latency-sweep found no level.
+        Raises LookupError if no size is set and latency-sweep found no level.
         """
         facts, cpus = context.facts, _measuring_cpus(params, context.facts)
         nodes = (params.memory_node,) if params.memory_node is not None else local_nodes(facts, cpus)
@@ -174,7 +202,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidths of levels and sizes, core clock and page size. Sizes are details where levels were measured."""
+        """Bandwidths of levels and sizes, core clock and page size. Sizes are details if levels were measured."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = [name for name in results if name != _CURVE]
         cpus = _measuring_cpus(params, facts)
@@ -192,17 +220,37 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, runs[_CURVE].meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels."""
-        return (bandwidth_table(records),) if records else ()
+        """The levels; if none were measured, the sizes."""
+        return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The curve."""
-        curve = bandwidth_curve(records)
-        return () if curve is None else (curve,)
+        """Bandwidth over the size per thread, a line for each access pattern and point."""
+        style = bandwidth_style(records)
+        series = tuple(
+            _series(mine, traffic, f"bandwidth{style.suffix}")
+            for mine in by_point(records)
+            for traffic in TITLES
+            if any("size" in record.coords for record in at(mine, "bandwidth", traffic=traffic))
+        )
+        curve = Line(
+            slug="bandwidth-curve",
+            title="Bandwidth by working set size",
+            caption=(
+                "Bytes that the program loads and stores per second, all threads combined, by the working set of one "
+                "thread. Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
+            ),
+            x=Axis("Working set of a thread", "B", "log2"),
+            y=Axis("Bandwidth", "B/cycle" if style is IN_CYCLES else "B/s", "log10"),
+            series=series,
+            markers=_markers(records),
+            better="higher",
+        )
+        return (curve,) if series else ()
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:
-    """One thread runs on each; empty where the CPUs of the host are unknown: the kernel uses the one it starts on."""
+    """The CPUs that run one thread each; empty if the CPUs of the host are unknown: the kernel then uses the CPU on
+    which it starts."""
     if params.cpus:
         return params.cpus
     if params.threads == "all":
@@ -212,13 +260,13 @@ def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int
 
 
 def _curve_sizes(params: BandwidthSweepParams, facts: HostFacts | None, cpus: Sequence[int]) -> list[int]:
-    """From min_size to max_size, or to what fits into memory."""
+    """Sizes from min_size to max_size, or to the largest size that fits into memory."""
     high = params.max_size if facts is None else _fitted(params, facts, cpus, params.max_size)
     return geometric_sizes(params.min_size, max(params.min_size, high), params.points_per_octave, _GRANULE)
 
 
 def _demanded_bytes(params: BandwidthSweepParams, facts: HostFacts | None) -> int:
-    """Memory of the largest size for all threads: sizes that are set must fit, others are reduced to fit."""
+    """The largest size times the number of threads. Sizes that are set must fit into memory; others are reduced."""
     if facts is None:
         return max(params.sizes, default=params.max_size)
     cpus = _measuring_cpus(params, facts)
@@ -231,6 +279,77 @@ def _fitted(params: BandwidthSweepParams, facts: HostFacts, cpus: Sequence[int],
         return local_sizes(facts, cpus, size)
     bound = [node for node in all_nodes(facts) if node.id == params.memory_node]
     return min((fitted(size, node, len(cpus)) for node in bound), default=size)
+
+
+def _table(records: Sequence[Record]) -> Table:
+    style = bandwidth_style(records)
+    unit, scale, other = style.unit, style.scale, IN_TIME if style is IN_CYCLES else IN_CYCLES
+    axis = "level" if any("level" in record.coords for record in records) else "size"
+    columns = (
+        Column("data_size", "Data size used", format="size", help="Of each thread, all arrays combined"),
+        Column("level", "Level", format="text"),
+        Column("traffic", "Traffic", format="text"),
+        Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median, bytes that the program loads and stores"),
+        Column(
+            "other",
+            f"Bandwidth [{other.unit}]",
+            other.scale,
+            digits=2,
+            help="The same bandwidth in the other unit; cycles are core cycles",
+        ),
+        Column("interval", f"95 % interval [{unit}]", format="text", help="With repeats: their range"),
+        Column("max", f"Max [{unit}]", scale, help="Best window"),
+        FLAGS_COLUMN,
+    )
+
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        return [_row(mine, axis, where, traffic, (style, other)) for where, traffic in _combinations(mine, axis)]
+
+    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    flags = flags_of(record for record in records if record.metric == "bandwidth" and axis in record.coords)
+    notes = (COUNTING,) if found else ()
+    return Table("levels", "Bandwidth at different levels of cache", shown, found, notes, flags)
+
+
+def _row(
+    mine: Sequence[Record], axis: str, where: Scalar, traffic: str, styles: tuple[BandwidthStyle, BandwidthStyle]
+) -> Row:
+    repeats, others = (at(mine, f"bandwidth{style.suffix}", **{axis: where, "traffic": traffic}) for style in styles)
+    level = axis == "level"
+    return {
+        "data_size": middle(at(mine, "data_size", level=where)) if level else where,
+        "level": where if level else None,
+        "traffic": TITLES[traffic],
+        "bandwidth": middle(repeats),
+        "other": middle(others),
+        **spread_cells(repeats, styles[0].scale),
+    }
+
+
+def _combinations(mine: Sequence[Record], axis: str) -> list[tuple[Scalar, str]]:
+    """Levels (sorted by size) or sizes, each with its access patterns in the order of `TITLES`."""
+    found = [record for record in at(mine, "bandwidth") if axis in record.coords]
+    sizes = {record.coords["level"]: record.value for record in at(mine, "data_size")}
+    kinds = traffic_kinds(found, "bandwidth")
+    wheres = sorted({record.coords[axis] for record in found}, key=lambda where: float(sizes.get(where, 0) or where))
+    return [
+        (where, traffic)
+        for where in wheres
+        for traffic in kinds
+        if at(found, "bandwidth", **{axis: where, "traffic": traffic})
+    ]
+
+
+def _series(mine: Sequence[Record], traffic: str, metric: str) -> Series:
+    curve = [record for record in at(mine, metric, traffic=traffic) if "size" in record.coords]
+    sizes = sorted({int(record.coords["size"]) for record in curve})
+    groups = [at(curve, metric, size=size) for size in sizes]
+    return series_of(series_name(TITLES[traffic], mine[0], OWN_COLUMNS), sizes, groups)
+
+
+def _markers(records: Sequence[Record]) -> tuple[Marker, ...]:
+    sizes = {str(record.coords["level"]): record.value for record in at(records, "data_size")}
+    return tuple(Marker(size, level, "hint") for level, size in sorted(sizes.items(), key=lambda item: item[1]))
 
 
 BENCHMARK = BandwidthSweep()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from asct.instruments.memory.bandwidth import TRIALS_S, BandwidthBenchmark
@@ -12,11 +11,11 @@ from asct.instruments.memory.matrix import (
     LEFT_OUT_FLAGS,
     PAIR,
     MatrixStyle,
-    left_out,
+    NodePair,
     node_heatmaps,
+    node_pairs,
     node_table,
     pair_table,
-    step_name,
 )
 from asct.instruments.memory.settings import AutoSize, data_size_setting, duration_setting, iterations_setting
 from asct.instruments.memory.sizes import (
@@ -38,7 +37,6 @@ from asct.instruments.memory.stream import (
     STREAM_FLAGS,
     OneWidthParams,
     StreamCall,
-    StreamResult,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
@@ -47,14 +45,13 @@ from asct.instruments.memory.stream import (
     circumstances,
     stream_results,
 )
-from asct.instruments.memory.topology import MemoryNode, all_nodes, cpu_nodes, memory_nodes
 from asct.instruments.memory.traffic import Traffic
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.params import Count, Duration, setting
-from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 
@@ -67,57 +64,14 @@ _CAPTION: Final = (
 class CrossNumaBandwidthParams(OneWidthParams):
     """Traffic, working set and duration."""
 
-    traffic: Traffic = setting("all-reads", "Kind of traffic between the CPUs of one node and the memory of another")
+    traffic: Traffic = setting("all-reads", "Access pattern of the CPUs of one node on the memory of another")
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting("pair of nodes")
     duration: Duration = duration_setting(0.4, "one pair of nodes")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTraffic:
-    """All usable CPUs of the node `run` access memory of the node `memory`: at least `least` bytes per thread."""
-
-    run: MemoryNode
-    memory: MemoryNode
-    least: int
-
-    @property
-    def name(self) -> str:
-        """Name of the step: `node0-memory8`."""
-        return step_name(self.run, self.memory)
-
-    @property
-    def threads(self) -> int:
-        """One per CPU; one where the CPUs of the host are unknown."""
-        return max(1, len(self.run.cpus))
-
-    @property
-    def possible(self) -> bool:
-        """Whether the memory node has enough free memory, as far as is known."""
-        return self.memory.free_bytes is None or self.least <= room(self.memory, self.threads)
-
-    def size(self, params: CrossNumaBandwidthParams, facts: HostFacts, optimum: int) -> int:
-        """Bytes per thread: as set, or a size well beyond the caches that fits the memory node."""
-        if params.data_size is not None:
-            return params.data_size
-        return fitted(memory_size(facts, self.run.cpus, optimum), self.memory, self.threads)
-
-
-def pairs(params: CrossNumaBandwidthParams, facts: HostFacts) -> list[NodeTraffic]:
-    """Every node with CPUs combined with every node with memory, memory-only nodes included.
-
-    A size that is set must fit completely; otherwise twice the caches of a thread is the minimum.
-    """
-    runs = cpu_nodes(facts) or all_nodes(facts)[:1]
-    return [
-        NodeTraffic(run, memory, params.data_size or aligned(TOO_SMALL * cache_share(facts, run.cpus)))
-        for run in runs
-        for memory in memory_nodes(facts)
-    ]
-
-
 class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
-    """One process per pair of nodes: all usable CPUs of one at once, memory bound to the other."""
+    """Runs one process per pair of nodes: all usable CPUs of one node at once, with memory bound to the other."""
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"
@@ -135,44 +89,45 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Memory of the largest pair (pairs without enough of it are skipped), and time of all pairs."""
-        all_pairs = pairs(params, facts) if facts is not None else []
-        possible = [pair for pair in all_pairs if pair.possible]
+        """The memory of the largest pair (pairs without enough memory are skipped), and the time of all pairs."""
+        all_pairs = node_pairs(facts) if facts is not None else []
+        possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
         largest = max(wanted, default=demanded_bytes(facts, params.data_size))
         one = mapping_seconds(largest) + capped_s(params.duration, params.iterations) + TRIALS_S
         return largest, max(1, len(possible)) * one
 
     def processes(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
-        """A process per pair with enough memory. Raises ValueError if there is none, and LookupError when no size is
+        """One process per pair with enough memory. Raises ValueError if there is none, and LookupError if no size is
         set and none was found."""
         facts = context.facts
-        possible = [pair for pair in pairs(params, facts) if pair.possible]
+        possible = [pair for pair in node_pairs(facts) if _has_room(params, facts, pair)]
         if not possible:
             raise ValueError(
                 "no NUMA node has enough free memory for its threads; free some memory, or set `data_size`"
             )
         optimum = params.data_size or optimum_size(context, MEMORY_LEVEL)
         cap = capped_s(params.duration, params.iterations)
-        return [
-            StreamCall(
-                pair.run.cpus, (pair.size(params, facts, optimum),), (params.traffic,), cap, params.width,
-                (pair.memory.bind,),
-            ).step(pair.name, params)
-            for pair in possible
-        ]  # fmt: skip
+        steps = []
+        for pair in possible:
+            large = memory_size(facts, pair.run.cpus, optimum)
+            size = params.data_size or fitted(large, pair.memory, len(pair.run.cpus))
+            call = StreamCall(pair.run.cpus, (size,), (params.traffic,), cap, params.width, (pair.memory.bind,))
+            steps.append(call.step(pair.name, params))
+        return steps
 
     def values(
         self, params: CrossNumaBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """The bandwidth of each pair, the pairs skipped, core clock and page size."""
+        """The bandwidth of each pair, the skipped pairs, core clock and page size."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         found: list[Measurement] = []
-        for pair in pairs(params, facts):
+        for pair in node_pairs(facts):
             for result in results.get(pair.name, ()):
-                found += _of_pair(result, pair, facts)
+                found += bandwidths(result, pair.at, working_set_flags(facts, pair.run.cpus, result.size))
+                found.append(Measurement("data_size", float(result.size), pair.at))
             if pair.name not in results:
-                found.append(left_out(pair.run, pair.memory, pair.least * pair.threads))
+                found.append(pair.left_out(_least_bytes(params, facts, pair) * max(1, len(pair.run.cpus))))
         first = next(iter(runs.values()))
         return found + circumstances([result for best in results.values() for result in best], first.meta, params)
 
@@ -182,14 +137,19 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         return (node_table(records, style), pair_table(records, style)) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The matrix as a heat map if it has several values."""
+        """The matrix as a heat map, if it has several values."""
         return node_heatmaps(records, _style(records), _CAPTION)
 
 
-def _of_pair(result: StreamResult, pair: NodeTraffic, facts: HostFacts) -> list[Measurement]:
-    at: dict[str, Scalar] = {"run_node": pair.run.id, "memory_node": pair.memory.id}
-    flags = working_set_flags(facts, pair.run.cpus, result.size)
-    return [*bandwidths(result, at, flags), Measurement("data_size", float(result.size), dict(at))]
+def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:
+    """Bytes per thread that a pair needs: the size that is set, otherwise at least twice the caches of a thread."""
+    return params.data_size or aligned(TOO_SMALL * cache_share(facts, pair.run.cpus))
+
+
+def _has_room(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> bool:
+    """Whether the memory node has enough free memory; assumed if its free memory is unknown."""
+    unknown = pair.memory.free_bytes is None
+    return unknown or _least_bytes(params, facts, pair) <= room(pair.memory, len(pair.run.cpus))
 
 
 def _style(records: Sequence[Record]) -> MatrixStyle:

@@ -1,4 +1,4 @@
-"""idle-latency: load-to-use latency of memory from each node to the memory of each node, with nothing else running."""
+"""idle-latency: load-to-use latency from the CPUs of each node to the memory of each node, without load."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final
 
 from asct.benchmarks.idle_latency.measure import (
     FLAGS,
+    IdleLatencyParams,
     arguments,
     estimated_seconds,
     measurements,
     needed_bytes,
-    pairs,
     sizes,
 )
-from asct.benchmarks.idle_latency.params import IdleLatencyParams
 from asct.instruments.memory.matrix import (
     LEFT_OUT,
     LEFT_OUT_FLAGS,
     PAIR,
     MatrixStyle,
     node_heatmaps,
+    node_pairs,
     node_table,
     pair_table,
 )
@@ -29,7 +29,7 @@ from asct.instruments.memory.settings import CYCLE_BASE, from_pools
 from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Heatmap, Table
+from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
@@ -42,24 +42,10 @@ _RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio"
 _DISTANCE: Final = MatrixStyle(
     "distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither"
 )
+_USUAL_SIZE: Final = 512 << 20
 _CAPTION: Final = (
     "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), without load."
 )
-
-
-def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """The matrix; with several nodes its ratios and distances as well; then the spread of every pair."""
-    look = _look(records)
-    tables = [node_table(records, look)]
-    if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
-        shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
-        tables += [node_table(records, one) for one in shown]
-    return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
-
-
-def heat_maps(records: Sequence[Record]) -> tuple[Heatmap, ...]:
-    """The matrix as colours; none for one pair."""
-    return node_heatmaps(records, _look(records), _CAPTION)
 
 
 def _look(records: Sequence[Record]) -> MatrixStyle:
@@ -67,11 +53,8 @@ def _look(records: Sequence[Record]) -> MatrixStyle:
     return _CYCLES if cycles else _TIME
 
 
-_USUAL_SIZE = 512 << 20
-
-
 class IdleLatency(Benchmark[IdleLatencyParams]):
-    """A chain of dependent loads in memory of every node, followed by the last CPU of every node."""
+    """Measures a chain of dependent loads from the last CPU of every node in the memory of every node."""
 
     name = "idle-latency"
     title = "Idle memory latency"
@@ -95,15 +78,15 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
     )
 
     def check(self, params: IdleLatencyParams) -> Iterable[tuple[str, str]]:
-        """A working set of less than two lines."""
+        """Report a working set of less than two lines."""
         shortest = 2 * (params.stride or 64)
         if params.data_size is not None and params.data_size < shortest:
             yield "data_size", f"a chain needs two lines: at least {shortest} B with this stride"
 
     def needs(self, params: IdleLatencyParams, facts: HostFacts | None) -> Needs:
-        """One process after the other, each with a working set on one node."""
+        """One process after another, each with a working set on one node."""
         size = params.data_size or _USUAL_SIZE
-        count = 1 if facts is None else sum(1 for _ in pairs(facts))
+        count = 1 if facts is None else len(node_pairs(facts))
         return Needs(
             kernels=("chase",),
             memory_bytes=needed_bytes(params.data_size or 0),
@@ -115,7 +98,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         return True
 
     def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
-        """A process for each pair of nodes whose memory has room. Raises ValueError if none has."""
+        """One process for each pair of nodes with enough free memory. Raises ValueError if there is none."""
         if context.done:
             return ()
         optimum = chain_size(context) if params.data_size is None else params.data_size
@@ -133,12 +116,17 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         return measurements(params, outputs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The matrix, its ratios and distances, and the spread."""
-        return matrix_tables(records)
+        """The matrix; with several nodes, its ratios and distances as well; and the spread of every pair."""
+        look = _look(records)
+        tables = [node_table(records, look)]
+        if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
+            shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
+            tables += [node_table(records, one) for one in shown]
+        return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The matrix as colours, where there is more than one node."""
-        return heat_maps(records)
+        """The matrix as a heat map, if it has several values."""
+        return node_heatmaps(records, _look(records), _CAPTION)
 
 
 BENCHMARK = IdleLatency()

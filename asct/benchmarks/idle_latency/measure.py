@@ -1,98 +1,103 @@
-"""The pairs of nodes, their command lines, and the measurements from the samples of the kernel chase."""
+"""The settings of idle-latency, the command line for a pair of nodes, and the measurements from the kernel chase."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from asct.benchmarks.idle_latency.params import IdleLatencyParams
+from annotated_types import MultipleOf
+
 from asct.instruments.memory.chase import ChaseLatency, chase_latency
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
-from asct.instruments.memory.matrix import left_out, step_name
-from asct.instruments.memory.settings import CYCLE_BASE
+from asct.instruments.memory.matrix import NodePair, node_pairs
+from asct.instruments.memory.settings import (
+    CYCLE_BASE,
+    AutoSize,
+    PageKind,
+    Share,
+    cycle_base_setting,
+    duration_setting,
+    pages_setting,
+    seed_setting,
+    stride_setting,
+    target_interval_setting,
+)
 from asct.instruments.memory.sizes import CACHES, fitted
-from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, cpu_nodes, memory_nodes
+from asct.instruments.memory.topology import UNBOUND
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Scalar
+from asct.sdk.params import Duration, Params, Size, setting
+from asct.sdk.record import Measurement
 from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
-from asct.sdk.step import Output
+from asct.sdk.step import Output, options, thousandths
 
 SMALLEST: Final = 64 << 20
-"""An automatic size is reduced to what a node has free, but not below this: a smaller one would not be in memory."""
+"""Lower limit for reducing an automatic size to the free memory of a node: smaller sets would fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Memory of the kernel and its page tables in addition to the data."""
+"""Memory for the kernel and its page tables, in addition to the data."""
 _MAP_S_PER_GIB: Final = 1.2
-"""Mapping memory, and putting in and checking the lines of the chain."""
+"""Time to map memory and to write and check the lines of the chain."""
 _START_S: Final = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class NodePair:
-    """A node that runs and a node whose memory it reads."""
+class IdleLatencyParams(Params):
+    """Working set, page size and accuracy."""
 
-    run: MemoryNode
-    memory: MemoryNode
-
-    @property
-    def name(self) -> str:
-        """The name of the step that measures this pair."""
-        return step_name(self.run, self.memory)
-
-
-def pairs(facts: HostFacts) -> Iterator[NodePair]:
-    """Every node with a usable CPU with every node that has memory, row by row.
-
-    On a host whose CPUs are unknown the first node runs, on the CPU that the kernel starts on.
-    """
-    for run in cpu_nodes(facts) or all_nodes(facts)[:1]:
-        for memory in memory_nodes(facts):
-            yield NodePair(run, memory)
-
-
-def lowered(memory: MemoryNode, size: int) -> int:
-    """`size`, reduced to the free memory of the node; for sizes that are not set."""
-    return fitted(size, memory, 1)
-
-
-def has_room(memory: MemoryNode, size: int) -> bool:
-    """Whether a process with a working set of `size` fits; assumed if the free memory is unknown."""
-    return memory.free_bytes is None or needed_bytes(size) <= memory.free_bytes
+    data_size: AutoSize = setting(
+        None,
+        "Working set of each pair of nodes; auto: the optimum size of DRAM that latency-sweep finds",
+        pitfalls="Below twice the last-level cache, some loads hit the cache and the value is flagged.",
+    )
+    duration: Duration = duration_setting(0.5, "one pair of nodes", max_s=60)
+    target_interval: Share = target_interval_setting(0.03, "a pair")
+    stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
+        "128 prevents the prefetch of adjacent lines from helping."
+    )
+    pages: PageKind = pages_setting("With 4K pages, page walks are part of the latency.")
+    seed: int = seed_setting("Seed of the random order of the lines")
+    cycle_base: bool = cycle_base_setting()
 
 
 def needed_bytes(size: int) -> int:
-    """Memory that one process takes for a working set of `size`."""
+    """Return the memory that one process needs for a working set of `size`."""
     return size + size // 32 + _SURROUNDINGS
 
 
 def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:
-    """The working set of each pair that can be measured; `optimum` is the size where none was asked for."""
+    """Return the working set of each pair that can be measured; `optimum` is the size if none is set.
+
+    A pair with unknown free memory is assumed to have enough.
+    """
+    pairs = node_pairs(facts)
     if params.data_size is not None:
-        return {pair: params.data_size for pair in pairs(facts) if has_room(pair.memory, params.data_size)}
-    found = {pair: lowered(pair.memory, optimum) for pair in pairs(facts)}
+        needed = needed_bytes(params.data_size)
+        return {
+            pair: params.data_size
+            for pair in pairs
+            if pair.memory.free_bytes is None or needed <= pair.memory.free_bytes
+        }
+    found = {pair: fitted(optimum, pair.memory, 1) for pair in pairs}
     return {pair: size for pair, size in found.items() if size >= min(SMALLEST, optimum)}
 
 
 def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str, ...]:
-    """The kernel's command line for one pair: the last CPU of the node that runs."""
-    named: dict[str, object] = {
-        "sizes": size,
-        "pages": params.pages,
-        "target-interval": max(1, round(params.target_interval * 1000)),
-        "time-cap-ms": max(1, round(params.duration * 1e3)),
-        "seed": params.seed,
-    }
-    if params.stride is not None:
-        named["stride"] = params.stride
-    if pair.run.cpus:
-        named["cpu"] = pair.run.cpus[-1]
-    if pair.memory.bind != UNBOUND:
-        named["node"] = pair.memory.bind
-    return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
+    """Return the kernel's arguments for one pair. The last CPU of the CPU node measures."""
+    return options(
+        {
+            "sizes": size,
+            "pages": params.pages,
+            "target-interval": thousandths(params.target_interval),
+            "time-cap-ms": thousandths(params.duration),
+            "seed": params.seed,
+            "stride": params.stride,
+            "cpu": pair.run.cpus[-1] if pair.run.cpus else None,
+            "node": None if pair.memory.bind == UNBOUND else pair.memory.bind,
+        }
+    )
 
 
 def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float:
-    """The estimated duration of `count` pairs, each measured by its own process."""
+    """Return the estimated duration of `count` pairs, each measured by its own process."""
     return count * (_START_S + params.duration + _MAP_S_PER_GIB * size / 2**30)
 
 
@@ -104,7 +109,7 @@ FLAGS: Final[dict[str, str]] = {
     "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
     "that fits was used",
 }
-"""Every flag of a pair, and its meaning."""
+"""Every flag of a pair with its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,27 +121,26 @@ class ChaseResult:
     page_bytes: float
     flags: tuple[str, ...]
 
-    @property
-    def at(self) -> dict[str, Scalar]:
-        """The coordinates of the result."""
-        return {"run_node": self.pair.run.id, "memory_node": self.pair.memory.id}
-
 
 def measurements(params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
-    """Latencies and ratios per pair, then clocks and pages, then the skipped pairs.
+    """Return latencies and ratios per pair, core clock and page sizes, and the skipped pairs.
 
-    Raises ValueError if nothing was measured, or for output that is not of the kernel.
+    Raises ValueError if nothing was measured or the output is not in the kernel's format.
     """
     if not outputs:
         raise ValueError("the kernel chase was not run")
-    known = {pair.name: pair for pair in pairs(facts)}
+    pairs = node_pairs(facts)
+    known = {pair.name: pair for pair in pairs}
     walked = [_walked(known[output.step.name], read_kernel(output), params) for output in outputs]
+    clock = stats_of([one.sample.clock_hz for one in walked], independent=False)
+    missing = needed_bytes(SMALLEST if params.data_size is None else params.data_size)
     return [
         *(item for one in walked for item in _of_pair(one)),
         *_ratios(walked),
         *_distances(walked, facts),
-        *_circumstances(walked, params),
-        *_left_out(params, {one.pair.name for one in walked}, facts),
+        Measurement("core_clock", clock.median, stats=clock, flags=(CYCLE_BASE,) if params.cycle_base else ()),
+        *(Measurement("page_size", one.page_bytes, one.pair.at) for one in walked),
+        *(pair.left_out(missing) for pair in pairs if all(one.pair != pair for one in walked)),
     ]
 
 
@@ -148,7 +152,7 @@ def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseR
     flags = {
         "switched": many_dropped(sample.latency.n, sample.dropped),
         "small-working-set": sample.size < CACHES * caches,
-        "smaller-memory": params.data_size is None and sample.size >= lowered(pair.memory, sample.size + 1),
+        "smaller-memory": params.data_size is None and sample.size >= fitted(sample.size + 1, pair.memory, 1),
     }
     mine = tuple(flag for flag, holds in flags.items() if holds)
     found = (*settled_flags(sample.settled, run.end, sample.dropped), *page_flags(run.meta), *mine)
@@ -158,54 +162,36 @@ def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseR
 def _of_pair(one: ChaseResult) -> list[Measurement]:
     sample = one.sample
     return [
-        Measurement("latency", sample.latency.median, one.at, sample.latency, one.flags),
-        Measurement("latency_cycles", sample.cycles.median, one.at, sample.cycles, one.flags),
-        Measurement("data_size", float(sample.size), one.at),
+        Measurement("latency", sample.latency.median, one.pair.at, sample.latency, one.flags),
+        Measurement("latency_cycles", sample.cycles.median, one.pair.at, sample.cycles, one.flags),
+        Measurement("data_size", float(sample.size), one.pair.at),
     ]
 
 
 def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
-    """To the local memory of the node that runs; a node without memory of its own has nothing to compare with."""
+    """Latencies relative to the local memory of the CPU node; none for a node without local memory."""
     local = {one.pair.run.id: one for one in walked if one.pair.run.id == one.pair.memory.id}
     found = []
     for one in walked:
         own = local.get(one.pair.run.id)
         if own is not None:
             flags = tuple(dict.fromkeys((*one.flags, *own.flags)))
-            found.append(
-                Measurement("ratio", one.sample.latency.median / own.sample.latency.median, one.at, None, flags)
-            )
+            ratio = one.sample.latency.median / own.sample.latency.median
+            found.append(Measurement("ratio", ratio, one.pair.at, None, flags))
     return found
 
 
 def _distances(walked: Sequence[ChaseResult], facts: HostFacts) -> list[Measurement]:
-    table = _distance_table(facts)
-    return [
-        Measurement("distance", float(table[node]), one.at)
-        for one in walked
-        if (node := (one.pair.run.id, one.pair.memory.id)) in table
-    ]
-
-
-def _distance_table(facts: HostFacts) -> Mapping[tuple[int, int], int]:
-    """By numbers of nodes. The system lists a distance for each online node, in their order, whatever their numbers."""
+    """The system lists a distance for each online node, in ascending order of their numbers."""
     ids = sorted(node.id for node in facts.nodes)
-    return {
+    table = {
         (node.id, other): distance
         for node in facts.nodes
         if len(node.distances) == len(ids)
         for other, distance in zip(ids, node.distances, strict=True)
     }
-
-
-def _circumstances(walked: Sequence[ChaseResult], params: IdleLatencyParams) -> list[Measurement]:
-    clock = stats_of([one.sample.clock_hz for one in walked], independent=False)
     return [
-        Measurement("core_clock", clock.median, stats=clock, flags=(CYCLE_BASE,) if params.cycle_base else ()),
-        *(Measurement("page_size", one.page_bytes, one.at) for one in walked),
+        Measurement("distance", float(table[node]), one.pair.at)
+        for one in walked
+        if (node := (one.pair.run.id, one.pair.memory.id)) in table
     ]
-
-
-def _left_out(params: IdleLatencyParams, measured: set[str], facts: HostFacts) -> list[Measurement]:
-    size = SMALLEST if params.data_size is None else params.data_size
-    return [left_out(pair.run, pair.memory, needed_bytes(size)) for pair in pairs(facts) if pair.name not in measured]

@@ -1,4 +1,4 @@
-"""latency-sweep: load-to-use latency over the working set, and the levels of cache and memory that it shows."""
+"""latency-sweep: load-to-use latency by size of the working set, and the cache and memory levels that it reveals."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from asct.benchmarks.latency_sweep.command import (
+    LatencySweepParams,
     edge_arguments,
     estimated_seconds,
     largest,
@@ -14,7 +15,6 @@ from asct.benchmarks.latency_sweep.command import (
     smallest,
     sweep_arguments,
 )
-from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
@@ -37,6 +37,7 @@ _EXAMPLES: dict[str, tuple[int, int, int, float]] = {
     "dram": (134_217_728, 1_073_741_824, 603_979_776, 110.0e-9),
 }
 _AT_LEVEL: dict[str, tuple[str, ...] | None] = {"level": LEVELS}
+_AT: dict[str, tuple[str, ...] | None] = {"size": None, **_AT_LEVEL}
 
 
 def _results() -> tuple[ResultField, ...]:
@@ -53,9 +54,9 @@ def _results() -> tuple[ResultField, ...]:
 
 
 class LatencySweep(Benchmark[LatencySweepParams]):
-    """A chain of dependent loads over working sets from 128 B to 1 GiB, one process for all of them.
+    """Measures a chain of dependent loads over working sets from 128 B to 1 GiB, all in one process.
 
-    What only a measurement needs is imported in the methods: a plan is checked faster without it.
+    Methods import what only a measurement needs, so that a plan is checked faster.
     """
 
     name = "latency-sweep"
@@ -72,9 +73,9 @@ class LatencySweep(Benchmark[LatencySweepParams]):
             "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes differ by more "
             "than 5 %, or most of their intervals are wider than 5 %"
         ),
-        "few-lines": "8 lines or fewer: a core may forward or predict such loads; excluded from the levels",
+        "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
         "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
-        "disturbed": "slower than larger working sets, so something else was running; excluded from the levels",
+        "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
         "few-sizes": "the level has fewer than 6 sizes, too few for an interval",
         "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
@@ -82,32 +83,19 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     }
     results = _results()
     metrics = (
-        Metric("latency", "s", "lower", "Time of one dependent load", {"size": None, "level": LEVELS}),
-        Metric(
-            "latency_cycles",
-            "cycles",
-            "lower",
-            "Time of one dependent load in core cycles",
-            {"size": None, "level": LEVELS},
-        ),
+        Metric("latency", "s", "lower", "Time of one dependent load", _AT),
+        Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),
         Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
         Metric("upper_bound", "B", "neither", "Largest working set of the level", _AT_LEVEL, comparable=False),
         Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
         Metric("levels", "1", "neither", "Number of levels found", comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
         Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
-        Metric(
-            "cache_size",
-            "B",
-            "neither",
-            "Size of each data cache as the host reports it",
-            {"level": None},
-            comparable=False,
-        ),
+        Metric("cache_size", "B", "neither", "Size of each data cache as the host reports it", {"level": None}, False),
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
-        """Empty ranges, and sizes of less than two lines."""
+        """Report empty ranges, and sizes of less than two lines."""
         least = shortest(params)
         if params.sizes:
             if min(params.sizes) < least:
@@ -131,8 +119,8 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         )
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """One process for all sizes, which refines the steps of the curve; a second, short one for bounds that are
-        still coarse."""
+        """One process for all sizes, which refines the steps of the curve; then a short one for bounds that are still
+        coarse."""
         from asct.benchmarks.latency_sweep.measure import sizes_to_add
         from asct.sdk.samples import read_kernel
         from asct.sdk.step import Kernel, Step
@@ -156,7 +144,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         return measurements(params, [read_kernel(output) for output in outputs], facts)
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Bounds, optimum size and latency of each level that was found."""
+        """Bounds, optimum size and latency of each level found."""
         paths = {field.path for field in self.results}
         found: dict[str, Scalar] = {}
         for item in measurements:
@@ -166,17 +154,16 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         return found
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels; without any, an empty table with the reason and a hint."""
-        from asct.benchmarks.latency_sweep.tables import level_table
+        """One row per level and point; without levels, the reason and a hint as notes."""
+        from asct.benchmarks.latency_sweep.report import level_table
 
         return (level_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """The curve."""
-        from asct.benchmarks.latency_sweep.figures import latency_curve
+        from asct.benchmarks.latency_sweep.report import latency_curve
 
-        curve = latency_curve(records)
-        return () if curve is None else (curve,)
+        return latency_curve(records)
 
 
 BENCHMARK = LatencySweep()

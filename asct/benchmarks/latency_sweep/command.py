@@ -1,38 +1,95 @@
-"""The command line of the kernel, and an estimate of its time."""
+"""The settings of latency-sweep, the command lines of the kernel, and an estimate of its time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from asct.instruments.memory.sizes import fitted
+from annotated_types import MultipleOf
+
+from asct.instruments.memory.settings import (
+    LISTED,
+    AutoSize,
+    PageKind,
+    Share,
+    cycle_base_setting,
+    memory_node_setting,
+    pages_setting,
+    seed_setting,
+    stride_setting,
+    target_interval_setting,
+)
+from asct.instruments.memory.sizes import LINE, fitted
 from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
+from asct.sdk.params import Duration, Params, Size, setting
 from asct.statistics.geometric import between_sizes, geometric_sizes
 
 if TYPE_CHECKING:
-    from asct.benchmarks.latency_sweep.params import LatencySweepParams
     from asct.sdk.facts import HostFacts
     from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
-"""Far beyond the last-level cache of most machines, and mapped in a second or two."""
-LINE: Final = 64
-"""Assumed where `stride` is unset: the machine's own line is known to the kernel alone."""
+"""Much larger than the last-level cache of most machines, and mapped within a second or two."""
 _SURROUNDINGS: Final = 16 << 20
 
 
+MAX_SIZE: Final = 1 << 40
+
+
+class LatencySweepParams(Params):
+    """Sizes, memory and accuracy."""
+
+    min_size: AutoSize = setting(
+        None, "Smallest working set; auto: two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
+    )
+    max_size: AutoSize = setting(
+        None,
+        "Largest working set, which determines the memory to map; auto: 1 GiB, or less if less memory is free",
+        aliases=("max_data_size",),
+        ge=1024,
+        le=MAX_SIZE,
+        pitfalls="A size below four times the last-level cache leaves no room for a DRAM level.",
+    )
+    sizes: Annotated[tuple[Size, ...], LISTED] = setting(
+        (),
+        "Working sets to measure instead of the grid from min_size to max_size, without refinement",
+        max_length=1000,
+        pitfalls="With fewer than 8 sizes, or wide gaps between them, no levels are found.",
+    )
+    points_per_octave: int = setting(4, "Sizes per doubling, before the bounds of levels are refined", ge=1, le=64)
+    stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
+        "Below the line size two loads share a line; 128 prevents the prefetch of adjacent lines from helping."
+    )
+    pages: PageKind = pages_setting(
+        "With 4K pages, TLB misses and page walks are part of the latency above about 256 KiB."
+    )
+    cpu: int | None = setting(
+        None,
+        "CPU that measures; unset: the last usable CPU of the node",
+        aliases=("latency_cpu_id",),
+        ge=0,
+        le=65535,
+    )
+    memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of the CPU")
+    target_interval: Share = target_interval_setting(0.005, "a size")
+    time_cap: Duration = setting(0.1, "Time limit for one size if target_interval is not reached", ge=1e-3, le=60)
+    seed: int = seed_setting("Seed of the random order of the lines")
+    cycle_base: bool = cycle_base_setting()
+
+
 def shortest(params: LatencySweepParams) -> int:
-    """The smallest size that is a chain: two lines."""
+    """Return the smallest size of a chain: two lines. Without `stride`, 64 bytes per line are assumed, because only the
+    kernel knows the line size of the host."""
     return 2 * (params.stride or LINE)
 
 
 def smallest(params: LatencySweepParams) -> int:
-    """The smallest size of the range."""
+    """Return the smallest size of the range."""
     return params.min_size or shortest(params)
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """The end of the range: as set, or 1 GiB, or less if the node has less free memory."""
+    """Return the end of the range: as set, or 1 GiB, or less if the node has less free memory."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
@@ -42,37 +99,37 @@ def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
-    """Whether the range is shorter than intended because memory is short."""
+    """Return whether the range ends early because the node has too little free memory."""
     return not params.sizes and params.max_size is None and largest(params, facts) < LARGEST
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Memory of the kernel: the largest size, a thirty-second of it for page tables, and the kernel itself."""
+    """Return the memory that the kernel needs: the largest size, 1/32 of it for page tables, and its own memory."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 
 
 def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | None:
-    """The node whose memory is measured; None when it is not known."""
+    """The node whose memory is measured; None if unknown."""
     if params.memory_node is not None:
         return next((node for node in memory_nodes(facts) if node.id == params.memory_node), None)
     cpu = measuring_cpu(facts, params.cpu)
     return None if cpu is None else node_of_cpu(facts, cpu)
 
 
-# The kernel bisects the steepest stretches of the curve by itself. Where its budget ended before a bound was known to
-# 2 %, a second, short run measures the sizes in between.
+# The kernel bisects the steepest parts of the curve by itself. If its budget ends before a bound is known to 2 %, a
+# second, short run measures the sizes in between.
 
 RESOLUTION: Final = 1.02
 COARSE_BOUND: Final = 0.025
-"""A bound is coarse if the next size is further away: the resolution and some room for whole lines."""
+"""A bound is coarse if the next size is further away. This allows for the resolution and for whole lines."""
 MOST: Final = 48
 
 
 def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
-    """Sizes 2 % apart in every gap beside a bound that is wider, rising, at most `MOST`; empty when all is known.
+    """Return sizes 2 % apart, in ascending order, in every wider gap beside a bound; empty if there is none.
 
-    Where there are more, each gap gets its share.
+    There are at most `MOST` sizes; each gap gets an equal share.
     """
     gaps = {(lv.below, lv.lower) for lv in levels if lv.below is not None and (lv.lower_gap or 0.0) > COARSE_BOUND}
     gaps |= {(lv.upper, lv.above) for lv in levels if lv.above is not None and (lv.upper_gap or 0.0) > COARSE_BOUND}
@@ -98,13 +155,13 @@ _EDGE_S: Final = 0.03
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
-    """The whole sweep: the sizes asked for, or the grid and a few more sizes where the curve jumps."""
-    cpu = measuring_cpu(facts, params.cpu, params.memory_node)
+    """Return the arguments for the sweep: the sizes that are set, or a grid that the kernel refines where the curve
+    jumps."""
     interval, cap = params.target_interval, params.time_cap
     if params.sizes:
-        return _arguments(params, cpu, interval, cap, {"sizes": _list(params.sizes)})
+        return _arguments(params, facts, interval, cap, {"sizes": sorted(set(params.sizes))})
     grid = {
-        **({} if params.min_size is None else {"min-size": params.min_size}),
+        "min-size": params.min_size,
         "max-size": largest(params, facts),
         "points-per-octave": params.points_per_octave,
         "refine-to": 2,
@@ -112,43 +169,38 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
         "refine-max": _REFINE_MOST,
         "refine-cap-ms": _REFINE_MS,
     }
-    return _arguments(params, cpu, interval, cap, grid)
+    return _arguments(params, facts, interval, cap, grid)
 
 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """More sizes near the bounds. An interval of 2 % and a short time suffice: latencies inside and outside differ by
-    10 %."""
-    cpu = measuring_cpu(facts, params.cpu, params.memory_node)
+    """Return the arguments for more sizes near the bounds. An interval of 2 % and a short time suffice, because
+    latencies inside and outside differ by 10 %."""
     interval = max(params.target_interval, _EDGE_INTERVAL)
-    return _arguments(params, cpu, interval, min(params.time_cap, _EDGE_S), {"sizes": _list(sizes)})
-
-
-def _list(sizes: Sequence[int]) -> str:
-    return ",".join(map(str, sorted(set(sizes))))
+    return _arguments(params, facts, interval, min(params.time_cap, _EDGE_S), {"sizes": sizes})
 
 
 def _arguments(
-    params: LatencySweepParams, cpu: int | None, interval: float, cap_s: float, sizes: Mapping[str, object]
+    params: LatencySweepParams, facts: HostFacts, interval: float, cap_s: float, sizes: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """`--name value` for every setting; the kernel has its own defaults for the others."""
-    named: dict[str, object] = {
-        **sizes,
-        "pages": params.pages,
-        "target-interval": max(1, round(interval * 1000)),
-        "time-cap-ms": max(1, round(cap_s * 1e3)),
-        "seed": params.seed,
-    }
-    if params.stride is not None:
-        named["stride"] = params.stride
-    if cpu is not None:
-        named["cpu"] = cpu
-    if params.memory_node is not None:
-        named["node"] = params.memory_node
-    return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
+    from asct.sdk.step import options, thousandths
+
+    return options(
+        {
+            **sizes,
+            "pages": params.pages,
+            "target-interval": thousandths(interval),
+            "time-cap-ms": thousandths(cap_s),
+            "seed": params.seed,
+            "stride": params.stride,
+            "cpu": measuring_cpu(facts, params.cpu, params.memory_node),
+            "node": params.memory_node,
+        }
+    )
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None) -> float:
-    """Mapping the memory, a few milliseconds for a size in a cache, the time cap beyond, and the refined sizes."""
+    """Return the time to map the memory, a few milliseconds for each size in a cache and the time limit for larger
+    ones, plus the time for refined sizes."""
     low, stride = smallest(params), params.stride or LINE
     high = max(largest(params, facts), low)
     sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)

@@ -16,14 +16,14 @@ from asct.instruments.memory.kernel_flags import (
     settled_flags,
 )
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.sdk.record import Measurement, Stats
+from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
 from asct.statistics.robust import median, shorth_median
 
 if TYPE_CHECKING:
-    from asct.benchmarks.latency_sweep.params import LatencySweepParams
+    from asct.benchmarks.latency_sweep.command import LatencySweepParams
     from asct.sdk.facts import HostFacts
 
 NO_LEVELS: Final = "no-levels"
@@ -45,25 +45,25 @@ NOTES: Final = {
     "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
     "hidden by another level",
 }
-"""Reasons why no levels were found, and notes on the search for them."""
+"""Reasons why no levels were found, and notes on the search."""
 
 NO_LEVELS_HINT: Final = (
-    "No levels were found, so other benchmarks have no sizes to use: set their `data_size`, and they no longer need "
+    "No levels were found, so other benchmarks have no sizes to use. Set their `data_size`; they then do not need "
     "latency-sweep."
 )
 
 
 FEW_LINES: Final = 8
 _NOISY_LEVEL: Final = 0.05
-"""A level is noisy if it scatters by more from size to size, or if most of its sizes are known less well than that."""
+"""A level is noisy if its latencies scatter by more from size to size, or if the interval of most sizes is wider."""
 _PRIVATE: Final = ("L1", "L2")
-"""Levels that other programs do not slow down while they are off the CPU. Of the others they use a part all the time,
-so that a steady latency may still be 10 % above that of an idle host."""
+"""Levels that only programs on the same core use. Other programs always use part of the shared levels, so a steady
+latency may still be 10 % above the latency of an idle host."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLatency:
-    """One size: latency in seconds and in core cycles with their spread, and flags."""
+    """The result for one size: latency in seconds and in core cycles with their spread, and flags."""
 
     size: int
     latency: Stats
@@ -75,7 +75,7 @@ class SizeLatency:
 
 
 def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: HostFacts) -> list[Measurement]:
-    """All measurements from the runs of the kernel combined. Raises ValueError for an invalid sample."""
+    """Return all measurements from the runs of the kernel. Raises ValueError for an invalid sample."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the kernel chase measured no size")
@@ -90,13 +90,13 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
 
 
 def sizes_to_add(run: KernelRun, facts: HostFacts) -> tuple[int, ...]:
-    """Sizes to measure beside the bounds that the sweep left coarse."""
+    """Return the sizes to measure beside bounds that are still coarse."""
     points, granule = size_latencies([run]), int(number(run.meta, "stride"))
     return missing_sizes(search_levels(points, granule, facts).levels, points, granule)
 
 
 def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
-    """The sizes of all runs; of a size measured twice, the first."""
+    """Return the sizes of all runs; if a size was measured twice, the first result."""
     points: dict[int, SizeLatency] = {}
     for run in runs:
         for point in (_point(sample, run.end) for sample in run.samples):
@@ -105,7 +105,7 @@ def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
 
 
 def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
-    """The levels of the curve; sizes of a few lines make none."""
+    """Search the levels of the curve; sizes of a few lines form none."""
     return find_levels(
         {size: point.latency.median for size, point in points.items()},
         hints=cache_hints(facts),
@@ -115,7 +115,7 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 
 
 def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
-    """Data caches as the host reports them. Those shared by the threads of one core only are private."""
+    """Return the data caches that the host reports. A cache that only threads of one core share counts as private."""
     threads = facts.cpu.threads_per_core or 1
     return tuple(
         CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)
@@ -135,10 +135,10 @@ def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
-    """A size is a detail of the levels; where none were found the curve is the result."""
+    """A size is a detail if levels were found; otherwise the curve is the result."""
     suspicion = search.suspects.get(point.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
-    at: dict[str, str | int | float | bool] = {"size": point.size}
+    at: dict[str, Scalar] = {"size": point.size}
     detail = bool(search.levels)
     return [
         Measurement("latency", point.latency.median, dict(at), point.latency, flags, detail),
@@ -147,8 +147,8 @@ def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
 
 
 def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """The value is that of the level part; the statistics describe all sizes of the level, drift included."""
-    at: dict[str, str | int | float | bool] = {"level": level.name}
+    """The value is the latency of the level part; the statistics describe all sizes of the level, including drift."""
+    at: dict[str, Scalar] = {"level": level.name}
     mine = [points[size] for size in level.sizes]
     in_cycles = [point.cycles.median for point in mine]
     latency = _around(level.latency, stats_of(level.latencies))
@@ -168,7 +168,7 @@ def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mappin
 
 
 def _around(value: float, stats: Stats) -> Stats:
-    """The statistics with an interval that takes in `value`: that of the median over all sizes may begin beyond it."""
+    """The statistics with the interval extended to `value`, which the interval of all sizes may not contain."""
     if stats.ci95 is None:
         return stats
     low, high = stats.ci95
@@ -176,7 +176,7 @@ def _around(value: float, stats: Stats) -> Stats:
 
 
 def _width(latency: Stats) -> float:
-    """Of the interval, as a share of the latency; infinite without one: too few batches were left alone."""
+    """Width of the interval as a share of the latency; infinite without an interval (too few undisturbed batches)."""
     return math.inf if latency.ci95 is None else (latency.ci95[1] - latency.ci95[0]) / latency.median
 
 

@@ -1,17 +1,16 @@
-"""loaded-latency: latency of memory while other CPUs load it, and the bandwidth they get, at rising levels of load."""
+"""loaded-latency: memory latency while other CPUs generate load, and the bandwidth that they reach, at rising load."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
-from asct.benchmarks.loaded_latency.figures import load_curve
 from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.benchmarks.loaded_latency.tables import all_tables
+from asct.benchmarks.loaded_latency.tables import all_tables, load_curve
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
-from asct.instruments.memory.stream import CIRCUMSTANCES
+from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -27,7 +26,8 @@ _TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
 
 
 class LoadedLatency(Benchmark[LoadedLatencyParams]):
-    """One process: a chain of dependent loads on one CPU, a load thread on each other one, NOPs changed on the fly."""
+    """Runs one process: a chain of dependent loads on one CPU, and a load thread on every other CPU, whose number of
+    NOPs changes while it runs."""
 
     name = "loaded-latency"
     title = "Loaded memory latency"
@@ -47,28 +47,22 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     )
     metrics = (
         Metric("latency", "s", "lower", "Latency of one dependent load under load", _AT),
-        Metric("latency_cycles", "cycles", "lower", "The same in core cycles", _AT),
+        Metric("latency_cycles", "cycles", "lower", "Latency of one dependent load under load, in core cycles", _AT),
         Metric("bandwidth", "B/s", "higher", "Bytes that the load threads load and store", _AT),
-        Metric("bus_bandwidth", "B/s", "higher", "The same plus lines read for ownership before a store", _AT),
+        Metric("bus_bandwidth", "B/s", "higher", "Useful bytes plus lines read for ownership before a store", _AT),
         Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes of the load threads per core cycle", _AT),
-        Metric("share_of_theoretical", "%", "higher", "Bytes on the bus relative to the theoretical peak", _AT),
+        Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _AT),
         Metric("workload_time", "s", "lower", "Time of the command under load", _AT),
-        Metric("idle_workload_time", "s", "lower", "Time of the command with the load threads parked"),
+        Metric("idle_workload_time", "s", "lower", "Time of the command with the load threads idle"),
         Metric("nops", "1", "neither", "Number of NOPs found for a target bandwidth", _TARGET, comparable=False),
-        Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads parked"),
-        Metric("idle_latency_cycles", "cycles", "lower", "The same in core cycles"),
+        Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads idle"),
+        Metric("idle_latency_cycles", "cycles", "lower", "Idle latency in core cycles"),
         Metric("peak_bandwidth", "B/s", "higher", "Highest bus bandwidth of any level"),
         Metric("knee_bandwidth", "B/s", "higher", "Bus bandwidth at the knee (highest bandwidth / latency)"),
         Metric("knee_latency", "s", "lower", "Latency at the knee (highest bandwidth / latency)"),
         Metric("latency_at_80", "s", "lower", "Latency at 80 % of peak bandwidth, interpolated between levels"),
         Metric("bandwidth_at_115", "B/s", "higher", "Bandwidth at which the latency is 115 % of the idle latency"),
-        Metric(
-            "theoretical_bandwidth",
-            "B/s",
-            "neither",
-            "Theoretical peak of all memory channels together",
-            comparable=False,
-        ),
+        THEORETICAL,
         Metric("threads", "1", "neither", "Number of load threads, one per CPU", comparable=False),
         Metric("data_size", "B", "neither", "Working set whose latency was measured", comparable=False),
         Metric("load_size", "B", "neither", "Working set of each load thread", comparable=False),
@@ -76,14 +70,14 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     )
 
     def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
-        """Reports missing load levels, CPUs used twice and unusable commands."""
+        """Report missing load levels, CPUs used twice and unusable commands."""
         if not params.injected_nops and not params.target_bandwidth:
             yield "injected_nops", "no load levels: set injected_nops or target_bandwidth"
         yield from _check_cpus(params)
         yield from _check_workload(params)
 
     def needs(self, params: LoadedLatencyParams, facts: HostFacts | None) -> Needs:
-        """Two CPUs, unless only bandwidth is asked for; memory of the chain and of every load thread."""
+        """Two CPUs, unless only bandwidth is measured; the memory of the chain and of every load thread."""
         alone = params.phase == "bandwidth" and params.workload_cmd is None
         demanded = demanded_bytes(params, facts, params.data_size or _USUAL_SIZE)
         return Needs(
@@ -98,7 +92,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
         return True
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """One process for all levels. Raises LookupError when no size is given and none was found."""
+        """One process for all levels. Raises LookupError if no size is set and none was found."""
         if context.done:
             return ()
         chain = chain_size(context) if params.data_size is None else params.data_size
@@ -106,13 +100,13 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Every level, every target, the curve as a whole, clock and pages."""
+        """Every level and target, the values of the whole curve, core clock and page size."""
         if not outputs:
             raise ValueError("the kernel load was not run")
         return measurements(params, read_kernel(outputs[0]), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels, the curve as a whole, and the targets."""
+        """The levels, the summary of the curve, and the targets."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
@@ -125,11 +119,11 @@ def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.latency_cpu_id is not None and params.latency_cpu_id in params.load_cpus:
         yield (
             "load_cpus",
-            (f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot generate load as well"),
+            f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot generate load as well",
         )
     both = sorted(set(params.load_cpus) & set(params.bw_cpu_blocklist))
     if both:
-        yield "load_cpus", f"CPU {both[0]} is in bw_cpu_blocklist as well"
+        yield "load_cpus", f"CPU {both[0]} is also in bw_cpu_blocklist"
     if len(set(params.load_cpus)) < len(params.load_cpus):
         yield "load_cpus", "a CPU appears twice"
 
@@ -138,7 +132,7 @@ def _check_workload(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.workload_cmd is None:
         return
     if params.phase == "bandwidth":
-        yield "workload_cmd", "phase bandwidth runs only the load: remove one of the two"
+        yield "workload_cmd", "phase: bandwidth runs only the load and no command; remove one of the two"
     try:
         words = params.workload()
     except ValueError as error:

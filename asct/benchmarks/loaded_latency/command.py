@@ -1,8 +1,7 @@
-"""Places the chain and the load, computes the memory of each and builds the kernel's command line."""
+"""Places the chain and the load, computes the memory of each, and builds the kernel's command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +9,7 @@ from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.instruments.memory.sizes import aligned, local_nodes, mapping_seconds, memory_size, room
 from asct.instruments.memory.topology import UNBOUND, all_nodes, measuring_cpu, node_of_cpu, usable_cpus
 from asct.sdk.facts import HostFacts
+from asct.sdk.step import options, thousandths
 from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"
@@ -19,7 +19,10 @@ _SEARCH_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """CPUs and nodes: of the one that measures, and of each load thread. None and no CPUs: the kernel chooses."""
+    """The CPU that measures latency and the CPUs that generate load, with their memory nodes.
+
+    If the latency CPU is None or there are no load CPUs, the kernel chooses them.
+    """
 
     latency_cpu: int | None
     latency_node: int
@@ -28,10 +31,11 @@ class Layout:
 
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
-    """All usable CPUs except the measuring one generate load, each in the memory of its node, unless settings differ.
+    """Return the CPUs and nodes to use: unless settings differ, all usable CPUs except the one that measures generate
+    load, each in the memory of its node.
 
-    Where none is left the CPU that measures makes the load too, unless it is in bw_cpu_blocklist: that is what phase
-    `bandwidth` has to measure on one CPU.
+    If no other CPU is left, the CPU that measures also generates load unless it is in bw_cpu_blocklist, so that phase
+    `bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
     free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)
@@ -44,8 +48,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Working set of each load thread: as set; otherwise large enough to exceed the caches, or what its node has
-    left."""
+    """Return the working set of each load thread: as set, or large enough to exceed the caches, or the free memory of
+    its node if that is less."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)
@@ -58,7 +62,7 @@ def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, cha
 
 
 def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: int) -> int:
-    """Memory of the chain and of all load threads together; an estimate without facts."""
+    """Return the memory of the chain and all load threads together; an estimate without facts."""
     if facts is None:
         return chain + (params.load_size or chain)
     where = layout(params, facts)
@@ -66,18 +70,19 @@ def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: 
 
 
 def probe(params: LoadedLatencyParams) -> str:
-    """The value of the kernel option --probe."""
+    """Return the value of the kernel option --probe."""
     if params.workload_cmd is not None:
         return "workload"
     return "none" if params.phase == "bandwidth" else "chain"
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """The kernel's command line for a chain of `chain` bytes; the words of the workload come last."""
+    """Return the kernel's arguments for a chain of `chain` bytes; the words of the workload come last."""
     where = layout(params, facts)
     _check_load(params, facts, where)
-    named: dict[str, object] = {
-        "delays": _list(params.injected_nops),  # none at all is said as well: the kernel has a list of its own
+    one_node = len(set(where.load_nodes)) == 1
+    named = {
+        "delays": params.injected_nops,  # passed even if empty, because the kernel has a default list
         "traffic": params.traffic,
         "width": params.width,
         "touch": params.touch,
@@ -85,25 +90,21 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
         "size": chain,
         "load-size": load_bytes(params, facts, where, chain),
         "pages": params.pages,
-        "level-ms": max(1, round(params.duration * 1e3)),
-        "target-interval": max(1, round(params.target_interval * 1000)),
+        "level-ms": thousandths(params.duration),
+        "target-interval": thousandths(params.target_interval),
         "seed": params.seed,
         "latency-node": where.latency_node,
-        "nodes": _list(_together(where.load_nodes)),
+        "nodes": where.load_nodes[:1] if one_node else where.load_nodes,
+        "targets": [round(target) for target in params.target_bandwidth] or None,
+        "latency-cpu": where.latency_cpu,
+        "cpus": where.load_cpus or None,
     }
-    if params.target_bandwidth:
-        named["targets"] = _list(round(target) for target in params.target_bandwidth)
-    if where.latency_cpu is not None:
-        named["latency-cpu"] = where.latency_cpu
-    if where.load_cpus:
-        named["cpus"] = _list(where.load_cpus)
     workload = params.workload()
-    given = (part for name, value in named.items() for part in (f"--{name}", str(value)))
-    return (*given, *(("--", *workload) if workload else ()))
+    return (*options(named), *(("--", *workload) if workload else ()))
 
 
 def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) -> None:
-    """Raises ValueError when bw_cpu_blocklist leaves no CPU to make load beside the one that measures."""
+    """Raise ValueError if bw_cpu_blocklist leaves no CPU to generate load besides the one that measures."""
     taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
     if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
@@ -112,15 +113,6 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
-    """Mapping the memory, the time cap for each level and the idle one, and the search for each target."""
+    """Return the time to map the memory, the time limits of all levels including idle, and the time of the searches."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
     return mapping_seconds(demanded) + levels * params.duration + len(params.target_bandwidth) * _SEARCH_S
-
-
-def _together(nodes: Sequence[int]) -> Sequence[int]:
-    """One node for all, where they are the same."""
-    return nodes[:1] if len(set(nodes)) == 1 else nodes
-
-
-def _list(values: Iterable[object]) -> str:
-    return ",".join(map(str, values))

@@ -1,4 +1,4 @@
-"""Converts the samples of the kernel load to measurements: each level, each target, and the curve as a whole."""
+"""Converts the samples of the kernel load to measurements: each level, each target, and the whole curve."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
-from asct.sdk.samples import KernelRun, interval, number
+from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at
-from asct.statistics.robust import mad, median
+from asct.statistics.robust import median
 
 SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"
@@ -32,20 +32,20 @@ GAPS: Final = "noisy-missing"
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
-    SET_FLAG: "a load thread walks less than twice its share of the caches, so part of its traffic never reached "
-    "memory: free some memory, or set a larger `load_size`",
+    SET_FLAG: "the working set of a load thread is less than twice its share of the caches, so part of its traffic "
+    "never reached memory: free some memory, or set a larger `load_size`",
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
-    SMALL_CHAIN: "the chain is shorter than twice the last-level cache, so some of its loads hit the cache",
-    NOT_REACHED: "the load threads cannot reach this bandwidth: the nearest level was measured instead",
+    SMALL_CHAIN: "the chain is smaller than twice the last-level cache, so some of its loads hit the cache",
+    NOT_REACHED: "the load threads cannot reach this bandwidth; the nearest level was measured instead",
     NO_LOAD: "other processes preempted a thread in every window, so the requested load was never present",
-    GAPS: "load levels without a value are missing from the curve: measure again on an idle machine",
+    GAPS: "load levels without a value are missing from the curve; repeat on an idle machine",
     "no-knee": "bandwidth grew in proportion to the load: the memory was not saturated, so there is no knee",
-    "no-latency-at-80": "no level is below 80 % of the peak: add larger numbers of NOPs",
+    "no-latency-at-80": "no level is below 80 % of the peak; add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
     "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
     **ABOVE_THEORETICAL_FLAGS,
 }
-"""Every flag of this benchmark."""
+"""Every flag with its meaning."""
 
 
 PS: Final = 1e-12
@@ -53,12 +53,12 @@ PS: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class LoadLevel:
-    """One level of load. `latency` in seconds, `bandwidth` in B/s of bytes that the load threads load and store; None
-    for what did not run. `bus_share` is what the memory bus moves for one such byte.
+    """The result of one level of load.
 
-    `phase` is idle, level or target; `delay` None with the load threads parked; `target` the bandwidth that a search
-    was for; the clock is that of the core that walks the chain, None without one. `workload` is the time of a command
-    in seconds.
+    `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth that
+    was searched for. `latency` is in seconds and `bandwidth` in B/s that the load threads load and store; each is None
+    if it was not measured. `bus_share` is the number of bytes on the memory bus per such byte. `clock_hz` is the clock
+    of the core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
     """
 
     phase: str
@@ -72,26 +72,18 @@ class LoadLevel:
     flags: tuple[str, ...]
 
 
-def levels_of(run: KernelRun) -> list[LoadLevel]:
-    """Every sample as a level. Raises ValueError without any, or for a sample that is not of this kernel."""
-    if not run.samples:
-        raise ValueError("the kernel load measured no load level")
-    return [_level(sample, run) for sample in run.samples]
-
-
 def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
     phase = sample.get("phase")
     if phase not in ("idle", "level", "target"):
         raise ValueError(f"a sample of the kernel load has an unknown phase: {phase!r}")
-    windows = int(number(sample, "windows"))
-    if windows < 1:
+    if int(number(sample, "windows")) < 1:
         raise ValueError(f"the sample of phase {phase} with {sample.get('delay')} NOPs has no windows")
     return LoadLevel(
         phase=str(phase),
         delay=None if phase == "idle" else int(number(sample, "delay")),
         target=number(sample, "target_bps") if phase == "target" else None,
-        latency=_latency(sample, windows),
-        bandwidth=None if phase == "idle" else _bandwidth(sample, windows),
+        latency=None if sample.get("median_ps") is None else _stats(sample, "ps", PS, "latency_ps"),
+        bandwidth=None if phase == "idle" else _stats(sample, "bps", 1.0, "bandwidth_bps"),
         bus_share=number(sample, "bus_permille") / 1000.0,
         clock_hz=None if sample.get("cycle_fs") is None else 1e15 / number(sample, "cycle_fs"),
         workload=None if sample.get("workload_ns") is None else number(sample, "workload_ns") * 1e-9,
@@ -99,36 +91,11 @@ def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
     )
 
 
-def _latency(sample: Mapping[str, Any], windows: int) -> Stats | None:
-    """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
-    if sample.get("median_ps") is None:
-        return None
-    return Stats(
-        n=windows,
-        median=number(sample, "median_ps") * PS,
-        mad=mad([value * PS for value in _listed(sample, "latency_ps")]),
-        ci95=interval(sample, "ci_low_ps", "ci_high_ps", PS),
-        min=number(sample, "min_ps") * PS,
-        max=number(sample, "max_ps") * PS,
-    )
-
-
-def _bandwidth(sample: Mapping[str, Any], windows: int) -> Stats:
-    return Stats(
-        n=windows,
-        median=number(sample, "median_bps"),
-        mad=mad(_listed(sample, "bandwidth_bps")),
-        ci95=interval(sample, "ci_low_bps", "ci_high_bps", 1.0),
-        min=number(sample, "min_bps"),
-        max=number(sample, "max_bps"),
-    )
-
-
-def _listed(sample: Mapping[str, Any], key: str) -> Sequence[float]:
+def _stats(sample: Mapping[str, Any], suffix: str, unit: float, key: str) -> Stats:
     values = sample.get(key)
     if not isinstance(values, list) or not values:
         raise ValueError(f"the sample of phase {sample.get('phase')} has no windows in `{key}`")
-    return [float(value) for value in values]
+    return sample_stats(sample, suffix, unit, int(number(sample, "windows")), [float(one) * unit for one in values])
 
 
 def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
@@ -143,54 +110,37 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
 
 
 SHARE: Final = 0.8
-"""Of the peak, where latency is asked for: the load that a sizing leaves room above."""
+"""Share of the peak bandwidth for which the latency is reported: a common limit for the load of a host."""
 SLOWER: Final = 1.15
-"""Of the idle latency, where bandwidth is asked for: the line that ASCT draws."""
+"""Multiple of the idle latency for which the bandwidth is reported, as in ASCT."""
 _COARSE: Final = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadStep:
-    """A level on the curve: bytes on the bus per second, and the latency if a chain ran."""
-
-    bandwidth: float
-    latency: float | None
-    flags: tuple[str, ...]
+_MISSING: Final = {
+    "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
+}  # fmt: skip
+"""Flags of the peak for values that could not be determined."""
 
 
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
-    """Peak, knee and the values between the levels, from levels in any order; nothing from none.
+    """Return peak, knee and interpolated values of levels in any order; empty without levels.
 
-    What is not known is not there, and a flag of the peak says why. A level without a value under its load is none of
-    the curve; the peak may have been there, so that its absence is flagged. `idle` is the latency without load, in
-    seconds; `of_latency` are flags of all latencies.
+    Values that could not be determined are omitted, and a flag of the peak gives the reason. A level whose load was
+    never present is not part of the curve; because the peak may have been there, it is flagged. `idle` is the latency
+    without load in seconds; `of_latency` are flags of all latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()
-    rungs = _rungs(valid)
-    if not rungs:
+    # Rising load means fewer NOPs.
+    rising = sorted(valid, key=lambda level: level.delay or 0, reverse=True)
+    curve = [(level, level.bandwidth.median * level.bus_share) for level in rising if level.bandwidth is not None]
+    if not curve:
         return []
-    top = max(rungs, key=lambda rung: rung.bandwidth)
-    points = [(rung.bandwidth, rung.latency) for rung in rungs if rung.latency is not None]
-    flags = (*_doubts(rungs), *gaps, *of_latency)
-    found = _of_points(points, top.bandwidth, idle, flags) if points else []
+    top, peak = max(curve, key=lambda pair: pair[1])
+    points = [(bandwidth, level.latency.median) for level, bandwidth in curve if level.latency is not None]
+    doubts = dict.fromkeys(flag for level, _ in curve for flag in level.flags if doubtful(flag))
+    found = _of_points(points, peak, idle, (*doubts, *gaps, *of_latency)) if points else []
     known = {item.metric for item in found}
-    missing = {
-        "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
-    }  # fmt: skip
-    unknown = tuple(flag for flag, metric in missing.items() if points and metric not in known)
-    return [Measurement("peak_bandwidth", top.bandwidth, flags=(*top.flags, *gaps, *unknown)), *found]
-
-
-def _rungs(levels: Sequence[LoadLevel]) -> list[_LoadStep]:
-    """Levels in the order of rising load: the fewer NOPs, the more of it."""
-    return [
-        _LoadStep(
-            level.bandwidth.median * level.bus_share, level.latency.median if level.latency else None, level.flags
-        )
-        for level in sorted(levels, key=lambda level: level.delay or 0, reverse=True)
-        if level.bandwidth is not None
-    ]
+    unknown = tuple(flag for flag, metric in _MISSING.items() if points and metric not in known)
+    return [Measurement("peak_bandwidth", peak, flags=(*top.flags, *gaps, *unknown)), *found]
 
 
 def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: tuple[str, ...]) -> list[Measurement]:
@@ -214,29 +164,25 @@ def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: 
 
 
 def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
-    """Whether the next level below or above `at` is far away."""
+    """A flag if the next level below or above `at` is far away."""
     below = max((x for x, _ in points if x < at), default=at)
     above = min((x for x, _ in points if x > at), default=at)
     return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
 
 
-def _doubts(rungs: Sequence[_LoadStep]) -> tuple[str, ...]:
-    """A flag that questions any level questions the whole curve."""
-    return tuple(dict.fromkeys(flag for rung in rungs for flag in rung.flags if doubtful(flag)))
-
-
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
-    """All values of the run. Raises ValueError for invalid samples."""
-    levels = levels_of(run)
+    """Return all values of the run. Raises ValueError for invalid samples, or if there are none."""
+    if not run.samples:
+        raise ValueError("the kernel load measured no load level")
+    levels = [_level(sample, run) for sample in run.samples]
     theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
     extra = _size_flags(params, run.meta, facts)
     found = [item for level in levels for item in _of_level(params, level, theoretical, extra)]
     idle = next((level.latency.median for level in levels if level.phase == "idle" and level.latency), None)
     if params.phase != "loading":
-        rungs = [
-            replace(level, flags=(*level.flags, *extra["bandwidth"])) for level in levels if level.phase == "level"
-        ]
-        found += summary(rungs, idle, extra["latency"])
+        curve = [level for level in levels if level.phase == "level"]
+        curve = [replace(level, flags=(*level.flags, *extra["bandwidth"])) for level in curve]
+        found += summary(curve, idle, extra["latency"])
     if theoretical is not None:
         found.append(Measurement("theoretical_bandwidth", theoretical))
     return found + _circumstances(params, levels, run.meta)
@@ -288,7 +234,7 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Flags of all latencies and of all bandwidths that follow from the working sets."""
+    """Flags of all latencies and of all bandwidths that result from the working sets."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

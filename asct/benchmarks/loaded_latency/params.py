@@ -33,7 +33,7 @@ _Cpu = Annotated[int, Field(ge=0, le=65_535)]
 
 
 def _bytes(value: object) -> object:
-    """64, `64`, `64B` as 64: a choice of numbers does not accept text by itself."""
+    """Read 64, `64` and `64B` as 64, because a Literal of numbers does not accept text."""
     text = value.strip().upper().removesuffix("B").strip() if isinstance(value, str) else ""
     return int(text) if text.isdecimal() else value
 
@@ -46,15 +46,15 @@ class LoadedLatencyParams(Params):
         "NOP instructions that a load thread executes after each step; each number is one level of load",
         aliases=("delays",),
         max_length=1000,
-        pitfalls="The same number is a different load on another core: compare levels by their bandwidth.",
+        pitfalls="The same number of NOPs is a different load on another core: compare levels by their bandwidth.",
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
-        (), "Bandwidths of all load threads together for which to find the number of NOPs", max_length=100
+        (), "Bandwidths of all load threads together; the matching numbers of NOPs are searched for", max_length=100
     )
-    traffic: Traffic = setting("all-reads", "Kind of traffic of the load threads", aliases=("rw_ratio",))
+    traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
     width: Width = setting(
         "auto",
-        "Bytes of one load or store of the load threads: 16, 32, 64, sve, or auto: the widest that the CPU supports",
+        "Bytes of one load or store of the load threads: 16, 32, 64, sve, or auto (the widest that the CPU supports)",
         pitfalls=WIDTH_PITFALL,
     )
     touch: Annotated[Literal[64, 128, 256], BeforeValidator(_bytes)] = setting(
@@ -64,7 +64,7 @@ class LoadedLatencyParams(Params):
         None,
         "Working set whose latency is measured; auto: the optimum size of DRAM that latency-sweep finds",
         ge=4096,
-        pitfalls="Below twice the last-level cache some loads hit it; the values are then flagged.",
+        pitfalls="Below twice the last-level cache, some loads hit the cache and the values are flagged.",
     )
     load_size: AutoSize = setting(
         None, "Working set of each load thread; auto: at least four times its share of the caches", ge=65_536
@@ -79,13 +79,12 @@ class LoadedLatencyParams(Params):
     )
     workload_cmd: str | None = setting(
         None,
-        "Command to run under each level of load instead of the chain; its time is measured. It is not passed to a "
-        "shell",
+        "Command to run under each level of load instead of the chain, to measure its time; runs without a shell",
         max_length=4096,
     )
     latency_cpu_id: int | None = setting(
         None,
-        "CPU that measures latency; unset: the last usable one of the memory node or of the first node",
+        "CPU that measures latency; unset: the last usable CPU of the memory node or of the first node",
         aliases=("latency_cpu", "cpu"),
         ge=0,
         le=65_535,
@@ -95,7 +94,7 @@ class LoadedLatencyParams(Params):
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),
-        "CPUs that generate the load, one thread each; unset: all usable ones except the one that measures",
+        "CPUs that generate the load, one thread each; unset: all usable CPUs except the one that measures",
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
@@ -107,5 +106,5 @@ class LoadedLatencyParams(Params):
     cycle_base: bool = cycle_base_setting("core cycles and bytes per cycle")
 
     def workload(self) -> list[str]:
-        """The words of the command; raises ValueError for quotes that do not end."""
+        """Return the words of the command; raises ValueError if a quote is not closed."""
         return shlex.split(self.workload_cmd or "")

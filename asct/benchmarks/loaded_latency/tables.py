@@ -1,4 +1,4 @@
-"""Tables: the levels as users of ASCT know them, the curve as a whole, and the bandwidths that were searched for."""
+"""Tables and the figure of loaded-latency: the levels (as in ASCT), a summary of the curve, and target bandwidths."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.benchmarks.loaded_latency.measure import NO_LOAD
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.stream import shown_unit
-from asct.sdk.figure import Column, Table
+from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
     at,
     by_point,
+    flag_cell,
     flags_of,
     interval_text,
     middle,
-    swept_cells,
-    swept_columns,
+    point_label,
+    point_rows,
+    series_of,
 )
+from asct.values.quantity import format_quantity
 
 COUNTING: Final = (
     "Bandwidth is the bus bandwidth of all load threads together: their loads and stores, and the lines that a "
@@ -29,7 +35,7 @@ COUNTING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TableUnits:
-    """Units of a table: the metric for latency with its unit and scale, and the unit of bandwidth."""
+    """The units of a table: the suffix of latency metrics, the unit and scale of latency, and those of bandwidth."""
 
     suffix: str
     unit: str
@@ -39,67 +45,62 @@ class TableUnits:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> TableUnits:
-        """Nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` was set."""
+        """Return nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` was set."""
         rate, rate_scale = shown_unit(records)
         if any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock"):
             return cls("_cycles", "cycle", 1.0, rate, rate_scale)
         return cls("", "ns", 1e-9, rate, rate_scale)
 
     def latency(self, key: str, title: str) -> Column:
-        """A column of latencies."""
+        """Return a column of latencies."""
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
-        """A column of latencies without a metric in cycles: converted with the median core clock if needed."""
+        """Return a column of latencies without a metric in cycles; they are converted with the median core clock."""
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:
-        """A column of bandwidths."""
+        """Return a column of bandwidths."""
         return Column(key, f"{title} [{self.rate}]", self.rate_scale, help=help)
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """The levels, the curve as a whole, and the targets where there are any; nothing without records."""
+    """Return the levels, the summary of the curve, and the targets; empty tables are omitted."""
     shown = TableUnits.of(records)
     tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
     return tuple(table for table in tables if table.rows)
 
 
 def _levels(records: Sequence[Record], shown: TableUnits) -> Table:
-    swept = swept_columns(records)
-    rows: list[dict[str, Scalar | None]] = []
-    for mine in by_point(records):
-        cells = swept_cells(mine, swept)
-        delays = {int(record.coords["delay"]) for record in mine if "delay" in record.coords}
-        rows += [
-            {**cells, "delay": delay, **_row(mine, shown, "delay", delay)} for delay in sorted(delays, reverse=True)
-        ]
-    return Table(
-        slug="loaded-latency",
-        title="Loaded latency with background memory activity",
-        columns=(*swept, Column("delay", "Injected NOPs", format="integer"), *_columns(shown)),
-        rows=tuple(rows),
-        notes=(COUNTING,),
-        flags=flags_of(record for record in records if "delay" in record.coords),
-    )
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        delays = sorted({int(record.coords["delay"]) for record in mine if "delay" in record.coords}, reverse=True)
+        return [{"delay": delay, **_row(mine, shown, "delay", delay)} for delay in delays]
+
+    columns = (Column("delay", "Injected NOPs", format="integer"), *_columns(shown))
+    title = "Loaded latency with background memory activity"
+    flags = flags_of(record for record in records if "delay" in record.coords)
+    return Table("loaded-latency", title, *point_rows(records, columns, rows), (COUNTING,), flags)
 
 
 def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
-    swept = swept_columns(records)
-    rows: list[dict[str, Scalar | None]] = []
-    for mine in by_point(records):
-        cells = swept_cells(mine, swept)
-        for target in sorted({r.coords["target_bandwidth"] for r in mine if r.metric == "nops"}, key=float):
-            nops = middle(at(mine, "nops", target_bandwidth=target))
-            rows.append({**cells, "target": target, "nops": nops, **_row(mine, shown, "target_bandwidth", target)})
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        targets = sorted({record.coords["target_bandwidth"] for record in at(mine, "nops")}, key=float)
+        return [
+            {
+                "target": target,
+                "nops": middle(at(mine, "nops", target_bandwidth=target)),
+                **_row(mine, shown, "target_bandwidth", target),
+            }
+            for target in targets
+        ]
+
     columns = (
-        *swept,
         Column("target", "Target BW [GB/s]", 1e9, help="Useful bytes of all load threads together"),
         Column("nops", "Injected NOPs", digits=0, help="Result of the search"),
         *_columns(shown),
     )
     flags = flags_of(record for record in records if "target_bandwidth" in record.coords)
-    return Table("targets", "Latency at target bandwidths", columns, tuple(rows), flags=flags)
+    return Table("targets", "Latency at target bandwidths", *point_rows(records, columns, rows), flags=flags)
 
 
 def _columns(shown: TableUnits) -> tuple[Column, ...]:
@@ -115,11 +116,11 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
             format="text",
             help="Interval of the latency; with repeats: their range",
         ),
-        Column("flags", "Flags", format="text"),
+        FLAGS_COLUMN,
     )
 
 
-def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> dict[str, Scalar | None]:
+def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> Row:
     here = {name: at(mine, name, **{key: value}) for name in _SHOWN_METRICS}
     latency = here[f"latency{shown.suffix}"]
     bus, useful = middle(here["bus_bandwidth"]), middle(here["bandwidth"])
@@ -130,7 +131,7 @@ def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> 
         "share": middle(here["share_of_theoretical"]),
         "workload": middle(here["workload_time"]),
         "interval": interval_text(latency, shown.scale, 1),
-        "flags": ", ".join(flags_of(record for records in here.values() for record in records)),
+        **flag_cell(record for records in here.values() for record in records),
     }
 
 
@@ -140,26 +141,70 @@ _SHOWN_METRICS: Final = (
 
 
 def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
-    swept = swept_columns(records)
-    names = ("idle_latency", "peak_bandwidth", "knee_bandwidth", "knee_latency", "latency_at_80", "bandwidth_at_115")
-    rows: list[dict[str, Scalar | None]] = []
-    for mine in by_point(records):
-        found = {name: at(mine, name) for name in names}
-        if any(found.values()):
-            values = {name: middle(repeats) for name, repeats in found.items()}
-            flags = flags_of(record for repeats in found.values() for record in repeats)
-            rows.append({**swept_cells(mine, swept), **values, "flags": ", ".join(flags)})
     columns = (
-        *swept,
-        shown.seconds("idle_latency", "Idle latency", "Latency with the load threads parked"),
+        shown.seconds("idle_latency", "Idle latency", "Latency with the load threads idle"),
         shown.bandwidth("peak_bandwidth", "Peak BW", "Highest bus bandwidth of any level"),
         shown.bandwidth("knee_bandwidth", "Knee BW", "The point at which bandwidth / latency is highest"),
         shown.seconds("knee_latency", "Latency at the knee"),
         shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
         shown.bandwidth(
-            "bandwidth_at_115", "BW at 115 % of idle latency", "The latency stays above beyond this bandwidth"
+            "bandwidth_at_115", "BW at 115 % of idle latency", "At higher bandwidth the latency stays above 115 %"
         ),
-        Column("flags", "Flags", format="text"),
     )
+    names = [column.key for column in columns]
+
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        found = {name: at(mine, name) for name in names}
+        values: Row = {name: middle(repeats) for name, repeats in found.items()}
+        flags = flag_cell(record for repeats in found.values() for record in repeats)
+        return [values | flags] if any(found.values()) else []
+
     flags = flags_of(record for record in records if record.metric in names)
-    return Table("summary", "Summary of the loaded latency curve", columns, tuple(rows), flags=flags)
+    shown_rows = point_rows(records, (*columns, FLAGS_COLUMN), rows)
+    return Table("summary", "Summary of the loaded latency curve", *shown_rows, flags=flags)
+
+
+def load_curve(records: Sequence[Record]) -> Line | None:
+    """Return one line per point, from the lowest load to the highest; None unless latency and bandwidth were both
+    measured."""
+    shown = TableUnits.of(records)
+    metric = f"latency{shown.suffix}"
+    points = by_point(records)
+    series = [one for mine in points if (one := _series(mine, metric)) is not None]
+    if not series:
+        return None
+    return Line(
+        slug="loaded-latency",
+        title="Latency under load",
+        caption=(
+            "Latency of one dependent load by the bandwidth of the other CPUs on the memory bus: one mark for each "
+            "number of injected NOPs, medians with 95 % intervals. Bandwidth / latency is highest at the knee."
+        ),
+        x=Axis("Bandwidth", "B/s"),
+        y=Axis("Latency", "cycles" if shown.suffix else "s"),
+        series=tuple(series),
+        markers=_knee(records) if len(points) == 1 else (),
+        better="lower",
+    )
+
+
+def _series(mine: Sequence[Record], metric: str) -> Series | None:
+    """The points in order of rising load, because more load may bring less bandwidth after saturation. Levels whose
+    load was never present are not part of the curve."""
+    mine = [record for record in mine if NO_LOAD not in record.flags]
+    delays = sorted(
+        {int(record.coords["delay"]) for record in at(mine, metric) if "delay" in record.coords}, reverse=True
+    )
+    levels = [(at(mine, "bus_bandwidth", delay=delay), at(mine, metric, delay=delay)) for delay in delays]
+    both = [(bandwidth, latency) for bandwidth, latency in levels if bandwidth and latency]
+    if not both:
+        return None
+    x = [middle(bandwidth) or 0.0 for bandwidth, _ in both]
+    return series_of(point_label(mine[0], "latency"), x, [latency for _, latency in both])
+
+
+def _knee(records: Sequence[Record]) -> tuple[Marker, ...]:
+    bandwidth, latency = middle(at(records, "knee_bandwidth")), middle(at(records, "knee_latency"))
+    if bandwidth is None or latency is None:
+        return ()
+    return (Marker(bandwidth, f"knee: {format_quantity(latency, 's')}"),)

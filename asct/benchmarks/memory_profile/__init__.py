@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
-from asct.benchmarks.memory_profile.tables import BEST, FLAGS, profile_bars, profile_table
-from asct.instruments.memory.bandwidth import TRIALS_S, BandwidthBenchmark
+from asct.instruments.memory.bandwidth import (
+    OWN_COLUMNS,
+    TRIALS_S,
+    BandwidthBenchmark,
+    traffic_bars,
+    traffic_kinds,
+    traffic_series,
+)
 from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting, duration_setting
 from asct.instruments.memory.sizes import (
     LINE,
     MEMORY_LEVEL,
+    SET_FLAGS,
     demanded_bytes,
     level_size,
     level_sizes,
@@ -22,42 +29,57 @@ from asct.instruments.memory.sizes import (
 )
 from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
+    IN_TIME,
     PER_CYCLE,
+    STREAM_FLAGS,
+    THREADS,
     WIDTH_PITFALL,
+    BandwidthStyle,
     StreamCall,
     StreamParams,
     StreamResult,
     bandwidth_metrics,
+    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
     stream_results,
 )
 from asct.instruments.memory.topology import usable_cpus
-from asct.instruments.memory.traffic import WORDS, Traffic, Width, widths_of
+from asct.instruments.memory.traffic import TITLES, WORDS, Traffic, Width, width_title, widths_of
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
+from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.params import Duration, Size, setting
 from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Prefix of the names of steps over memory; the width follows."""
+"""Prefix of the names of steps that measure memory; the width follows."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
+_BEST: Final = "best"
+"""Flag of the fastest cache level, whose value is the peak of the caches."""
+FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
+COUNTING: Final = (
+    "All CPUs at once; medians over the windows of the best variant, MB = 10^6 bytes. Memory bandwidth counts bytes on "
+    "the bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed). Cache "
+    "bandwidth counts the program's loads and stores."
+)
+_PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 
 
 class MemoryProfileParams(StreamParams):
     """Traffic, access widths and working set."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
-        PROFILE, "Kinds of traffic, one row each", min_length=1, max_length=13
+        PROFILE, "Access patterns to measure, one row each", min_length=1, max_length=13
     )
     widths: Annotated[tuple[Width, ...], LISTED] = setting(
         (),
@@ -68,15 +90,15 @@ class MemoryProfileParams(StreamParams):
     data_size: AutoSize = data_size_setting()
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Working sets of each CPU inside the caches; unset: those of latency-sweep or, with data_size, half of each "
-        "cache",
+        "Working sets of each CPU inside the caches; unset: the sizes that latency-sweep found or, if data_size is "
+        "set, half of each cache",
         max_length=8,
     )
     duration: Duration = duration_setting(0.1, "one value")
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
-    """One process per access width over memory, one per cache level, with a thread on every usable CPU."""
+    """Runs one process per access width in memory and one per cache level, with a thread on every usable CPU."""
 
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
@@ -97,17 +119,17 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
             "peak_cache_bandwidth_cycles",
             "B/cycle",
             "higher",
-            "Useful bytes at the fastest cache level per core cycle, all threads combined",
+            "Useful bytes per core cycle at the fastest level",
             _TRAFFIC,
         ),
         Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each cache level", {**_TRAFFIC, "level": None}),
         Metric("data_size", "B", "neither", "Working set of each thread", {"level": None}, comparable=False),
-        Metric("threads", "1", "neither", "Concurrent threads, one per CPU", comparable=False),
+        THREADS,
         *CIRCUMSTANCES,
     )
 
     def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Memory of all threads; the time limit of each value. Memory is mapped once per width."""
+        """The memory of all threads, and the time limits of all values. Memory is mapped once per width."""
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES
@@ -116,8 +138,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return demanded, (widths + caches) * each + mapping
 
     def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
-        """A process per width, then per cache level. Raises LookupError if data_size is not set and latency-sweep found
-        no memory level."""
+        """One process per width, then one per cache level. Raises LookupError if data_size is not set and latency-sweep
+        found no DRAM level."""
         facts, cpus = context.facts, usable_cpus(context.facts)
         nodes = local_nodes(facts, cpus)
         size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
@@ -132,7 +154,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     def values(
         self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidths by traffic and width and of the caches, core clock and page size."""
+        """Bandwidths by access pattern and width and of the caches, core clock and page size."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         memory = {name: best for name, best in results.items() if name.startswith(_MEMORY)}
         levels = {name: best for name, best in results.items() if name not in memory}
@@ -155,16 +177,22 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return found + circumstances(everything, runs[next(iter(memory))].meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The peaks."""
-        return (profile_table(records),) if records else ()
+        """The peaks of each point; medians over the repeats."""
+        return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The peaks as bars."""
-        return profile_bars(records)
+        """Memory bandwidth by access width, side by side for each access pattern."""
+        series = [
+            traffic_series(mine, "bus_bandwidth", width_title(width), _PROFILE_TITLES, width=width)
+            for mine in by_point(records)
+            for width in _widths(mine)
+        ]
+        caption = "All CPUs at once, each using memory of its own node; bytes on the bus. Medians, with 95 % intervals."
+        return traffic_bars("profile", "Peak memory bandwidths", caption, series)
 
 
 def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, int]:
-    """Bytes per thread by name of the level: as set, as latency-sweep found them, or half of each cache."""
+    """Bytes per thread by the name of the level: as set, as latency-sweep found them, or half of each cache."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
         return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
@@ -179,7 +207,7 @@ def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, 
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
-    """One kind of traffic: the fastest level gives the peak of the caches, each level is a detail."""
+    """The peak of the caches for one access pattern, from the fastest level; every level is a detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     coords = {"traffic": peak.traffic}
@@ -189,10 +217,47 @@ def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
         Measurement(f"peak_cache_bandwidth{PER_CYCLE}", in_cycles.median, dict(coords), in_cycles, peak.flags),
     ]
     for level, result in at_level.items():
-        flags = (BEST, *result.flags) if level == fastest else result.flags
+        flags = (_BEST, *result.flags) if level == fastest else result.flags
         at: dict[str, Scalar] = {**coords, "level": level}
         found.append(Measurement("level_bandwidth", result.useful.median, at, result.useful, flags, detail=True))
     return found
+
+
+def _table(records: Sequence[Record]) -> Table:
+    style = bandwidth_style(records)
+    style = BandwidthStyle("MB/s", 1e6, style.suffix) if style is IN_TIME else style
+    widths = _widths(records)
+    columns = (
+        Column("traffic", "Traffic", format="text"),
+        *(Column(f"width{one}", f"{width_title(one)} loads/stores [{style.unit}]", style.scale) for one in widths),
+        Column("cache", f"Peak Cache Bandwidth [{style.unit}]", style.scale),
+        Column("level", "Cache level", format="text", help="The fastest cache level, at its own size"),
+        FLAGS_COLUMN,
+    )
+
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        return [_row(mine, traffic, widths, style.suffix) for traffic in traffic_kinds(mine)]
+
+    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    flags = flags_of(record for record in records if record.metric in ("bus_bandwidth", "peak_cache_bandwidth"))
+    return Table("profile", "Peak memory bandwidths", shown, found, (COUNTING,) if found else (), flags)
+
+
+def _row(mine: Sequence[Record], traffic: str, widths: Sequence[str], suffix: str) -> Row:
+    memory = {width: at(mine, f"bus_bandwidth{suffix}", traffic=traffic, width=width) for width in widths}
+    cache = at(mine, f"peak_cache_bandwidth{suffix}", traffic=traffic)
+    levels = [r.coords["level"] for r in at(mine, "level_bandwidth", traffic=traffic) if _BEST in r.flags]
+    return {
+        "traffic": _PROFILE_TITLES[traffic],
+        **{f"width{width}": middle(repeats) for width, repeats in memory.items()},
+        "cache": middle(cache),
+        "level": ", ".join(map(str, dict.fromkeys(levels))),
+        **flag_cell([*cache, *(one for repeats in memory.values() for one in repeats)]),
+    }
+
+
+def _widths(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(str(record.coords["width"]) for record in records if record.metric == "bus_bandwidth"))
 
 
 BENCHMARK = MemoryProfile()

@@ -1,4 +1,4 @@
-"""peak-bandwidth: the highest bandwidth of all CPUs of all nodes together, for each kind of traffic."""
+"""peak-bandwidth: the highest bandwidth of all CPUs of all nodes together, for each access pattern."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Final
 
-from asct.benchmarks.peak_bandwidth.tables import BEST, FLAGS, peak_bars, peak_table
-from asct.instruments.memory.bandwidth import TRIALS_S, BandwidthBenchmark
-from asct.instruments.memory.kernel_flags import ABOVE_THEORETICAL
+from asct.instruments.memory.bandwidth import (
+    OWN_COLUMNS,
+    TRIALS_S,
+    BandwidthBenchmark,
+    traffic_bars,
+    traffic_kinds,
+    traffic_series,
+)
+from asct.instruments.memory.kernel_flags import ABOVE_THEORETICAL, ABOVE_THEORETICAL_FLAGS
 from asct.instruments.memory.settings import (
     AUTO,
     LISTED,
@@ -21,6 +27,7 @@ from asct.instruments.memory.settings import (
 )
 from asct.instruments.memory.sizes import (
     MEMORY_LEVEL,
+    SET_FLAGS,
     demanded_bytes,
     level_size,
     local_nodes,
@@ -30,10 +37,15 @@ from asct.instruments.memory.sizes import (
 )
 from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
+    STREAM_FLAGS,
+    THEORETICAL,
+    THREADS,
+    BandwidthStyle,
     OneWidthParams,
     StreamCall,
     StreamResult,
     bandwidth_metrics,
+    bandwidth_style,
     bandwidths,
     best_results,
     capped_s,
@@ -41,40 +53,51 @@ from asct.instruments.memory.stream import (
     stream_results,
 )
 from asct.instruments.memory.topology import usable_cpus
-from asct.instruments.memory.traffic import WORDS, Traffic
+from asct.instruments.memory.traffic import TITLES, WORDS, Traffic
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
+from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Privilege
 from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows, spread_cells
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 
 PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
+_BEST: Final = "best"
+"""Flag of the fastest variant, which determines the values of its access pattern."""
+FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
+COUNTING: Final = (
+    "Peak BW is the median over the windows of the best variant, all threads combined. It counts bytes on the memory "
+    "bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed; some cores "
+    "avoid that read, and string instructions are assumed to avoid it). Useful BW counts the loads and stores only. "
+    "Max is the best window on the bus."
+)
 
 
 class PeakBandwidthParams(OneWidthParams):
     """Traffic, working set and duration."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
-        PEAK, "Kinds of traffic, measured one after another", min_length=1, max_length=13
+        PEAK, "Access patterns, measured one after another", min_length=1, max_length=13
     )
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting("variant")
-    duration: Duration = duration_setting(0.2, "one kind of traffic")
+    duration: Duration = duration_setting(0.2, "one access pattern")
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()
 
 
 class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
-    """One process with a thread on every usable CPU; all start and stop together, nothing is extrapolated."""
+    """Runs one process with a thread on every usable CPU. All threads start and stop together; nothing is
+    extrapolated."""
 
     name = "peak-bandwidth"
     title = "Peak memory bandwidth"
     version = "1"
-    summary = "Peak bandwidth of all CPUs of all nodes at once, by kind of traffic, using the fastest of several loops"
+    summary = "Peak bandwidth of all CPUs of all nodes at once, by access pattern, with the fastest of several loops"
     aliases = ("pb",)
     default = True
     params_model = PeakBandwidthParams
@@ -85,38 +108,28 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
     metrics = (
         *bandwidth_metrics(_TRAFFIC),
-        Metric(
-            "share_of_theoretical", "%", "higher", "Bytes on the memory bus relative to the theoretical peak", _TRAFFIC
-        ),
-        Metric(
-            "variant_bandwidth", "B/s", "higher", "Useful bytes of each loop variant", {**_TRAFFIC, "variant": None}
-        ),
-        Metric(
-            "theoretical_bandwidth",
-            "B/s",
-            "neither",
-            "Theoretical peak of all memory channels together",
-            comparable=False,
-        ),
-        Metric("threads", "1", "neither", "Concurrent threads, one per CPU", comparable=False),
+        Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _TRAFFIC),
+        Metric("variant_bandwidth", "B/s", "higher", "Useful bytes of each loop", {**_TRAFFIC, "variant": None}),
+        THEORETICAL,
+        THREADS,
         Metric("data_size", "B", "neither", "Working set of each thread", comparable=False),
         *CIRCUMSTANCES,
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Memory of all threads; the time limit of each kind of traffic and the trials of its variants."""
+        """The memory of all threads, and the time limits of all access patterns with the trials of their variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (capped_s(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds
 
     def needs(self, params: PeakBandwidthParams, facts: HostFacts | None) -> Needs:
-        """Reading the theoretical peak needs root, unless it is set."""
+        """Adds root access, to read the theoretical peak if it is not set."""
         found = super().needs(params, facts)
         firmware = () if params.theoretical_bandwidth else (Privilege("reads DIMM data (SMBIOS)"),)
         return replace(found, privileges=(*found.privileges, *firmware))
 
     def processes(self, params: PeakBandwidthParams, context: Context) -> Sequence[Step]:
-        """One process for all kinds of traffic. Raises LookupError when no size is set and none was found."""
+        """One process for all access patterns. Raises LookupError if no size is set and none was found."""
         cpus = usable_cpus(context.facts)
         size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
         cap = capped_s(params.duration, params.iterations)
@@ -126,13 +139,13 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     def values(
         self, params: PeakBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidth and share of the peak by kind of traffic, each variant, core clock and page size."""
+        """Bandwidth and share of the peak by access pattern, each variant, core clock and page size."""
         run = next(iter(runs.values()))
         results = stream_results(run)
         best = best_results(results)
         missing = set(params.traffic) - {result.traffic for result in best}
         if missing:
-            raise ValueError(f"the kernel stream names no best variant of {', '.join(sorted(missing))}")
+            raise ValueError(f"the kernel stream reports no best variant for {', '.join(sorted(missing))}")
         flags = working_set_flags(facts, usable_cpus(facts), best[0].size)
         theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
         found = [item for result in best for item in _of_traffic(result, theoretical, flags)]
@@ -144,12 +157,19 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return found + circumstances(best, run.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The peaks."""
-        return (peak_table(records),) if records else ()
+        """One row per access pattern and point; values are medians over the repeats."""
+        return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The peaks as bars."""
-        return peak_bars(records)
+        """Bytes on the bus and useful bytes side by side, for each access pattern."""
+        series = [
+            traffic_series(mine, metric, name)
+            for mine in by_point(records)
+            for metric, name in (("bus_bandwidth", "On the memory bus"), ("bandwidth", "Useful"))
+            if at(mine, metric)
+        ]
+        caption = "All CPUs at once, each using memory of its own node. Bars are medians, with 95 % intervals."
+        return traffic_bars("peak", "Peak memory bandwidth", caption, series)
 
 
 def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[str, ...]) -> list[Measurement]:
@@ -163,10 +183,47 @@ def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[st
 
 
 def _of_variant(result: StreamResult) -> Measurement:
-    """A detail: measured in short trial windows only, unless it is the best."""
+    """A detail. Only the best variant is measured longer than a few short trial windows."""
     coords = {"traffic": result.traffic, "variant": result.variant}
-    flags = (BEST, *result.flags) if result.best else ()
+    flags = (_BEST, *result.flags) if result.best else ()
     return Measurement("variant_bandwidth", result.useful.median, dict(coords), result.useful, flags, detail=True)
+
+
+def _table(records: Sequence[Record]) -> Table:
+    style = bandwidth_style(records)
+    unit, scale = style.unit, style.scale
+    columns = (
+        Column("traffic", "Traffic type", format="text"),
+        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
+        Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median, bytes that the program loads and stores"),
+        Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
+        Column("variant", "Variant", format="text", help="The fastest loop variant"),
+        Column("interval", f"95 % interval [{unit}]", format="text", help="Of Peak BW; with repeats: their range"),
+        Column("max", f"Max [{unit}]", scale, help="Best window, bytes on the memory bus"),
+        FLAGS_COLUMN,
+    )
+
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        return [_row(mine, traffic, style) for traffic in traffic_kinds(mine)]
+
+    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    flags = flags_of(record for record in records if record.metric in ("bus_bandwidth", "share_of_theoretical"))
+    return Table("peak", "Peak memory bandwidth", shown, found, (COUNTING,) if found else (), flags)
+
+
+def _row(mine: Sequence[Record], traffic: str, style: BandwidthStyle) -> Row:
+    bus = at(mine, f"bus_bandwidth{style.suffix}", traffic=traffic)
+    share = at(mine, "share_of_theoretical", traffic=traffic)
+    variants = [r.coords["variant"] for r in at(mine, "variant_bandwidth", traffic=traffic) if _BEST in r.flags]
+    return {
+        "traffic": TITLES[traffic],
+        "bus_bandwidth": middle(bus),
+        "bandwidth": middle(at(mine, f"bandwidth{style.suffix}", traffic=traffic)),
+        "share": middle(share),
+        "variant": ", ".join(map(str, dict.fromkeys(variants))),
+        **spread_cells(bus, style.scale),
+        **flag_cell([*bus, *share]),
+    }
 
 
 BENCHMARK = PeakBandwidth()

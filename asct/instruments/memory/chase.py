@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.sdk.record import Stats
-from asct.sdk.samples import interval, number
-from asct.statistics.robust import mad
+from asct.sdk.samples import interval, number, sample_stats
 
 PS: Final = 1e-12
 
@@ -39,27 +38,19 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
     ns = sample.get("ns")
     if not isinstance(ns, list) or not ns or loads <= 0:
         raise ValueError(f"the sample of size {sample.get('size')} has no batches")
-    deviation = mad([value / loads * 1e-9 for value in ns])
+    latency = sample_stats(sample, "ps", PS, batches, [value / loads * 1e-9 for value in ns])
     clock_hz = 1e15 / number(sample, "cycle_fs")
-    low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
     median_cycles = number(sample, "mcycles") / 1e3
     return ChaseLatency(
         size=int(number(sample, "size")),
-        latency=Stats(
-            n=batches,
-            median=number(sample, "median_ps") * PS,
-            mad=deviation,
-            ci95=interval(sample, "ci_low_ps", "ci_high_ps", PS),
-            min=low,
-            max=high,
-        ),
+        latency=latency,
         cycles=Stats(
             n=batches,
             median=median_cycles,
-            mad=deviation * clock_hz,
+            mad=latency.mad * clock_hz,
             ci95=interval(sample, "mcycles_low", "mcycles_high", 1e-3),
-            min=min(low * clock_hz, median_cycles),
-            max=max(high * clock_hz, median_cycles),
+            min=min(latency.min * clock_hz, median_cycles),
+            max=max(latency.max * clock_hz, median_cycles),
         ),
         clock_hz=clock_hz,
         lines=int(number(sample, "lines")),

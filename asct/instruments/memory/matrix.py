@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.memory.topology import MemoryNode
+from asct.instruments.memory.topology import MemoryNode, all_nodes, cpu_nodes, memory_nodes
+from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.metric import Better, Metric
 from asct.sdk.record import Measurement, Record, Scalar
@@ -48,15 +49,35 @@ class MatrixStyle:
     better: Better
 
 
-def step_name(run: MemoryNode, memory: MemoryNode) -> str:
-    """The name of the step that measures a pair: `node0-memory8`."""
-    return f"node{run.id}-memory{memory.id}"
+@dataclass(frozen=True, slots=True)
+class NodePair:
+    """The node `run`, whose CPUs access the memory of the node `memory`."""
+
+    run: MemoryNode
+    memory: MemoryNode
+
+    @property
+    def name(self) -> str:
+        """The name of the step that measures this pair: `node0-memory8`."""
+        return f"node{self.run.id}-memory{self.memory.id}"
+
+    @property
+    def at(self) -> dict[str, Scalar]:
+        """The coordinates of the values of this pair."""
+        return {"run_node": self.run.id, "memory_node": self.memory.id}
+
+    def left_out(self, needed_bytes: int) -> Measurement:
+        """The measurement that records a skipped pair: the memory node has less than `needed_bytes` of free memory."""
+        return Measurement(LEFT_OUT.name, float(needed_bytes), self.at, flags=(NO_FREE_MEMORY,))
 
 
-def left_out(run: MemoryNode, memory: MemoryNode, needed_bytes: int) -> Measurement:
-    """The measurement that records a skipped pair: the memory node has less than `needed_bytes` of free memory."""
-    pair: dict[str, Scalar] = {"run_node": run.id, "memory_node": memory.id}
-    return Measurement(LEFT_OUT.name, float(needed_bytes), pair, flags=(NO_FREE_MEMORY,))
+def node_pairs(facts: HostFacts) -> list[NodePair]:
+    """Return every node with a usable CPU combined with every node with memory, row by row.
+
+    If the CPUs of the host are unknown, the first node runs, on the CPU on which the kernel starts.
+    """
+    runs = cpu_nodes(facts) or all_nodes(facts)[:1]
+    return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]
 
 
 def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:

@@ -22,9 +22,9 @@ from asct.instruments.memory.traffic import WORDS, Width
 from asct.sdk.metric import Metric
 from asct.sdk.params import Params, setting
 from asct.sdk.record import Measurement, Record, Scalar, Stats
-from asct.sdk.samples import KernelRun, interval, number
-from asct.sdk.step import Kernel, Step
-from asct.statistics.robust import mad, median
+from asct.sdk.samples import KernelRun, number, sample_stats
+from asct.sdk.step import Kernel, Step, options, thousandths
+from asct.statistics.robust import median
 
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
@@ -41,6 +41,10 @@ CIRCUMSTANCES: Final = (
     Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
 )
 """The metrics of `circumstances`."""
+THREADS: Final = Metric("threads", "1", "neither", "Number of concurrent threads, one per CPU", comparable=False)
+THEORETICAL: Final = Metric(
+    "theoretical_bandwidth", "B/s", "neither", "Theoretical peak of all memory channels together", comparable=False
+)
 
 
 WIDTH_PITFALL: Final = (
@@ -94,20 +98,20 @@ class StreamCall:
     def arguments(self, params: StreamParams) -> tuple[str, ...]:
         """`--name value` for everything; one node is written once."""
         nodes = list(dict.fromkeys(self.nodes))
-        named: dict[str, object] = {
-            "sizes": _list(sorted(set(self.sizes))),
-            "traffic": _list(dict.fromkeys(self.traffic)),
-            "nodes": _list(self.nodes if len(nodes) > 1 else nodes),
-            "width": self.width,
-            "pages": params.pages,
-            "window-us": round(WINDOW_S * 1e6),
-            "target-interval": max(1, round(params.target_interval * 1000)),
-            "time-cap-ms": max(1, round(self.cap_s * 1e3)),
-            "seed": params.seed,
-        }
-        if self.cpus:
-            named = {"cpus": _list(self.cpus), **named}
-        return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
+        return options(
+            {
+                "cpus": self.cpus or None,
+                "sizes": sorted(set(self.sizes)),
+                "traffic": dict.fromkeys(self.traffic),
+                "nodes": self.nodes if len(nodes) > 1 else nodes,
+                "width": self.width,
+                "pages": params.pages,
+                "window-us": round(WINDOW_S * 1e6),
+                "target-interval": thousandths(params.target_interval),
+                "time-cap-ms": thousandths(self.cap_s),
+                "seed": params.seed,
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +223,6 @@ def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
     return how.unit, median(clocks) if how is IN_CYCLES else how.scale
 
 
-def _list(values: Iterable[object]) -> str:
-    return ",".join(map(str, values))
-
-
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
@@ -250,14 +250,8 @@ def _stats(sample: Mapping[str, Any]) -> Stats:
     ns, moved = sample.get("window_ns"), sample.get("window_bytes")
     if not isinstance(ns, list) or not isinstance(moved, list) or not ns or len(ns) != len(moved) or min(ns) <= 0:
         raise ValueError(f"the sample of {sample.get('traffic')} at size {sample.get('size')} has no windows")
-    return Stats(
-        n=int(number(sample, "windows")),
-        median=number(sample, "median_bps"),
-        mad=mad([bytes_ / time * 1e9 for bytes_, time in zip(moved, ns, strict=True)]),
-        ci95=interval(sample, "ci_low_bps", "ci_high_bps", 1.0),
-        min=number(sample, "min_bps"),
-        max=number(sample, "max_bps"),
-    )
+    rates = [bytes_ / time * 1e9 for bytes_, time in zip(moved, ns, strict=True)]
+    return sample_stats(sample, "bps", 1.0, int(number(sample, "windows")), rates)
 
 
 def _flags(sample: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, ...]:

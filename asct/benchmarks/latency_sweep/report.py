@@ -1,0 +1,135 @@
+"""The table of levels, with the columns of ASCT, and the latency curve of latency-sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NO_LEVELS_HINT, NOTES
+from asct.instruments.memory.settings import CYCLE_BASE
+from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
+from asct.sdk.record import Record, doubtful
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flag_cell,
+    flags_of,
+    interval_text,
+    middle,
+    point_label,
+    point_rows,
+)
+from asct.statistics.robust import median
+from asct.values.size import about_size
+
+_NS = 1e-9
+_INTERVAL_HELP = "Of the median over the sizes of the level, including the drift from size to size"
+
+
+def _in_cycles(records: Sequence[Record]) -> bool:
+    return any(CYCLE_BASE in record.flags for record in records if record.metric == "levels")
+
+
+def level_table(records: Sequence[Record]) -> Table:
+    """Return one row per level and point, with medians over the repeats; without levels, the reason as notes."""
+    cycles = _in_cycles(records)
+
+    def rows(mine: Sequence[Record]) -> list[Row]:
+        names = dict.fromkeys(str(r.coords["level"]) for r in mine if r.metric == "latency" and "level" in r.coords)
+        order = sorted(names, key=lambda level: middle(at(mine, "lower_bound", level=level)) or 0.0)
+        return [_row(mine, name, cycles) for name in order]
+
+    flags = flags_of(r for r in records if "level" in r.coords or r.metric == "page_size")
+    shown = point_rows(records, _columns(cycles), rows)
+    return Table("levels", "Latencies at different levels of cache", *shown, _notes(records), flags)
+
+
+def _columns(cycles: bool) -> tuple[Column, ...]:
+    latency = Column("latency", "Latency [ns]", scale=_NS, digits=2, help="Median over the sizes of the level")
+    in_cycles = Column("latency_cycles", "Latency [cycle]", digits=2, help="In core cycles")
+    return (
+        Column("level", "Level", format="text"),
+        Column("lower_bound", "Lower bound", format="size", help="Smallest working set of the level"),
+        Column("upper_bound", "Upper bound", format="size", help="Largest working set of the level"),
+        Column("optimum_size", "Optimum data size", format="size", help="Halfway between the bounds"),
+        *((in_cycles, latency) if cycles else (latency, in_cycles)),
+        Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help=_INTERVAL_HELP),
+        FLAGS_COLUMN,
+    )
+
+
+def _row(mine: Sequence[Record], level: str, cycles: bool) -> Row:
+    keys = ("lower_bound", "upper_bound", "optimum_size", "latency", "latency_cycles")
+    metric, unit = ("latency_cycles", 1.0) if cycles else ("latency", _NS)
+    return {
+        "level": level,
+        **{key: middle(at(mine, key, level=level)) for key in keys},
+        "interval": interval_text(at(mine, metric, level=level), unit, 2),
+        **flag_cell(r for r in mine if r.coords.get("level") == level),
+    }
+
+
+def _notes(records: Sequence[Record]) -> tuple[str, ...]:
+    searches = dict.fromkeys(flag for r in records if r.metric == "levels" for flag in r.flags)
+    notes = [f"{NOTES[word][0].upper()}{NOTES[word][1:]}." for word in searches if word in NOTES]
+    if NO_LEVELS in searches:
+        notes.insert(0, NO_LEVELS_HINT)
+    curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
+    unsettled = sum(any(map(doubtful, r.flags)) for r in curve)
+    if unsettled:
+        notes.append(f"{unsettled} of {len(curve)} sizes on the curve did not reach target_interval within time_cap.")
+    return tuple(notes)
+
+
+def latency_curve(records: Sequence[Record]) -> tuple[Figure, ...]:
+    """Return the curve with one line per point (medians over the repeats); empty without values."""
+    cycles = _in_cycles(records)
+    metric = "latency_cycles" if cycles else "latency"
+    points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
+    curve = Line(
+        slug="latency-curve",
+        title="Latency by working set size",
+        caption=(
+            "Time of one dependent load in random order. A flat part is a level. Lines mark the end of a level; "
+            "dotted lines mark the caches that the host reports. Bars are 95 % intervals."
+        ),
+        x=Axis("Working set", "B", "log2"),
+        y=Axis("Latency", "cycles" if cycles else "s", "log10"),
+        series=tuple(_series(mine) for mine in points),
+        markers=(*(_bounds(records) if len(points) == 1 else ()), *_reported(records)),
+        better="lower",
+    )
+    return (curve,) if points else ()
+
+
+def _series(mine: Sequence[Record]) -> Series:
+    sizes = sorted({int(record.coords["size"]) for record in mine})
+    by_size = {size: [r for r in mine if r.coords["size"] == size] for size in sizes}
+    return Series(
+        name=point_label(mine[0], "latency"),
+        x=tuple(sizes),
+        y=tuple(median([r.value for r in by_size[size]]) for size in sizes),
+        low=tuple(min(_ends(by_size[size], 0), default=None) for size in sizes),
+        high=tuple(max(_ends(by_size[size], 1), default=None) for size in sizes),
+        host=mine[0].host,
+    )
+
+
+def _ends(repeats: Sequence[Record], end: int) -> list[float]:
+    return [record.stats.ci95[end] for record in repeats if record.stats is not None and record.stats.ci95 is not None]
+
+
+def _bounds(records: Sequence[Record]) -> list[Marker]:
+    """The upper bounds of all levels except the last one, which ends with the data."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        if record.metric == "upper_bound":
+            found.setdefault(str(record.coords["level"]), []).append(record.value)
+    ends = sorted((median(values), level) for level, values in found.items())
+    return [Marker(end, f"{level} ends at {about_size(int(end))}", "bound") for end, level in ends[:-1]]
+
+
+def _reported(records: Sequence[Record]) -> list[Marker]:
+    sizes = {str(r.coords["level"]): r.value for r in records if r.metric == "cache_size"}
+    return [Marker(size, f"{level} {about_size(int(size))}", "hint") for level, size in sizes.items()]
