@@ -130,7 +130,10 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """An open (or openable) host. One thread at a time calls its methods, except `interrupt`."""
+    """A host of a run. One thread at a time calls its methods, except `interrupt`.
+
+    Methods with a default are for transports that keep no tasks and have no scheduler.
+    """
 
     name: str
     transport: str
@@ -145,11 +148,11 @@ class Host(Protocol):
     @property
     def resumed(self) -> bool:
         """Whether `open` resumed the session of an earlier part of the run, with its finished and running tasks."""
-        ...
+        return False
 
     def wait_until_idle(self) -> None:
         """Wait until no task of an earlier part of the run is running (each ends by its own time limit)."""
-        ...
+        return
 
     def close(self) -> None:
         """Stop every running process, remove the work folder, disconnect. Never raises."""
@@ -166,25 +169,25 @@ class Host(Protocol):
         ...
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
-        """All jobs of the run on this host, in order. A scheduler queues them; other transports ignore them."""
-        ...
+        """Pass all jobs of the run on this host, in order, to a scheduler, which queues them."""
+        return
 
     def begin_job(self, job_id: str) -> None:
-        """The tasks that follow belong to this job; a scheduler waits here until the job has its machine."""
-        ...
+        """Begin a job: the tasks that follow belong to it. Waits until the scheduler has started the job."""
+        return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """The job has no more tasks; `ok` tells whether jobs that need it may run."""
-        ...
+        """End a job: it has no more tasks. `ok` tells whether jobs that need it may run."""
+        return
 
     def announce(self, tasks: Sequence[Task]) -> None:
         """Announce tasks (with keys) that `run` will be called with in this order: the host runs them by itself, even
-        while the connection is down. A transport that cannot do so ignores the call."""
-        ...
+        while the connection is down. Otherwise each task starts when `run` is called."""
+        return
 
     def cancel(self) -> None:
         """Discard announced tasks that have not started, and stop the one that is running."""
-        ...
+        return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         """Run a task until it ends or reaches its time limit; nothing of it is left running then."""
@@ -216,30 +219,3 @@ class Host(Protocol):
     def interrupt(self) -> None:
         """Stop the running process group, from another thread. `run` returns soon, `execute` raises HostLost."""
         ...
-
-
-class WithoutQueue:
-    """The part of a Host whose transport keeps no tasks and has no scheduler."""
-
-    @property
-    def resumed(self) -> bool:
-        """No session is resumed."""
-        return False
-
-    def wait_until_idle(self) -> None:
-        """Returns at once: no task of an earlier part is running."""
-
-    def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
-        """There is no scheduler."""
-
-    def begin_job(self, job_id: str) -> None:
-        """There is no scheduler."""
-
-    def end_job(self, job_id: str, *, ok: bool) -> None:
-        """There is no scheduler."""
-
-    def announce(self, tasks: Sequence[Task]) -> None:
-        """Each task runs when `run` is called."""
-
-    def cancel(self) -> None:
-        """Does nothing, because no jobs were announced."""

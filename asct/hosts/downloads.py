@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from asct.errors import StoreError
 from asct.hosts import errors
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(errors.cannot_write_here(str(path), error.strerror or str(error))) from error
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder for results; raises StoreError."""
-    if not folder.is_dir():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _refused(folder, error) from error
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
     """Write `blocks` to `target`. Raises StoreError when that fails, and passes on any exception of `blocks`."""
-    try:
+    with _writing(target):
         out = target.open("wb", buffering=0)
-    except OSError as error:
-        raise _refused(target, error) from error
     with out:
         for block in blocks:
             view = memoryview(block)
             while view:
-                try:
+                with _writing(target):
                     view = view[out.write(view) :]
-                except OSError as error:
-                    raise _refused(target, error) from error
 
 
-def _refused(path: Path, error: OSError) -> StoreError:
-    return StoreError(errors.cannot_write_here(str(path), error.strerror or str(error)))
+def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator[bytes]:
+    """The first `size` bytes of an open file, which may still be growing, in blocks of at most `most`."""
+    while size > 0 and (block := read(min(most, size))):
+        size -= len(block)
+        yield block
 
 
 class LineSplitter:

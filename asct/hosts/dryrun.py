@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from asct.hosts import script
-from asct.hosts.base import CommandResult, Host, Process, SessionSpec, Task, TaskResult, WithoutQueue
+from asct.hosts.base import CommandResult, Host, Process, SessionSpec, Task, TaskResult
 from asct.plan.model import HostSpec
 
 
@@ -16,10 +16,12 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return DryRun(spec.name, spec.workdir)
 
 
-class DryRun(WithoutQueue):
+class DryRun(Host):
     """The Host protocol without a host. Every task succeeds and leaves no files."""
 
     transport = "dryrun"
+    work = ""
+    cache = ""
 
     def __init__(self, name: str, base: str) -> None:
         self.name = name

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""More tasks than a session has; events of further ones are ignored."""
+"""Limit of tasks, more than any session has; events of further tasks are ignored."""
 GRAIN_S = 0.02
 """Two ticks of /proc/uptime, the clock that a shell reads without starting a program (10 ms)."""
 
@@ -30,7 +29,7 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """The runner was idle although this task had not started, and was notified once more."""
+    """Whether the runner, idle although this task had not started, was notified once more."""
     report: script.RunnerReport | None = None
 
     @property
@@ -50,7 +49,7 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """The status of all tasks of a session by key, and the replies of the runner."""
+    """The status of a session's tasks by key, and the last replies of the runner."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
@@ -82,9 +81,8 @@ class RunnerJournal:
         self.tasks.pop(key, None)
 
     def _process(self, word: str, rest: str, now: float) -> None:
-        handler = _EVENTS.get(word)
         key, _, detail = rest.partition(" ")
-        if handler is None or (word == "failed" and key not in self.tasks):
+        if word not in _EVENTS or (word == "failed" and key not in self.tasks):
             if word in _REPLIES and (word != "serving" or _COUNT.fullmatch(rest)):
                 self.replies[word] = rest
                 self.counts[word] = self.counts.get(word, 0) + 1
@@ -92,76 +90,49 @@ class RunnerJournal:
         if key not in self.tasks and len(self.tasks) >= MOST_TASKS:
             return
         try:
-            handler(self.status(key), detail, now)
-        except (ValueError, IndexError):
+            _apply(self.status(key), word, detail, now)
+        except ValueError:
             return  # damaged by a full disk; what is missing shows at the end of the task
         if word == "started":
             self.running = key
 
 
+def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
+    """Update a task by one event. Raises ValueError for a damaged one."""
+    match word:
+        case "started":  # also of a task that is repeated because the runner was killed
+            status.started_s, status.heard_start = _seconds(detail), now
+            status.ended_s = status.exit_status = status.report = None
+            status.late = status.died = False
+        case "ended":
+            up, code, message = detail.split(" ")
+            seconds, number = _seconds(up), script.status_of(code)
+            status.ended_s, status.heard_end = seconds, now
+            status.exit_status, status.shell_message = number, message == "1"
+        case "late":
+            status.late = status.exit_status is None  # otherwise it ended by itself while the host was being read
+        case "done":
+            status.report = script.read_report(detail)
+        case "died":
+            status.died, status.heard_end = True, now
+        case "failed":
+            status.refused = detail or "no reason given"
+
+
 def _seconds(text: str) -> float:
-    """A time of the host in seconds since boot. Raises ValueError for an impossible one."""
+    """Parse a time of the host in seconds since boot. Raises ValueError for an impossible one."""
     seconds = float(text)
     if not 0 <= seconds < _LONGEST_S:
         raise ValueError(text)
     return seconds
 
 
-def _started(status: TaskStatus, detail: str, now: float) -> None:
-    """Also for a task that runs again because the runner was killed."""
-    status.started_s, status.heard_start = _seconds(detail), now
-    status.ended_s = status.exit_status = status.report = None
-    status.late = status.died = False
-
-
-def _ended(status: TaskStatus, detail: str, now: float) -> None:
-    up, code, message = detail.split(" ")
-    seconds, number = _seconds(up), script.status_of(code)
-    status.ended_s, status.heard_end = seconds, now
-    status.exit_status, status.shell_message = number, message == "1"
-
-
-def _late(status: TaskStatus, _detail: str, _now: float) -> None:
-    status.late = status.exit_status is None  # otherwise it ended by itself while the host was being read
-
-
-def _done(status: TaskStatus, detail: str, _now: float) -> None:
-    status.report = script.read_report(detail)
-
-
-def _died(status: TaskStatus, _detail: str, now: float) -> None:
-    status.died, status.heard_end = True, now
-
-
-def _failed(status: TaskStatus, detail: str, _now: float) -> None:
-    status.refused = detail or "no reason given"
-
-
 _LONGEST_S = 1e10
 _COUNT = re.compile("[0-9]{1,9}")
+_EVENTS = frozenset({"started", "ended", "late", "done", "died", "failed"})
 _REPLIES = frozenset(
     {
-        "work",
-        "cache",
-        "shell",
-        "resumed",
-        "ready",
-        "serving",
-        "joined",
-        "locked",
-        "failed",
-        "stopped",
-        "pong",
-        "left",
-        "count",
-        "muted",
+        "work", "cache", "shell", "resumed", "ready", "serving", "joined", "locked", "failed", "stopped", "pong",
+        "left", "count", "muted",
     }
-)
-_EVENTS: dict[str, Callable[[TaskStatus, str, float], None]] = {
-    "started": _started,
-    "ended": _ended,
-    "late": _late,
-    "done": _done,
-    "died": _died,
-    "failed": _failed,
-}
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 from asct.errors import HostError
 from asct.hosts import errors
 from asct.hosts.base import Host, Task
-from asct.hosts.downloads import save
+from asct.hosts.downloads import first_blocks, save
 from asct.hosts.remote import RemoteHost
 from asct.hosts.shell import ShellLink
 from asct.plan.model import HostSpec
@@ -82,20 +83,10 @@ class LocalFiles:
             size = os.fstat(data).st_size
             if size > max_bytes:
                 return False
-            save(target, self._blocks(data, source, size))
+            save(target, first_blocks(self._errors(source)(functools.partial(os.read, data)), size, _BLOCK))
             return True
         finally:
             os.close(data)
-
-    def _blocks(self, data: int, source: str, size: int) -> Iterator[bytes]:
-        """The first `size` bytes of an open file, which may still be growing."""
-        while size:
-            with self._errors(source):
-                block = os.read(data, min(_BLOCK, size))
-            if not block:
-                return
-            size -= len(block)
-            yield block
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store with cp(1): a process that another thread forks while this one writes a file holds its file open

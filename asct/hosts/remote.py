@@ -6,13 +6,13 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import errors, script
-from asct.hosts.base import CommandResult, HostReadings, SessionSpec, Task, TaskResult, WithoutQueue
+from asct.hosts.base import CommandResult, Host, HostReadings, SessionSpec, Task, TaskResult
 from asct.hosts.downloads import LineSplitter, make_folder, save
 from asct.hosts.journal import TaskStatus
 from asct.hosts.link import Channel, Link
@@ -24,7 +24,7 @@ ANSWER_LIMIT = 1 << 20
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
-class RemoteHost(WithoutQueue):
+class RemoteHost(Host):
     """The Host protocol over a Link. The host needs a POSIX shell, setsid, flock and the link's file transfer."""
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
@@ -236,66 +236,69 @@ class RemoteHost(WithoutQueue):
     # ---- short commands and files
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
-        line = script.call(self.name, "execute", *argv) + "\n"
-        self._interrupted = False
-        try:
-            with self._link.within(timeout_s + SHORT_S, f"running {argv[0]}"):
-                channel = self._link.start(self._runner_command())
-                channel.send(_encoded(line) + stdin.encode("utf-8", "surrogateescape"))
-                channel.finish_input()
-                until = time.monotonic() + timeout_s
-                out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
-        except TimeoutError as late:
-            self._finish_group(late.args[0])
-            if self._interrupted:
-                raise HostLost(self.name, errors.interrupted(self._link.label, argv[0])) from None
-            raise self._late(argv[0], timeout_s) from None
+        text = script.call(self.name, "execute", *argv) + "\n" + stdin
+
+        def end(out: bytes) -> None:
+            for first, rest in script.messages(out.decode("utf-8", "replace").splitlines()):
+                if first == "begin" and rest.isdigit():
+                    self._housekeeping(script.call(self.name, "finish", rest))
+
+        status, out, err = self._answer(argv[0], self._runner_command(), text, timeout_s, end)
         head, _, stdout = out.partition(b"asct:begin ")
         pid, _, stdout = stdout.partition(b"\n")
         if not pid.isdigit():
             failed = dict(script.messages(head.decode("utf-8", "replace").splitlines())).get("failed", "")
-            seen = failed or (out + err).decode("utf-8", "replace")
-            raise HostError(self.name, errors.strange_shell(self._link.label, f"running {argv[0]}", seen))
+            raise self._unexpected(f"running {argv[0]}", failed or (out + err).decode("utf-8", "replace"))
         _, _, stderr = err.partition(b"asct:begin\n")
-        if len(stdout) > ANSWER_LIMIT or len(stderr) > ANSWER_LIMIT:
-            self._finish_group(out)
-            raise HostError(self.name, errors.answer_too_long(self._link.label, argv[0], ANSWER_LIMIT))
-        return CommandResult(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+        return CommandResult(status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         begin = f"nl='\n'\necho \"asct:begin $$\"\n{script.call(self.name, 'set --', *arguments)}\n"
-        self._interrupted = False
+
+        def end(out: bytes) -> None:
+            if begun := _BEGUN.search(out.decode("utf-8", "replace")):
+                stop = f"kill -s TERM -- -{begun[1]}; sleep 1; kill -s KILL -- -{begun[1]}"
+                with self._link.within(SHORT_S, "cleaning up"):
+                    _drain(self._start("exec sh -s", stop))
+
         self._link.connect(files=False)
         try:
-            with self._link.within(timeout_s + SHORT_S, "reading the host"):
-                channel = self._shell(begin + text)
-                until = time.monotonic() + timeout_s
-                out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
-                if max(len(out), len(err)) > ANSWER_LIMIT:
-                    self._end_shell(out)
-                    raise HostError(self.name, errors.answer_too_long(self._link.label, "sh", ANSWER_LIMIT))
-                stdout = _BEGUN.sub("", out.decode("utf-8", "replace"), count=1)
-                return CommandResult(channel.status(), stdout, err.decode("utf-8", "replace"))
-        except TimeoutError as late:
-            self._end_shell(late.args[0])
-            if self._interrupted:
-                raise HostLost(self.name, errors.interrupted(self._link.label, "sh")) from None
-            raise self._late("sh", timeout_s) from None
+            status, out, err = self._answer("sh", "exec sh -s", begin + text, timeout_s, end)
         finally:
             self._link.close()
+        stdout = _BEGUN.sub("", out.decode("utf-8", "replace"), count=1)
+        return CommandResult(status, stdout, err.decode("utf-8", "replace"))
 
-    def _shell(self, text: str) -> Channel:
-        """A shell without a work folder that runs `text`."""
-        channel = self._link.start("exec sh -s")
-        channel.send(_encoded(text))
+    def _answer(
+        self, program: str, command: str, text: str, timeout_s: float, end: Callable[[bytes], None]
+    ) -> tuple[int, bytes, bytes]:
+        """The exit status and both outputs of `command` with `text` as standard input.
+
+        `end` is called with the standard output of a command that takes too long or prints too much, and kills it: the
+        command leads a separate session and would outlive its channel.
+        """
+        self._interrupted = False
+        until = time.monotonic() + timeout_s
+        try:
+            with self._link.within(timeout_s + SHORT_S, f"running {program}"):
+                channel = self._start(command, text)
+                out, err = _drain(channel, lambda: self._interrupted or time.monotonic() > until)
+                if max(len(out), len(err)) <= ANSWER_LIMIT:
+                    return channel.status(), out, err
+        except TimeoutError as late:
+            end(late.args[0])
+            if self._interrupted:
+                raise HostLost(self.name, errors.interrupted(self._link.label, program)) from None
+            detail = errors.no_answer(self._link.label, f"running {program}", timeout_s)
+            raise HostTimeout(self.name, detail) from None
+        end(out)
+        raise HostError(self.name, errors.answer_too_long(self._link.label, program, ANSWER_LIMIT))
+
+    def _start(self, command: str, text: str) -> Channel:
+        channel = self._link.start(command)
+        channel.send(text.encode("utf-8", "surrogateescape"))
         channel.finish_input()
         return channel
-
-    def _end_shell(self, out: bytes) -> None:
-        """Stop what `probe` started: it leads a session of its own and outlives its channel."""
-        if found := _BEGUN.search(out.decode("utf-8", "replace")):
-            with self._link.within(SHORT_S, "cleaning up"):
-                _drain(self._shell(f"kill -s TERM -- -{found[1]}; sleep 1; kill -s KILL -- -{found[1]}"), ANSWER_LIMIT)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])
@@ -322,8 +325,8 @@ class RemoteHost(WithoutQueue):
         """Run a line of runner calls; returns the text behind `done`."""
         with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
-            channel.send(_encoded(line + "\n"))
-            out, _ = _drain(channel, ANSWER_LIMIT)
+            channel.send((line + "\n").encode("utf-8", "surrogateescape"))
+            out, _ = _drain(channel)
         for first, rest in script.messages(out.decode("utf-8", "surrogateescape").splitlines()):
             if first == "done":
                 return rest
@@ -331,46 +334,23 @@ class RemoteHost(WithoutQueue):
                 raise HostError(self.name, errors.task_refused(self._link.label, rest))
         raise HostLost(self.name, errors.connection_lost(self._link.label, "cleaning up"))
 
-    def _finish_group(self, out: bytes) -> None:
-        for first, rest in script.messages(out.decode("utf-8", "replace").splitlines()):
-            if first == "begin" and rest.isdigit():
-                self._housekeeping(script.call(self.name, "finish", rest))
-
-    def _late(self, program: str, seconds: float) -> HostTimeout:
-        return HostTimeout(self.name, errors.no_answer(self._link.label, f"running {program}", seconds))
-
 
 def _transfer_s(size: int) -> float:
     """Seconds allowed for a transfer: half a minute, then at least 1 MB/s."""
     return SHORT_S + size / 1e6
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _drain(channel: Channel, limit: int, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Both outputs of a command up to their end or `limit` bytes; raises TimeoutError(output) once `enough` is true."""
+def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
+    """Both outputs of a command up to its end or a limit; raises TimeoutError(output) once `enough` returns true."""
     out, err = bytearray(), bytearray()
-    for data in _chunks(channel):
-        out += data
-        err += channel.receive_error()
-        if len(out) > limit or len(err) > limit:
-            break
-        if enough():
-            raise TimeoutError(bytes(out))
-    err += channel.receive_error()
-    return bytes(out), bytes(err)
-
-
-def _chunks(channel: Channel) -> Iterator[bytes]:
-    """Parts of standard output; an empty one after each 0.2 s without any, so that the caller can check its limits."""
     while True:
         try:
             data = channel.receive(0.2)
         except TimeoutError:
-            yield b""
-            continue
-        if not data:
-            return
-        yield data
+            data = None
+        out += data or b""
+        err += channel.receive_error()
+        if data == b"" or max(len(out), len(err)) > ANSWER_LIMIT + 4096:
+            return bytes(out), bytes(err)
+        if enough():
+            raise TimeoutError(bytes(out))

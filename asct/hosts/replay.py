@@ -18,7 +18,7 @@ from typing import Any
 
 from asct.errors import ConnectError, HostError
 from asct.hosts import errors, script
-from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult, WithoutQueue
+from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult
 from asct.hosts.downloads import LineSplitter
 from asct.hosts.script import inner_name
 from asct.plan.model import HostSpec
@@ -33,15 +33,15 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 
-class ReplayHost(WithoutQueue):
+class ReplayHost(Host):
     """The Host protocol over a recording. `asked` lists every command line, in order."""
 
     transport = "replay"
+    work = "/replay/work"
+    cache = "/replay/cache"
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
-        self.work = "/replay/work"
-        self.cache = "/replay/cache"
         self.asked: list[str] = []
         self._folder = folder
         self._entries: list[Mapping[str, Any]] = []

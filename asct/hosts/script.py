@@ -6,7 +6,7 @@ import math
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,6 @@ from asct.errors import HostError
 from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
 
-_RUNNER, _TASKS, _OPEN = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
 """Limit of a line of the runner in bytes; real ones are far shorter."""
 FOLDERS_AT_ONCE = 200
@@ -38,14 +37,6 @@ def call(host: str, function: str, *values: str) -> str:
     return " ".join([function, *(word(host, value) for value in values)])
 
 
-def environment(host: str, env: Mapping[str, str]) -> list[str]:
-    """`NAME=VALUE` items; a name that no shell accepts raises HostError."""
-    for name in env:
-        if not _NAME.fullmatch(name):
-            raise HostError(host, errors.bad_argument(host, f"`{name}` is not a valid variable name"))
-    return [f"{name}={value}" for name, value in env.items()]
-
-
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
     """The paths of a process's output files relative to `folder`, the one of the main process."""
     names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
@@ -65,8 +56,12 @@ def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
 
 
 def _launch(host: str, process: Process) -> list[str]:
+    for name in process.env:
+        if not _NAME.fullmatch(name):
+            raise HostError(host, errors.bad_argument(host, f"`{name}` is not a valid variable name"))
     stdout, stderr = inner_name(host, process.stdout_file), inner_name(host, process.stderr_file)
-    return [process.cwd, stdout, stderr, *environment(host, process.env), "--", *process.argv]
+    variables = [f"{name}={value}" for name, value in process.env.items()]
+    return [process.cwd, stdout, stderr, *variables, "--", *process.argv]
 
 
 def task_line(host: str, task: Task, *, empty: bool) -> str:
@@ -90,24 +85,17 @@ class TaskLine:
 
 
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
-    """The text of a job file for the runner."""
+    """The text of a job file for the runner, with time limits in hundredths of a second like /proc/uptime,
+    the clock that a shell reads without starting a program."""
+    lines = []
     folders = [item.folder for item in items if item.folder]
-    made = [
-        "+ " + call(host, "mkdir -p --", *folders[start : start + FOLDERS_AT_ONCE]) + "\n"
-        for start in range(0, len(folders), FOLDERS_AT_ONCE)
-    ]
-    return "".join(made) + "".join(f"= {_key(host, item.key)} {_limit(item.limit_s)}\n: {item.line}" for item in items)
-
-
-def _key(host: str, key: str) -> str:
-    if not _KEY.fullmatch(key):
-        raise HostError(host, errors.bad_argument(host, f"`{key[:60]}` is not a valid task key"))
-    return key
-
-
-def _limit(seconds: float) -> str:
-    """In hundredths of a second, like /proc/uptime, the clock that a shell reads without starting a program."""
-    return str(max(1, math.ceil(seconds * 100)))
+    for start in range(0, len(folders), FOLDERS_AT_ONCE):
+        lines.append(f"+ {call(host, 'mkdir -p --', *folders[start : start + FOLDERS_AT_ONCE])}\n")
+    for item in items:
+        if not _KEY.fullmatch(item.key):
+            raise HostError(host, errors.bad_argument(host, f"`{item.key[:60]}` is not a valid task key"))
+        lines.append(f"= {item.key} {max(1, math.ceil(item.limit_s * 100))}\n: {item.line}")
+    return "".join(lines)
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:
@@ -120,12 +108,7 @@ def runner_command(work: str, *, posix_login: bool) -> str:
 @cache
 def runner() -> str:
     """The text of the runner: its functions, then its modes (runner.sh)."""
-    return _TASKS.read_text("utf-8") + _RUNNER.read_text("utf-8")
-
-
-@cache
-def _open_text() -> str:
-    return _OPEN.read_text("utf-8")
+    return "".join(Path(__file__).with_name(name).read_text("utf-8") for name in ("runner_task.sh", "runner.sh"))
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
@@ -139,7 +122,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
-    return nl + texts + 'mode=none; eval "$runner"\n' + _open_text()
+    return nl + texts + 'mode=none; eval "$runner"\n' + Path(__file__).with_name("open.sh").read_text("utf-8")
 
 
 def exit_status(shell_status: int, message: bool) -> int:

@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 import secrets
-import select
+import selectors
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,10 +47,9 @@ class ProcessChannel:
         self._process = process
         self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._err.fileno(), False)
-        self._poll = select.poll()  # select() is limited to descriptors below 1024: some hundred hosts
-        self._poll.register(self._out, select.POLLIN)
-        self._poll.register(self._err, select.POLLIN)
-        self._open = {self._out.fileno(), self._err.fileno()}
+        self._unread = selectors.PollSelector()  # select() is limited to descriptors below 1024: some hundred hosts
+        self._unread.register(self._out, selectors.EVENT_READ)
+        self._unread.register(self._err, selectors.EVENT_READ)
         self._error = b""
 
     def send(self, data: bytes) -> None:
@@ -65,16 +64,14 @@ class ProcessChannel:
 
     def receive(self, timeout_s: float) -> bytes:
         """Standard output ends only when standard error has ended too, so that none of it is missed."""
-        while self._open:
-            ready = {number for number, _ in self._poll.poll(_milliseconds(timeout_s))}
-            if not ready:
-                raise TimeoutError
-            if self._err.fileno() in ready and self._take_error():
-                raise TimeoutError  # the caller has to read it first
-            if self._out.fileno() in ready:
+        while self._unread.get_map():
+            ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
+            if not ready or (self._err in ready and self._take_error()):
+                raise TimeoutError  # the caller has to read standard error first
+            if self._out in ready:
                 if data := os.read(self._out.fileno(), _BYTES):
                     return data
-                self._forget(self._out.fileno())
+                self._unread.unregister(self._out)
         self._close_streams()
         return b""
 
@@ -86,15 +83,11 @@ class ProcessChannel:
             except BlockingIOError:
                 return False
             if not block:
-                self._forget(self._err.fileno())
+                if self._err in (self._unread.get_map() or ()):
+                    self._unread.unregister(self._err)
                 return False
             self._error += block
         return True
-
-    def _forget(self, number: int) -> None:
-        if number in self._open:
-            self._open.remove(number)
-            self._poll.unregister(number)
 
     def receive_error(self) -> bytes:
         if not self._err.closed:
@@ -133,15 +126,9 @@ class ProcessChannel:
 
     def _close_streams(self) -> None:
         self.finish_input()
-        for number in list(self._open):
-            self._forget(number)
+        self._unread.close()
         self._out.close()
         self._err.close()
-
-
-def _milliseconds(seconds: float) -> int | None:
-    """The timeout of poll(2); None waits without a limit."""
-    return None if math.isinf(seconds) else math.ceil(seconds * 1000)
 
 
 class ShellLink(TimedLink):

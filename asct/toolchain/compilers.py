@@ -1,4 +1,4 @@
-"""Compilers: on the host, and here for the host's architecture."""
+"""The compilers of a host, and those of this machine that build for its architecture."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
+from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
 
@@ -18,16 +19,12 @@ SHOWN_LINES = 5
 _ERROR = re.compile(r"error|undefined reference|cannot find", re.IGNORECASE)
 
 
-class BuildFailed(Exception):
-    """A failed compilation, with a diagnostic."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        self.diagnostic = diagnostic
-        super().__init__(diagnostic.message)
+class BuildFailed(NotMeasured):
+    """A kernel could not be compiled or stored."""
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """The error for a compiler's output: its first error lines become notes; `log` contains the complete output."""
+    """Return the error for a failed compilation, with the first error lines of `text`, its output, as notes."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"
@@ -38,7 +35,7 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:
-    """Neither there nor here."""
+    """Return the diagnostic for a kernel that no compiler of the host or of this machine can build."""
     hint = (
         f"install gcc and the C library headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
         f"or a compiler for {arch} on this machine (Debian: {package}, or gcc libc6-dev on an {arch} machine)"
@@ -53,33 +50,31 @@ PACKAGES = {"x86_64": "gcc-x86-64-linux-gnu", "aarch64": "gcc-aarch64-linux-gnu"
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler: its path and the first line of its --version, which names it in keys and reports."""
+    """A compiler. `identity` is the first line of its --version, which identifies it in cache keys and reports."""
 
     path: str
     identity: str
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """The compilers of the host, best first; one without a version in the facts is run only when its turn comes."""
-    given: set[str] = set()
+    """Yield the compilers of the host, best first. One without a version in the facts is run only when needed."""
+    yielded: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
         if tool is None:
             continue
-        line = tool.banner or _asked(host, tool.path)
-        if line and line not in given:
-            given.add(line)
+        line = tool.banner
+        if not line:
+            answer = host.execute([tool.path, "--version"])
+            line = answer.stdout.partition("\n")[0].strip() if answer.status == 0 else ""
+        if line and line not in yielded:
+            yielded.add(line)
             yield Compiler(tool.path, line)
 
 
-def _asked(host: Host, path: str) -> str:
-    """The first line of a host compiler's --version; empty if it does not run."""
-    answer = host.execute([path, "--version"])
-    return answer.stdout.partition("\n")[0].strip() if answer.status == 0 else ""
-
-
 def here(arch: str) -> Compiler | None:
-    """One of this machine that makes code for `arch`: its own when it has that architecture, else a cross compiler."""
+    """Return a compiler of this machine for `arch`: the native one if this machine has that architecture, else a cross
+    compiler."""
     own = NAMES if platform.machine() == arch else ()
     for name in (*own, *CROSS.get(arch, ())):
         path = shutil.which(name)

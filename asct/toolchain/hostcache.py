@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,10 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Wait while the first thread of this process builds `path`; yields whether there was one before.
+    """Wait while the first thread of this process builds `path`; yield whether another thread was first.
 
-    Hosts may share a home folder: the first builds, the others then find the result. Only the first is waited for, so
-    hosts that share nothing wait for one build, not for each other's.
+    Hosts may share a home folder: one of them builds, the others then find the result. Each thread waits for the first
+    one only, so hosts that share nothing wait for a single build.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -53,25 +54,26 @@ _INSTALL = (
     ' cp -- "$1" "$part"; mv -f -- "$part" "$2"'
 )
 _SUM = re.compile(r"[0-9a-f]{64}")
+TIMEOUT_S = 120.0
 
 
 def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
-    """The cache path on the host for these sources and this compiler."""
+    """Return the cache path on the host for these sources and this compiler."""
     return f"{host.cache}/kernels/{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}/{tree.kernel}"
 
 
 def verified(host: Host, path: str) -> str | None:
-    """The SHA-256 of a cached kernel if it is whole and may be run, else None."""
+    """Return the SHA-256 of a cached kernel, or None if it is missing, damaged or not executable."""
     answer = host.execute(["sh", "-c", _VERIFY, "sh", path])
-    recorded, _, taken = answer.stdout.partition("\n")
+    recorded, _, printed = answer.stdout.partition("\n")
     if answer.status != 0 or not _SUM.fullmatch(recorded):
         return None
-    return recorded if _sum(host, path, taken) == recorded else None
+    return recorded if _sum(host, path, printed) == recorded else None
 
 
-def _sum(host: Host, path: str, taken: str) -> str:
-    """The SHA-256 of a file on the host; `taken` is the output of sha256sum. Raises HostError."""
-    found = taken.partition(" ")[0]
+def _sum(host: Host, path: str, printed: str) -> str:
+    """Return the SHA-256 of a file on the host; `printed` is the output of sha256sum. Raises HostError."""
+    found = printed.partition(" ")[0]
     if _SUM.fullmatch(found):
         return found
     with TemporaryDirectory(prefix="asct-kernel-") as folder:
@@ -81,38 +83,41 @@ def _sum(host: Host, path: str, taken: str) -> str:
 
 
 def unusable(host: str, kernel: str, path: str) -> Diagnostic:
-    """The finding for a binary that did not get into the cache."""
+    """Return the diagnostic for a binary that could not be stored in the host's cache."""
     hint = "check free space and permissions of the cache folder, and that it is not mounted noexec"
     return Diagnostic("E405", f"{host}: the kernel `{kernel}` cannot be stored at {path}", hint=hint)
 
 
 def install(host: Host, built: str, path: str) -> bool:
-    """Move a binary that was built on the host into the cache, under a temporary name first, and note its sum."""
+    """Copy a binary that was built on the host into the cache, first under a temporary name, and store its SHA-256."""
     if host.execute(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
-    taken = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
-    _note_sum(host, path, _sum(host, path, taken))
+    printed = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
+    _store_sum(host, path, _sum(host, path, printed))
     return True
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary of this machine into the host's cache; the sum comes first, so that it is never missing."""
-    _note_sum(host, path, sha256)
+    """Copy a binary of this machine into the host's cache; its SHA-256 comes first, so that it is never missing."""
+    _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 
 
-def _note_sum(host: Host, path: str, sha256: str) -> None:
+def _store_sum(host: Host, path: str, sha256: str) -> None:
     with NamedTemporaryFile("w", suffix=".sha256") as file:
         file.write(f"{sha256}\n")
         file.flush()
         host.put(Path(file.name), f"{path}.sha256")
 
 
-TIMEOUT_S = 120.0
+def append(log: Path, text: str) -> None:
+    """Add text to the log of a build."""
+    with log.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> str:
-    """Compile on the host, as one task, into its cache at `target`; the SHA-256 of the binary.
+    """Compile on the host, in one task, into its cache at `target`; return the SHA-256 of the binary.
 
     Raises BuildFailed, HostError.
     """
@@ -121,10 +126,9 @@ def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log:
     process = Process(tuple(command), folder, stdout_file="build.out", stderr_file="build.err")
     into = log.parent / f".{tree.kernel}"
     done = host.run(Task(process, into, files=tree.files, timeout_s=TIMEOUT_S))
-    text = "".join(_taken(into / name) for name in ("build.out", "build.err"))
-    into.rmdir()
-    with log.open("a", encoding="utf-8") as file:
-        file.write(f"on {host.name}, {compiler.identity}\n$ {shlex.join(command)}\n{text}[status {done.status}]\n")
+    text = "".join((into / name).read_text("utf-8", "replace") for name in done.fetched)
+    shutil.rmtree(into)
+    append(log, f"on {host.name}, {compiler.identity}\n$ {shlex.join(command)}\n{text}[status {done.status}]\n")
     if done.status != 0:
         ended = "timed out" if done.status is None else f"exit status {done.status} without output"
         raise compile_error(tree.kernel, compiler.path, host.name, text or ended, log)
@@ -134,12 +138,3 @@ def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log:
     if sha256 is None:
         raise BuildFailed(unusable(host.name, tree.kernel, target))
     return sha256
-
-
-def _taken(path: Path) -> str:
-    try:
-        text = path.read_text("utf-8", "replace")
-        path.unlink()
-    except FileNotFoundError:
-        return ""
-    return text

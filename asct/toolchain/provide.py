@@ -1,19 +1,25 @@
-"""Put a kernel on a host: from its cache, by its own compiler, or by one of this machine."""
+"""Provide a kernel on a host: from its cache, built by its own compiler, or built here and copied."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import secrets
+import shlex
+import subprocess
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
-from asct.toolchain import compilers, cross, hostcache, sources
-from asct.toolchain.compilers import BuildFailed, Compiler, no_compiler
-from asct.toolchain.hostcache import build_lock
+from asct.toolchain import compilers, hostcache, sources
+from asct.toolchain.compilers import BuildFailed, Compiler, compile_error, no_compiler
+from asct.toolchain.hostcache import TIMEOUT_S, append, build_lock
 from asct.toolchain.sources import KernelSources
 
 
@@ -29,15 +35,15 @@ class BuiltKernel:
     log: Path
     sha256: str
     where: str
-    """`host` or `here`: who compiled it."""
+    """Where it was compiled: `host` or `here`."""
     elapsed_s: float
 
 
 def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> BuiltKernel:
-    """The kernel `kernel`, ready to run on an open `host`; <kernel>.json and <kernel>.log go into `build_folder`.
+    """Make a kernel ready to run on an open host; write <kernel>.json and <kernel>.log to `build_folder`.
 
-    Tries each compiler of the host, then one of this machine for the host's architecture. A binary from a cache is
-    used only if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401-E404), HostError.
+    Tries each compiler of the host, then one of this machine for the host's architecture. A cached binary is used only
+    if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401-E404), HostError.
     """
     began = time.monotonic()
     arch = facts.system.arch
@@ -45,12 +51,9 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
     build_folder.mkdir(parents=True, exist_ok=True)
     log = build_folder / f"{kernel}.log"
     log.write_text("")
-    found = _from_host_compilers(host, tree, compilers.on_host(host, facts), log)
-    if found is None:
-        found = _from_here(host, tree, log)
+    found = _from_host_compilers(host, tree, compilers.on_host(host, facts), log) or _from_here(host, tree, log)
     path, compiler, where, cached, sha256 = found
-    key = tree.key(compiler.identity)
-    elapsed = time.monotonic() - began
+    key, elapsed = tree.key(compiler.identity), time.monotonic() - began
     built = BuiltKernel(path, compiler.identity, tuple(tree.flags()), key, cached, log, sha256, where, elapsed)
     document = {**asdict(built), "log": log.name, "kernel": kernel, "arch": tree.arch}
     (build_folder / f"{kernel}.json").write_text(json.dumps(document, indent=1) + "\n")
@@ -58,19 +61,20 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
+"""Path, compiler, where it was compiled, whether it was cached, SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
-    """Built on the host; None when no compiler there makes it (a host without the static C library, for instance).
+    """Return the kernel built on the host, or None if none of its compilers can (no static C library, for example).
 
-    When this machine has no compiler to fall back on, the host's own failure is raised.
+    Raises the host's failure if this machine has no compiler either.
     """
     failure: BuildFailed | None = None
     for compiler in known:
         target = hostcache.place(host, tree, compiler)
         sha256 = hostcache.verified(host, target)
         if sha256 is not None:
-            _append(log, f"cached on the host: {target}\n")
+            append(log, f"cached on the host: {target}\n")
             return target, compiler, "host", True, sha256
         try:
             sha256, cached = _built_there(host, tree, compiler, target, log)
@@ -79,41 +83,86 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
             continue
         return target, compiler, "host", cached, sha256
     if failure is not None and compilers.here(tree.arch) is None:
-        raise NotMeasured(failure.diagnostic)
+        raise failure
     return None
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """The SHA-256 of a kernel that was not in the host's cache, and whether another host has built it since."""
+    """Return the SHA-256 of a kernel that the host's cache lacked, and whether another host has built it since."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:
-            _append(log, f"built by another host that shares the cache: {target}\n")
+            append(log, f"built by another host that shares the cache: {target}\n")
             return sha256, True
         return hostcache.build(host, tree, compiler, target, log), False
 
 
 def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
+    """Build a kernel on this machine and copy it to the host."""
     compiler = compilers.here(tree.arch)
     if compiler is None:
         raise NotMeasured(no_compiler(host.name, tree.arch, compilers.PACKAGES[tree.arch]))
     target = hostcache.place(host, tree, compiler)
-    try:
-        binary, sha256 = cross.build(tree, compiler, log)
-    except BuildFailed as error:
-        raise NotMeasured(error.diagnostic) from error
+    binary, sha256 = _cross_built(tree, compiler, log)
     if hostcache.verified(host, target) == sha256:
-        _append(log, f"cached on the host: {target}\n")
+        append(log, f"cached on the host: {target}\n")
         return target, compiler, "here", True, sha256
     with build_lock(target) as later:
         if not later or hostcache.verified(host, target) != sha256:
             hostcache.push(host, binary, target, sha256)
-            _append(log, f"copied to the host: {target}\n")
+            append(log, f"copied to the host: {target}\n")
     if hostcache.verified(host, target) != sha256:
         raise NotMeasured(hostcache.unusable(host.name, tree.kernel, target))
     return target, compiler, "here", False, sha256
 
 
-def _append(log: Path, text: str) -> None:
-    with log.open("a", encoding="utf-8") as file:
-        file.write(text)
+# ---- on this machine: cached in $XDG_CACHE_HOME/asct/cross, with a SHA-256 file each
+
+
+def _cross_built(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str]:
+    """Return the binary for the host's architecture and its SHA-256, from the cache if possible. Raises BuildFailed."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    cache = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "asct"
+    binary = cache / "cross" / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"
+    sum_file = binary.with_name(f"{binary.name}.sha256")
+    with build_lock(str(binary)):
+        try:
+            sha256 = hashlib.sha256(binary.read_bytes()).hexdigest()
+            if sha256 == sum_file.read_text().strip():
+                append(log, f"cached on this machine: {binary}\n")
+                return binary, sha256
+        except OSError:
+            pass
+        data = _compiled(tree, compiler, log)
+        sha256 = hashlib.sha256(data).hexdigest()
+        for folder in (cache, binary.parent):  # `parents=True` would give the cache mode 0755
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        for target, content in ((sum_file, f"{sha256}\n".encode()), (binary, data)):
+            partial = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+            partial.write_bytes(content)
+            partial.chmod(0o700)
+            partial.replace(target)
+    return binary, sha256
+
+
+def _compiled(tree: KernelSources, compiler: Compiler, log: Path) -> bytes:
+    """Compile a kernel in a temporary folder of this machine."""
+    command = tree.command(compiler.path, "kernel.out")
+    append(log, f"on this machine, {compiler.identity}\n$ {shlex.join(command)}\n")
+    environment = {**os.environ, "LC_ALL": "C"}
+    with TemporaryDirectory(prefix="asct-cross-") as folder:
+        for path, text in tree.files.items():
+            target = Path(folder) / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8", "surrogateescape")
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise compile_error(tree.kernel, compiler.path, "here", "timed out", log) from None
+        text = done.stdout + done.stderr
+        append(log, f"{text}[status {done.returncode}]\n")
+        if done.returncode != 0:
+            raise compile_error(tree.kernel, compiler.path, "here", text, log)
+        return (Path(folder) / "kernel.out").read_bytes()

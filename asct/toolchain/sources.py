@@ -1,4 +1,4 @@
-"""The source tree of a kernel, its compile command, and the key under which a build is kept."""
+"""The sources of a kernel, its compile command, and the cache key of a build."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from asct.errors import NotMeasured
 FLAGS = ("-O2", "-std=c11", "-static", "-pthread", "-D_GNU_SOURCE", "-I.")
 ARCHES = ("x86_64", "aarch64")
 KEY_DIGITS = 24
-_ONE_READS = Lock()
+_READ_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSources:
-    """A kernel's files by path relative to kernels/: its own folder and the folders that kernels share."""
+    """The files of a kernel and those that kernels share, by path relative to kernels/."""
 
     kernel: str
     arch: str
@@ -33,12 +33,12 @@ class KernelSources:
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:
-        """The one compile command, run in a folder that holds `files`."""
+        """Return the compile command, which is run in a folder that contains `files`."""
         own = sorted(name for name in self.files if name.startswith(f"{self.kernel}/") and name.endswith(".c"))
         return [compiler, *self.flags(), *own, "-o", output]
 
     def key(self, compiler: str) -> str:
-        """Hex digits of a SHA-256 over files, flags, kernel and the compiler's version line; taken once of each."""
+        """Return the cache key: hex digits of a SHA-256 over files, flags, kernel and the compiler's version line."""
         if compiler not in self._keys:
             self._keys[compiler] = self._key(compiler)
         return self._keys[compiler]
@@ -54,8 +54,8 @@ class KernelSources:
 
 
 def own(kernel: str, arch: str | None) -> KernelSources:
-    """A kernel of asct, as `load`; read once, so that all hosts of a run get the same."""
-    with _ONE_READS:  # the hosts of a run ask together: the others take what the first one read
+    """Return the sources of a kernel of asct, read once so that all hosts of a run get the same. See `load`."""
+    with _READ_LOCK:  # the hosts of a run call this at the same time
         return _own(kernel, arch)
 
 
@@ -65,7 +65,7 @@ def _own(kernel: str, arch: str | None) -> KernelSources:
 
 
 def load(folder: Path, kernel: str, arch: str | None) -> KernelSources:
-    """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured when there are none."""
+    """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured if there are none."""
     if arch not in ARCHES:
         hint = f"kernels support {' and '.join(ARCHES)}"
         raise NotMeasured(Diagnostic("E401", f"no kernels for the architecture `{arch or 'unknown'}`", hint=hint))

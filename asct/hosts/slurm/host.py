@@ -50,28 +50,15 @@ HOPELESS = frozenset(
 """Pending reasons that do not resolve by themselves."""
 
 
-class _Nodes:
-    """The node of each host in this process: two hosts of a plan are two machines."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._hosts: dict[str, str] = {}
-
-    def claim(self, node: str, host: str) -> bool:
-        """Reserve a node; False when another host has it."""
-        with self._lock:
-            return self._hosts.setdefault(node, host) == host
-
-    def release(self, host: str) -> None:
-        with self._lock:
-            self._hosts = {node: other for node, other in self._hosts.items() if other != host}
-
-    def of_others(self, host: str) -> list[str]:
-        with self._lock:
-            return sorted(node for node, other in self._hosts.items() if other != host)
+_NODES: dict[str, str] = {}
+"""The host of each node that this process uses: two hosts of a plan are two machines."""
+_NODES_LOCK = threading.Lock()
 
 
-_NODES = _Nodes()
+def _claim(node: str, host: str) -> bool:
+    """Reserve a node; False when another host has it."""
+    with _NODES_LOCK:
+        return _NODES.setdefault(node, host) == host
 
 
 class SlurmHost(RemoteHost):
@@ -139,7 +126,7 @@ class SlurmHost(RemoteHost):
             return
         self._queue.follow(memory.held.job)
         seen = self._queue.fresh(self.name, memory.held.job)
-        if seen.state == "RUNNING" and _NODES.claim(seen.node, self.name):
+        if seen.state == "RUNNING" and _claim(seen.node, self.name):
             self._hold(memory.id, memory.held, seen.node)
         else:
             self._queue.forget(memory.held.job)
@@ -149,23 +136,24 @@ class SlurmHost(RemoteHost):
     def _find_node(self) -> None:
         """Submit the first job, or the lost one again, on a node that no other host of this run has."""
         memory, what = self._memory, self._memory.id or "look"
-        request = replace(self._request, node=memory.node or self._request.node)
+        memory.node = memory.node or self._request.node
         while True:
-            others = _NODES.of_others(self.name)
-            allocation = self._submit(request, what, memory.seconds.get(memory.id, FIRST_JOB_S), JobOrder(), others)
+            with _NODES_LOCK:
+                others = sorted(node for node, host in _NODES.items() if host != self.name)
+            allocation = self._submit(what, memory.seconds.get(memory.id, FIRST_JOB_S), JobOrder(), others)
             memory.held = allocation
             self._save_state()
             node = self._await(allocation)
-            if self._request.node or _NODES.claim(node, self.name):
+            if self._request.node or _claim(node, self.name):
                 self._hold(memory.id, allocation, node)
                 return
             self._end_held()
-            request = self._request
+            memory.node = ""
 
-    def _submit(
-        self, request: SbatchRequest, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
-    ) -> Allocation:
+    def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
+        """Submit a job for the node of this host, or for any node if it has none yet."""
         comment = f"asct: {what} on {self.name}"
+        request = replace(self._request, node=self._memory.node)
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
         self._queue.follow(allocation.job)
         return allocation
@@ -210,15 +198,12 @@ class SlurmHost(RemoteHost):
             needed = tuple(done[one].job for one in request.needs if one in done)
             after = JobOrder(ended=(last.job,) if last is not None else (), ok=needed)
             try:
-                last = self._submit(self._for_node(), request.id, request.seconds, after)
+                last = self._submit(request.id, request.seconds, after)
             except HostError:
                 break  # possibly a limit of jobs per user: it is submitted again when it is due
             self._planned[request.id] = done[request.id] = last
         self._memory.waiting = [one.job for one in self._planned.values()]
         self._save_state()
-
-    def _for_node(self) -> SbatchRequest:
-        return replace(self._request, node=self._memory.node)
 
     def begin_job(self, job_id: str) -> None:
         if self._memory.held is not None and self._memory.id == job_id:
@@ -227,8 +212,7 @@ class SlurmHost(RemoteHost):
             self.end_job(skipped, ok=False)
         allocation = self._planned.pop(job_id, None)
         if allocation is None:
-            seconds = self._memory.seconds.get(job_id, FIRST_JOB_S)
-            allocation = self._submit(self._for_node(), job_id, seconds, JobOrder())
+            allocation = self._submit(job_id, self._memory.seconds.get(job_id, FIRST_JOB_S), JobOrder())
         self._steps.close()
         self._end_held()
         try:
@@ -289,10 +273,13 @@ class SlurmHost(RemoteHost):
             self._end_held()
         for job in left:
             self._queue.forget(job)
-        _NODES.release(self.name)
+        with _NODES_LOCK:
+            for node in [node for node, host in _NODES.items() if host == self.name]:
+                del _NODES[node]
         self._memory.waiting = []
         if self._file is not None and tidy:
-            discard_state(self._file)
+            with contextlib.suppress(OSError):
+                self._file.unlink(missing_ok=True)
         else:
             self._save_state()
         self._file = None
@@ -339,9 +326,3 @@ def save_state(file: Path, memory: SlurmState) -> None:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
             json.dump(asdict(memory), out)
         partial.replace(file)
-
-
-def discard_state(file: Path) -> None:
-    """Remove the state of a finished run."""
-    with contextlib.suppress(OSError):
-        file.unlink(missing_ok=True)

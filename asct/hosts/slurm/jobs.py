@@ -58,14 +58,14 @@ def message_of(done: subprocess.CompletedProcess[str]) -> str:
     return "; ".join(words)[:_LONGEST] or "no reason given"
 
 
-BATCH = Path(__file__).with_name("batch.sh")
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Only into a folder of this account: after the job, others could make one of the same name."""
+"""Writes only into a folder of this account: after the job, others could make one of the same name."""
 PATIENCE_S = 180
 """Seconds without any process of asct after which a job ends by itself."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The time limit of a job is its estimate times this factor, plus seconds to open the session and copy results."""
+"""The time limit of a job is its estimate times this factor, plus this many seconds to open the session and to copy
+results."""
 FIRST_JOB_S = 1200.0
 """Expected seconds of the first job of a host: facts, checks, building kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
@@ -87,14 +87,10 @@ class SbatchRequest:
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
         """The request from the plan keys of a host."""
-        told = {key: str(value) for key, value in spec.options.items() if key != "options"}
-        return cls(
-            partition=told.get("partition", ""),
-            account=told.get("account", ""),
-            constraint=told.get("constraint", ""),
-            node=told.get("nodelist", ""),
-            options=tuple(str(item) for item in spec.options.get("options", ())),
+        partition, account, constraint, node = (
+            str(spec.options.get(key, "")) for key in ("partition", "account", "constraint", "nodelist")
         )
+        return cls(partition, account, constraint, node, tuple(map(str, spec.options.get("options", ()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +146,7 @@ def arguments(
 
 def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
     """The batch script; `token` is hexadecimal, so nothing in it needs quotes."""
-    return f"#!/bin/sh\ntoken={token} patience={patience_s}\n{BATCH.read_text(encoding='utf-8')}"
+    return f"#!/bin/sh\ntoken={token} patience={patience_s}\n{Path(__file__).with_name('batch.sh').read_text('utf-8')}"
 
 
 def submit(host: str, argv: Sequence[str]) -> Allocation:
@@ -174,18 +170,8 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
 
 def order(host: str, allocation: Allocation, words: str) -> None:
     """Send an order to the batch script; ignored when the job has ended."""
-    argv = [
-        *_srun(allocation),
-        "--output=none",
-        "--error=none",
-        "sh",
-        "-c",
-        ORDER,
-        "sh",
-        _job_folder(allocation),
-        words,
-    ]
-    command(host, argv)
+    shell = ["sh", "-c", ORDER, "sh", _job_folder(allocation), words]
+    command(host, [*_srun(allocation), "--output=none", "--error=none", *shell])
 
 
 def _job_folder(allocation: Allocation) -> str:
@@ -329,17 +315,15 @@ class JobQueue:
                 if not self._jobs:
                     self._thread = None
                     return
-            found, trouble = self._query(jobs)
+            found, trouble = {}, ""
+            try:
+                found = self._query_jobs(jobs) if jobs else {}
+            except HostError as error:
+                trouble = error.diagnostics[0].message
             with self._news:
                 self._note(found, trouble)
                 self._news.notify_all()
                 self._news.wait(self._pause)
-
-    def _query(self, jobs: Sequence[int]) -> tuple[dict[int, QueuedJob], str]:
-        try:
-            return (self._query_jobs(jobs) if jobs else {}), ""
-        except HostError as error:
-            return {}, error.diagnostics[0].message
 
     def _note(self, found: Mapping[int, QueuedJob], trouble: str) -> None:
         self.rounds += 1

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -37,7 +37,7 @@ class KnownKeys:
 
 
 def known_keys(file: Path, name: str) -> KnownKeys:
-    """The keys of a host in a file (`name` comes from `known_as`).
+    """Return the keys of a host in a file (`name` comes from `known_as`).
 
     Raises OSError for a file that cannot be read, ValueError for one that is not text or contains no keys.
     """
@@ -64,22 +64,16 @@ def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def _concerns(patterns: Iterable[str], name: str) -> bool:
+def _concerns(patterns: Sequence[str], name: str) -> bool:
     """Whether the first field of a line matches the host: by at least one pattern and none with `!`."""
-    met = list(_met(patterns, name))
-    return bool(met) and all(met)
+    matching = [pattern for pattern in patterns if _matches(pattern.removeprefix("!"), name)]
+    return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
-def _met(patterns: Iterable[str], name: str) -> Iterator[bool]:
-    """True for each pattern that matches the host, False for each that excludes it."""
-    for pattern in patterns:
-        bare = pattern.removeprefix("!")
-        if _is_hash_of(bare, name) if bare.startswith("|") else _fits(bare, name):
-            yield bare == pattern
-
-
-def _fits(pattern: str, name: str) -> bool:
-    """`*` and `?` are wildcards; brackets around an address with a port are literal."""
+def _matches(pattern: str, name: str) -> bool:
+    """Whether a pattern matches the host. `*` and `?` are wildcards; brackets around an address are literal."""
+    if pattern.startswith("|"):
+        return _is_hash_of(pattern, name)
     if "*" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern.replace("[", "[[]"))
     return pattern == name
@@ -113,8 +107,3 @@ def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
 def resolve(path: str, folder: Path) -> Path:
     """A path of the plan: `~` is the home folder, a relative one is resolved from `folder`."""
     return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises when there is no home
-
-
-def known_hosts_file(given: str | None, folder: Path) -> Path:
-    """The known_hosts file: the plan's, or the account's own."""
-    return resolve(given or DEFAULT_FILE, folder)

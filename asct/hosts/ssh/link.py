@@ -202,7 +202,7 @@ class Hop:
     def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
         self._spec = spec
         self._connect_s = connect_s
-        self._known_hosts = known_hosts.known_hosts_file(spec.known_hosts, folder)
+        self._known_hosts = known_hosts.resolve(spec.known_hosts or known_hosts.DEFAULT_FILE, folder)
         self._known = KnownKeys()
         self._identity = str(known_hosts.resolve(spec.identity_file, folder)) if spec.identity_file else None
         self._is_jump = is_jump

@@ -13,7 +13,7 @@ from typing import Any
 
 from asct.errors import HostError
 from asct.hosts import errors
-from asct.hosts.downloads import save
+from asct.hosts.downloads import first_blocks, save
 
 _BLOCK = 1 << 18
 READ_BYTES = 32768
@@ -21,7 +21,8 @@ READ_BYTES = 32768
 
 
 class Files:
-    """`client` is a paramiko.SFTPClient; `alive` distinguishes a file error from a broken connection."""
+    """FileTransfer over sftp. `client` is a paramiko.SFTPClient; `alive` distinguishes a file error from a broken
+    connection."""
 
     def __init__(self, name: str, client: Any, alive: Callable[[], bool]) -> None:
         self._name = name
@@ -39,17 +40,14 @@ class Files:
             raise HostError(self._name, errors.file_failed(self._name, path, detail)) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a regular file from the host; False when it is larger than `max_bytes`."""
         with self._errors(source):
             if not stat.S_ISREG(self._client.lstat(source).st_mode or 0):
                 raise HostError(self._name, errors.not_regular(self._name, source))
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """The same for a path that is known to be a regular file.
-
-        The file is left to the garbage collector: paramiko then closes it without waiting for the reply.
-        """
+        """See FileTransfer. The file is left to the garbage collector: paramiko then closes it without waiting for the
+        reply."""
         with self._errors(source):
             file = self._client.open(source, "rb")
             size = file.stat().st_size or 0
@@ -57,28 +55,16 @@ class Files:
                 return False
             if size > READ_BYTES:
                 file.prefetch(size)
-        save(target, self._blocks(file, source, size))
+        save(target, first_blocks(self._errors(source)(file.read), size, READ_BYTES))
         return True
 
-    def _blocks(self, file: Any, source: str, size: int) -> Iterator[bytes]:
-        """The first `size` bytes of an open file, which may still be growing."""
-        while size > 0:
-            with self._errors(source):
-                block = bytes(file.read(min(READ_BYTES, size)))
-            if not block:
-                return
-            size -= len(block)
-            yield block
-
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file to the host, first as `partial`, which may exist. Missing folders get mode 0700."""
         with contextlib.suppress(HostError), self._errors(partial):  # usually it does not exist
             self._client.remove(partial)
         with source.open("rb") as data:
             self._place(target, partial, iter(lambda: data.read(_BLOCK), b""), mode)
 
     def write(self, target: str, data: bytes) -> None:
-        """Write a file of mode 0600 on the host, first under a temporary name."""
         blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
         self._place(target, f"{target}.{secrets.token_hex(6)}.part", blocks, 0o600)
 
@@ -106,12 +92,10 @@ class Files:
                 raise
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder of this name exists."""
         with self._errors(path):
             return self._exists(path)
 
     def make_folder(self, path: str) -> bool:
-        """Make a folder and its parents with mode 0700; False when the name exists."""
         with self._errors(path):
             try:
                 self._client.mkdir(path, 0o700)
@@ -135,7 +119,6 @@ class Files:
         self._client.mkdir(path, 0o700)
 
     def tail(self, path: str, offset: int) -> bytes:
-        """The content of a growing file from `offset` on, at most 64 KiB; empty while the file does not exist."""
         try:
             with self._client.open(path, "rb") as file:
                 file.seek(offset)
