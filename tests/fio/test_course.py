@@ -77,7 +77,7 @@ def test_of_many_points_those_that_changed_are_drawn() -> None:
     chart = next(figure for figure in sweep_figures(records, "iodepth") if figure.slug == "timeline")
     assert isinstance(chart, Line)
     assert [line.name for line in chart.series] == ["iodepth 11"]
-    assert "1 of 11 points: those whose rate changed" in chart.caption
+    assert "1 of 11 points are shown: those whose rate changed" in chart.caption
 
 
 def test_latency_over_time_of_the_point_that_changed() -> None:

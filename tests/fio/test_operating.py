@@ -89,7 +89,7 @@ def test_doubtful_points_take_no_part_and_that_is_said() -> None:
             one.flags.append("invalid")
     table = table_of(records)
     assert all(row["iodepth"] != 128 for row in table.rows)
-    assert any(text.startswith("1 points are excluded") for text in table.notes)
+    assert any(text.startswith("1 unreliable point is excluded") for text in table.notes)
     doubted = published("iodepth", DEPTHS, ("invalid", "littles-law"))
     assert [table.slug for table in sweep_table(doubted, "x", "X", "iodepth")] == ["x"]
 

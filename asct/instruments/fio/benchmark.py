@@ -1,4 +1,4 @@
-"""The bases of the benchmarks on fio. A subclass declares its name, its settings and the setting that it sweeps."""
+"""The base classes of the fio benchmarks. A subclass declares its name, its settings and the setting that it sweeps."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""Used to estimate how much a writing point writes: the rate of a fast NVMe drive. The actual rate is known only
-afterwards."""
+"""Rate of a fast NVMe drive, from which the bytes that a point writes are estimated."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 
@@ -33,24 +32,24 @@ P = TypeVar("P", bound=FioParams)
 
 
 class FioBenchmark(Benchmark[P]):
-    """One fio process per point, mpstat beside it; the temporary file is laid out once per job."""
+    """A benchmark that runs fio and mpstat for each point. A temporary file is written once per job."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     axis: ClassVar[str | None] = None
-    """The setting the benchmark is named for: first column of its table, x of its figures."""
+    """The setting that the benchmark sweeps: the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
-    """Heading of the table; the title of the benchmark when empty."""
+    """Title of the table; empty: the title of the benchmark."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Contradictions of the shared settings, then of the sweep list."""
+        """Yield contradictions of the shared settings and of the sweep list."""
         yield from contradictions(params)
         for steps, axis in params.step_settings.items():
             if _both_given(params, steps, axis):
                 yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """`writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S; the layout writes `scratch.bytes` once a job."""
+        """Return the requirements. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
         written = sum(_estimated_writes(section) for _, section in sections_of(params))
         targets = params.file_names
         buffers = sum(section.requested_depth * section.block_size for _, section in sections_of(params))
@@ -70,7 +69,7 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
-        """Lay out the temporary file."""
+        """Return the step that writes the temporary file."""
         from asct.instruments.fio.process import layout_steps  # not needed to check a plan, which starts faster without
 
         return layout_steps(points, context)
@@ -79,32 +78,32 @@ class FioBenchmark(Benchmark[P]):
         return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """One fio process."""
+        """Return the next step: fio, or an inspection of the drive before it."""
         from asct.instruments.fio.process import point_steps
 
         return point_steps(params, context)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """See `measure`."""
+        """Return the values of one repeat, like `measure`."""
         from asct.instruments.fio.measure import measure
 
         return measure(params, outputs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """One row per point."""
+        """Return a table with one row per point, and tables that combine points."""
         from asct.instruments.fio.tables import sweep_table
 
         return sweep_table(records, self.name, self.table_title or self.title, self.axis)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Curves over the swept setting."""
+        """Return curves over the swept setting, and the other figures of `sweep_figures`."""
         from asct.instruments.fio.figures import sweep_figures
 
         return sweep_figures(records, self.axis)
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Whether a list to sweep and a single value contradict. A point of that list, or the default list, does not."""
+    """Return whether a sweep list was given and a single value that is not in it."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)
@@ -121,24 +120,24 @@ def _estimated_writes(params: FioParams) -> int:
 
 
 Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
-"""A list of sizes; `4K,8K` as text."""
+"""A list of sizes; accepts text such as `4K,8K`."""
 Patterns = Annotated[tuple[AccessPattern, ...], BeforeValidator(listed)]
-"""A list of access patterns; `read,write` as text."""
+"""A list of access patterns; accepts text such as `read,write`."""
 
 
 class SweepParams(FioParams):
-    """The shared settings, and the latency that a drive must meet."""
+    """The shared settings, and a latency bound for the operating points."""
 
     latency_bound: Duration | None = setting(
         None,
-        "Limit of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        "Bound of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
         aliases=("latency_slo",),
         gt=0,
     )
 
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
-    """The values of `axis` that a sweep uses as its points."""
+    """Declare the setting that lists the values of `axis`, one point each."""
     text = f"Values of {axis}, one point each; set {axis} instead for a single point"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
@@ -162,7 +161,7 @@ class SweepBenchmark(FioBenchmark[S]):
     )
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of the point, and the bound: tables are built from records only."""
+        """Return the values of the point, and `latency_bound`, because tables are built from records only."""
         from asct.sdk.record import Measurement
 
         found = super().parse(params, outputs, facts)

@@ -1,4 +1,4 @@
-"""The drives that were measured, as guard describes them before and after: as values of the point, and as a table."""
+"""The measured drives, as guard describes them before and after a point: measurements and a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from asct.instruments.fio.metrics import IDENTITY
 from asct.instruments.guard_output import GuardOutput, GuardTarget
-from asct.instruments.nvme import SmartHealth, health_of
+from asct.instruments.nvme import health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
 
@@ -15,68 +15,49 @@ HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_uni
 
 
 def device_values(watch: GuardOutput) -> Iterator[Measurement]:
-    """Size and identity of each target, its temperature and health. Unknown values are omitted."""
+    """Yield the size, identity, temperature and health of each target. Unknown values are omitted."""
     for device in watch.before:
         size = device.scalar("bytes")
         if isinstance(size, int):
             yield Measurement("device_size", float(size), _identity(device))
-    yield from _moment(watch.before, "before")
-    yield from _moment(watch.after, "after")
+    for when, devices in (("before", watch.before), ("after", watch.after)):
+        for device in devices:
+            at: dict[str, Scalar] = {"path": device.path, "when": when}
+            temperature, health = device.scalar("temperature_mc"), health_of(device)
+            if isinstance(temperature, int):
+                yield Measurement("device_temperature", temperature / 1000.0, at, detail=True)
+            for name in HEALTH if health is not None else ():
+                yield Measurement(f"device_{name}", float(getattr(health, name)), at, detail=True)
 
 
 def _identity(device: GuardTarget) -> dict[str, Scalar]:
-    found: dict[str, Scalar] = {"path": device.path}
-    for name, field in IDENTITY.items():
-        value = _link(device) if name == "link" else device.scalar(field)
-        if value is not None and value != "":
-            found[name] = value
-    return found
-
-
-def _link(device: GuardTarget) -> str | None:
     speed, width = device.scalar("link_speed"), device.scalar("link_width")
-    return f"{speed} x{width}" if speed and width else None
+    found = {"path": device.path, **{name: device.scalar(name) for name in IDENTITY}}
+    found |= {"format": device.scalar("logical_block"), "link": f"{speed} x{width}" if speed and width else None}
+    return {name: value for name, value in found.items() if value is not None and value != ""}
 
 
-def _moment(devices: Sequence[GuardTarget], when: str) -> Iterator[Measurement]:
-    for device in devices:
-        at: dict[str, Scalar] = {"path": device.path, "when": when}
-        temperature = device.scalar("temperature_mc")
-        if isinstance(temperature, int):
-            yield Measurement("device_temperature", temperature / 1000.0, at, detail=True)
-        health = health_of(device)
-        if health is not None:
-            yield from (Measurement(f"device_{name}", _value(health, name), at, detail=True) for name in HEALTH)
-
-
-def _value(health: SmartHealth, name: str) -> float:
-    return float(getattr(health, name))
-
-
-_TITLES: Final = {
-    "model": "Model", "serial": "Serial", "firmware": "Firmware", "format": "Block (B)", "write_cache": "Write Cache",
-    "scheduler": "Scheduler", "numa_node": "NUMA Node", "link": "Link", "transport": "Transport",
-}  # fmt: skip
-_HEALTH: Final = {
-    "percentage_used": "Used (%)", "available_spare": "Spare (%)", "media_errors": "Media Errors",
-    "data_units_written": "Data Units Written",
-}  # fmt: skip
-_COLUMNS: Final = (
-    Column("path", "Target", format="text"),
-    Column("device_size", "Size", format="size"),
-    *(Column(name, _TITLES[name], format="text") for name in IDENTITY),
-    Column("device_temperature", "Temperature (C)", format="text"),
-    *(Column(f"device_{name}", _HEALTH[name], format="text") for name in HEALTH),
-)
+_COLUMNS: Final = tuple(
+    Column(key, title, format="size" if key == "device_size" else "text")
+    for key, title in {
+        "path": "Target", "device_size": "Size", "model": "Model", "serial": "Serial", "firmware": "Firmware",
+        "format": "Block (B)", "write_cache": "Write Cache", "scheduler": "Scheduler", "numa_node": "NUMA Node",
+        "link": "Link", "transport": "Transport", "device_temperature": "Temperature (C)",
+        "device_percentage_used": "Used (%)", "device_available_spare": "Spare (%)",
+        "device_media_errors": "Media Errors", "device_data_units_written": "Data Units Written",
+    }.items()
+)  # fmt: skip
 _NO_NODE: Final = -1
-"""The value of the Linux kernel for a drive without a NUMA node."""
-_NOTE: Final = "For a temporary file: the drive of the work folder, if the host reports it"
+"""The NUMA node that the Linux kernel reports for a drive without one."""
+_NOTE: Final = "A temporary file is listed with the drive of the work folder, if the host reports it"
 _HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last point"
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """A row for each target; one that changed between two points, for instance its write cache, has several. Nothing
-    without a target whose size is known."""
+    """Return a table of the targets, or nothing if no size is known.
+
+    A target has several rows if its identity changed between points, for example its write cache.
+    """
     rows: dict[tuple[tuple[str, Scalar], ...], dict[str, Scalar | None]] = {}
     for record in records:
         if record.metric == "device_size":
@@ -95,7 +76,7 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """`38 -> 52`; one number where nothing changed, None without any."""
+    """Return the change of a value such as `38 -> 52`, a single number if it did not change, None without records."""
     if not records:
         return None
     first = next((one for one in records if one.coords.get("when") == "before"), records[0])

@@ -1,5 +1,4 @@
-"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, and CPU
-time."""
+"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, CPU time."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from asct.instruments.fio.rows import (
     label,
     main_axis,
     panels,
-    place,
     sample,
+    settings_text,
     shown,
     slug_of,
     swept_names,
@@ -32,37 +31,48 @@ from asct.instruments.fio.rows import (
 )
 from asct.instruments.fio.timeline import course_figures
 from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Line, Scale, Series
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Record
 
 _LEAST_POINTS: Final = 3
 _MOST_MAPS: Final = 4
 _LEAST_CELLS: Final = 3
-"""Values of each of both settings of a map."""
+"""Minimum number of values of each of the two settings of a map."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapped:
-    """A quantity whose map is drawn."""
+class FigureQuantity:
+    """The quantity that a figure shows: a metric with its texts."""
 
-    metric: str
+    slug: str
     title: str
-    unit: str
     caption: str
+    metric: str
+    unit: str
     better: Literal["lower", "higher"]
 
 
-_MAPPED: Final = (
-    _Mapped("iops", "IOPS", "ops/s", "Requests per second, all jobs combined.", "higher"),
-    _Mapped("clat_p99", "Latency, 99th percentile", "s", "99 % of the requests completed within this time.", "lower"),
+_RATE: Final = FigureQuantity("io-rate", "IOPS", "Requests per second, all jobs combined.", "iops", "ops/s", "higher")
+_QUANTITIES: Final = (
+    FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs combined.", "bandwidth", "B/s", "higher"),
+    _RATE,
+    FigureQuantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
+)
+_TAIL: Final = FigureQuantity(
+    "latency-percentiles", "Latency, 99th percentile", "99 % of the requests completed within this time.", "clat_p99",
+    "s", "lower",
+)  # fmt: skip
+_ALL_PERCENTILES: Final = replace(
+    _TAIL,
+    title="Latency percentiles",
+    caption="Completion latency. Percentiles with fewer than 10 requests above them are omitted.",
 )
 
 
 def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Latency over bandwidth as the load rises, the form known from memory under load; each direction apart."""
+    """Return figures of latency over bandwidth as the load increases, with separate lines for reads and writes."""
     vary = varying(rows, names)
-    over = next(
-        (name for name in LOADS if name in vary and len({row.setting(name) for row in rows}) >= _LEAST_POINTS), ""
-    )
+    loads = [name for name in LOADS if name in vary]
+    over = next((name for name in loads if len({row.setting(name) for row in rows}) >= _LEAST_POINTS), "")
     if not over:
         return []
     others = [name for name in vary if name != over]
@@ -78,7 +88,7 @@ def _load_curve(view: FigureView) -> Line:
         slug=f"latency-bandwidth{view.suffix}",
         title=title,
         caption=f"Mean completion latency over the bandwidth at each {load}. Where the line bends upwards, "
-        "additional load increases waiting time instead of bandwidth.",
+        "additional load increases the waiting time instead of the bandwidth.",
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Mean latency", "s", "log10"),
         series=tuple(series),
@@ -87,30 +97,31 @@ def _load_curve(view: FigureView) -> Line:
 
 
 def _sides(label: str, rows: Sequence[PointRow]) -> list[Series]:
-    """A line for each side that did anything, named by it where there are several."""
+    """Return a line for each direction with requests. Its name includes the direction if there are several."""
     found = []
     for side in SIDES:
         points = [(row.value(f"{side}_bandwidth"), row.value(f"{side}_latency")) for row in rows]
         known = [(bandwidth, latency) for bandwidth, latency in points if bandwidth is not None]
         if known:
-            found.append((side, Series(side, tuple(x for x, _ in known), tuple(y for _, y in known))))
-    names = [", ".join(filter(None, (label, side if len(found) > 1 or not label else ""))) for side, _ in found]
-    return [Series(name, line.x, line.y) for name, (_, line) in zip(names, found, strict=True)]
+            found.append(Series(side, tuple(x for x, _ in known), tuple(y for _, y in known)))
+    if not label:
+        return found
+    return [replace(line, name=f"{label}, {line.name}" if len(found) > 1 else label) for line in found]
 
 
 def maps(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Rate and tail latency over two settings that count something, for each value of the others (four at most)."""
+    """Return maps of rate and tail latency over two quantities, for at most four combinations of other settings."""
     vary = varying(rows, names)
     sizes = [name for name in vary if name in SCALES and len({row.setting(name) for row in rows}) >= _LEAST_CELLS]
     if len(sizes) < 2:
         return []
     over = (sizes[0], sizes[1])
     fixed = [name for name in vary if name not in over]
-    groups = [(place(part[0], fixed), part) for part in grouped(rows, fixed).values()][:_MOST_MAPS]
-    return [_map(part, where, over, what) for what in _MAPPED for where, part in groups]
+    groups = [(settings_text(part[0], fixed), part) for part in grouped(rows, fixed).values()][:_MOST_MAPS]
+    return [_map(part, where, over, what) for what in (_RATE, _TAIL) for where, part in groups]
 
 
-def _map(rows: Sequence[PointRow], where: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
+def _map(rows: Sequence[PointRow], where: str, over: tuple[str, str], what: FigureQuantity) -> Heatmap:
     across, down = over
     columns, lines = _labels(rows, across), _labels(rows, down)
     cells = {(shown(down, row.setting(down)), shown(across, row.setting(across))): row for row in rows}
@@ -130,7 +141,7 @@ def _map(rows: Sequence[PointRow], where: str, over: tuple[str, str], what: _Map
 
 
 def _labels(rows: Sequence[PointRow], name: str) -> list[str]:
-    """The values of a setting in their order, also where the first rows lack some."""
+    """Return the values of a setting as text, sorted by value."""
     values = {value for row in rows if isinstance(value := row.setting(name), int | float)}
     return [shown(name, value) for value in sorted(values)]
 
@@ -139,7 +150,7 @@ _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
 
 
 def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """One figure for reads and one for writes, a line per point; with more than eight, those of `sample`."""
+    """Return a figure for reads and one for writes, with a line for each point that `sample` selects."""
     found = []
     for side, word in (("read", "Read"), ("write", "Write")):
         able = [row for row in rows if row.value(f"{side}_iops") is not None]
@@ -149,11 +160,11 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
         drawn = tuple(line for line in series if len(line.x) > 1)
         if drawn:
             caption = (
-                "Share of the requests that completed within this time. A line ends where fewer than 10 requests "
-                "are slower."
+                "Share of the requests that completed within this time. Lines end at the highest percentile with at "
+                "least 10 slower requests."
             )
             if len(chosen) < len(able):
-                fixed = place(chosen[0], [name for name in varying(able, names) if name not in vary])
+                fixed = settings_text(chosen[0], [name for name in varying(able, names) if name not in vary])
                 caption += f" {len(chosen)} of {len(able)} points" + (f": {fixed}." if fixed else ".")
             title = f"{word} latency distribution"
             axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
@@ -162,7 +173,7 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
 
 
 def _distribution_series(name: str, side: str, row: PointRow) -> Series:
-    """The percentiles that the point has, from low to high."""
+    """Return the percentiles of a point, from low to high."""
     known = sorted(
         (float(f"{match[2]}.{match[3] or 0}"), value)
         for metric in row.samples
@@ -176,33 +187,14 @@ _PERCENTILES: Final = {
 }  # fmt: skip
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
 _ALIKE: Final = 1.0
-"""Percent of CPU time: mpstat rounds to 0.01 for each CPU, and the mean of several is weighted by its samples."""
-
-
-@dataclass(frozen=True, slots=True)
-class FigureQuantity:
-    """The quantity that a figure shows."""
-
-    slug: str
-    title: str
-    caption: str
-    metric: str
-    unit: str
-    better: Literal["lower", "higher"]
-
-
-_QUANTITIES: Final = (
-    FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs combined.", "bandwidth", "B/s", "higher"),
-    FigureQuantity("io-rate", "IOPS", "Requests per second, all jobs combined.", "iops", "ops/s", "higher"),
-    FigureQuantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
-)
+"""Percent of CPU time below which two charts look the same: mpstat rounds to 0.01 for each CPU."""
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
-    """Bandwidth, rate, mean latency and latency percentiles over the swept settings (see `views`); latency over
-    bandwidth; maps of two settings; latency distributions; timelines; CPU time.
+    """Return all figures of a storage benchmark.
 
-    A single point has no curve.
+    These are bandwidth, rate, mean latency and latency percentiles over the swept settings (see `views`; none for a
+    single point), latency over bandwidth, maps of two settings, latency distributions, timelines, and CPU time.
     """
     rows = gather(records)
     if not rows:
@@ -212,8 +204,7 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
     curves: list[Figure] = []
     if over is not None:
         found = views(rows, names, over)
-        curves = [_chart(quantity, view) for quantity in _QUANTITIES for view in found]
-        curves += [_percentiles(view) for view in found]
+        curves = [_chart(quantity, view) for quantity in (*_QUANTITIES, _TAIL) for view in found]
     return (
         *curves,
         *load_curves(rows, names),
@@ -224,42 +215,34 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
     )
 
 
-def _chart(quantity: FigureQuantity, view: FigureView) -> Figure:
-    """One quantity: reads, writes and their total for one group, the total alone for several."""
+def _chart(what: FigureQuantity, view: FigureView) -> Figure:
+    """Draw a quantity as lines over numbers or as bars over words.
+
+    A single group gets a line for reads, writes and their total, or for each percentile; several groups a line each.
+    """
     if len(view.groups) > 1:
-        series = [_series(label, quantity.metric, view.over, rows) for label, rows in view.groups.items()]
+        series = [_series(label, what.metric, view.over, rows) for label, rows in view.groups.items()]
     else:
-        rows = next(iter(view.groups.values()))
-        used = [side for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)]
-        sides = [*used, "total"] if len(used) > 1 else used
-        prefixes = {side: "" if side == "total" else f"{side}_" for side in sides}
-        series = [_series(side, prefix + quantity.metric, view.over, rows) for side, prefix in prefixes.items()]
-    return _drawn(quantity, Axis(quantity.title, quantity.unit), series, view)
-
-
-def _percentiles(view: FigureView) -> Figure:
-    if len(view.groups) > 1:
-        series = [_series(label, "clat_p99", view.over, rows) for label, rows in view.groups.items()]
-        title, caption = "Latency, 99th percentile", "99 % of the requests completed within this time."
-    else:
-        rows = next(iter(view.groups.values()))
-        series = [_series(name, metric, view.over, rows) for name, metric in _PERCENTILES.items()]
-        series = [line for line in series if any(y is not None for y in line.y)]
-        title = "Latency percentiles"
-        caption = "Completion latency. Percentiles with fewer than 10 requests above them are omitted."
-    what = FigureQuantity("latency-percentiles", title, caption, "", "s", "lower")
-    return _drawn(what, Axis("Completion latency", "s", "log10"), series, view)
-
-
-def _drawn(what: FigureQuantity, y: Axis, series: Sequence[Series], view: FigureView) -> Figure:
-    """Lines over numbers, bars over words."""
+        [rows] = view.groups.values()
+        metrics = _PERCENTILES if what is _TAIL else _side_metrics(what.metric, rows)
+        series = [_series(name, metric, view.over, rows) for name, metric in metrics.items()]
+        if what is _TAIL:
+            series = [line for line in series if any(y is not None for y in line.y)]
+            what = _ALL_PERCENTILES
     over = f" over {AXIS_TITLES.get(view.over, view.over)}" if "-over-" in view.suffix else ""
     title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
     x = _axis(view.over, view.groups)
+    tail = what.slug == _TAIL.slug
+    log = tail or (what.unit == "s" and x.scale != "category")  # latency under load spans decades
+    y = Axis("Completion latency" if tail else what.title, what.unit, "log10" if log else "linear")
     kind = Bars if x.scale == "category" else Line
-    if kind is Line and y.unit == "s":  # latency under load spans decades
-        y = replace(y, scale="log10")
     return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
+
+
+def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
+    """Return the metrics of the directions with requests, and their total if there are several, by name."""
+    found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
+    return found | {"total": metric} if len(found) > 1 else found
 
 
 def _axis(over: str, groups: Mapping[str, Sequence[PointRow]]) -> Axis:
@@ -278,20 +261,15 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
     known = any(low is not None for low, _ in intervals)
     return Series(
         name,
-        x=tuple(_x(row.setting(over)) for row in rows),
+        x=tuple("-" if (value := row.setting(over)) is None else value for row in rows),
         y=tuple(row.value(metric) for row in rows),
         low=tuple(low for low, _ in intervals) if known else (),
         high=tuple(high for _, high in intervals) if known else (),
     )
 
 
-def _x(value: Scalar | None) -> Scalar:
-    return "-" if value is None else value
-
-
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all where that differs. Nothing when mpstat
-    gave nothing."""
+    """Return stacked bars of the time of the used CPUs, and of all CPUs if it differs; nothing without mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),
@@ -307,7 +285,7 @@ def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
 
 
 def _apart(used: Bars, everywhere: Bars) -> bool:
-    """Whether the two charts differ visibly."""
+    """Return whether the two charts differ visibly."""
     pairs = zip(used.series, everywhere.series, strict=True)
     both = [pair for a, b in pairs for pair in zip(a.y, b.y, strict=True)]
     return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)

@@ -1,32 +1,28 @@
-"""The metrics and flags of every benchmark on fio, without the code that computes them: a plan only needs their names.
+"""The metrics and flags of all fio benchmarks, apart from the code that computes them: a plan only needs their names.
 
-Most metrics have no coordinates: the settings of the point identify a value.
-
-The coordinates of `queue_depth` repeat the settings that tables and figures need even if they are not swept, and the
-engine that `auto` selected. Values of one interval of the run, or of one drive, have it as a coordinate.
+Most metrics have no coordinates: the settings of the point identify a value. The coordinates of `queue_depth` are the
+settings that tables and figures need even if they are not swept, and the engine that `auto` selected.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from asct.sdk.metric import Metric, Unit
+from asct.sdk.metric import Metric
 
 DIRECTIONS: Final = ("read", "write", "trim")
 KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
-IDENTITY: Final = {
-    "model": "model", "serial": "serial", "firmware": "firmware", "format": "logical_block",
-    "write_cache": "write_cache", "scheduler": "scheduler", "numa_node": "numa_node", "link": "link",
-    "transport": "transport",
-}  # fmt: skip
-"""Coordinates of `device_size` and the fields of guard's line that they are read from."""
+IDENTITY: Final = (
+    "model", "serial", "firmware", "format", "write_cache", "scheduler", "numa_node", "link", "transport",
+)  # fmt: skip
+"""Coordinates of `device_size`."""
 BOUND_METRIC: Final = "latency_bound"
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
-"""Percentiles of completion latency alone, for the figure of its distribution."""
-PREFIXES: Final = ("", "read_", "write_", "trim_")
+"""Additional percentiles of the completion latency, for the figure of its distribution."""
 LATENCIES: Final = {
     "slat": "from the call until the kernel accepts the request (submission)",
     "clat": "from submission until completion",
@@ -34,140 +30,92 @@ LATENCIES: Final = {
 }
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
-_MOMENTS: Final = {"mean": "mean", "min": "lowest", "max": "highest", "stddev": "standard deviation of the"}
+Coords = dict[str, tuple[str, ...] | None]
+_MOMENTS: Final = {"mean": "Mean", "min": "Lowest", "max": "Highest", "stddev": "Standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
     "usr": "in user space", "sys": "in the kernel", "iowait": "idle with pending requests (not load)",
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
-_SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
+PREFIXES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
 _BYTES: Final = {"": "Bytes", "read_": "Bytes read", "write_": "Bytes written", "trim_": "Bytes trimmed"}
 _REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write requests", "trim_": "Trim requests"}
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
-    """The percentiles of a kind of latency, in percent, by the end of their metric's name."""
+    """Return the percentiles of a kind of latency, in percent, by the end of their metric's name."""
     return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 
 def _rates(prefix: str) -> tuple[Metric, ...]:
-    side = _SIDES[prefix]
+    side = PREFIXES[prefix]
     return (
         Metric(f"{prefix}bandwidth", "B/s", "higher", f"{_BYTES[prefix]} per second, all jobs combined"),
         Metric(f"{prefix}iops", "ops/s", "higher", f"{_REQUESTS[prefix]} completed per second, all jobs combined"),
         Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}: the same as {prefix}clat_mean"),
-        Metric(f"{prefix}ios", "1", "neither", f"Number of {_REQUESTS[prefix].lower()} completed", comparable=False),
+        _info(f"{prefix}ios", "1", "neither", f"Number of {_REQUESTS[prefix].lower()} completed"),
     )
 
 
 def _latencies(prefix: str) -> tuple[Metric, ...]:
-    side, requests = _SIDES[prefix], _REQUESTS[prefix].lower()
-    found = [
-        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{text.capitalize()} time{side} {what}")
+    side, requests = PREFIXES[prefix], _REQUESTS[prefix].lower()
+    texts = {
+        f"{prefix}{kind}_{name}": f"{text} time{side} {what}"
         for kind, what in LATENCIES.items()
         for name, text in _MOMENTS.items()
-    ]
-    found += [
-        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of {requests} took at most this time {what}")
+    } | {
+        f"{prefix}{kind}_{name}": f"{percent:g} % of {requests} took at most this time {what}"
         for kind, what in LATENCIES.items()
         for name, percent in percentiles_of(kind).items()
-    ]
-    return tuple(found)
+    }
+    return tuple(Metric(name, "s", "lower", text) for name, text in texts.items())
 
 
-_DEVICE: Final[dict[str, tuple[Unit, str]]] = {
-    "percentage_used": ("%", "Wear that the drive reports"),
-    "available_spare": ("%", "Remaining spare blocks, relative to the initial number"),
-    "media_errors": ("1", "Uncorrectable media errors"),
-    "data_units_written": ("1", "Total written by the host over the drive's lifetime, in units of 512,000 bytes"),
-}
+_info = partial(Metric, comparable=False)
+_UNITS: Final = "over the drive's lifetime, in units of 512,000 bytes"
+_OCTAVE: Final = "a completion latency between `latency` and twice that"
+_SECOND: Final[Coords] = {"second": None}
+_DEVICE: Final[Coords] = {"path": None, "when": ("before", "after")}
+DEVICE_METRICS: Final = (
+    _info("device_size", "B", "neither", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
+    _info("device_temperature", "degC", "lower", "Temperature of the drive", _DEVICE),
+    _info("device_percentage_used", "%", "neither", "Wear that the drive reports", _DEVICE),
+    _info("device_available_spare", "%", "neither", "Remaining spare blocks, relative to the initial number", _DEVICE),
+    _info("device_media_errors", "1", "neither", "Uncorrectable media errors", _DEVICE),
+    _info("device_data_units_written", "1", "neither", f"Total written by the host {_UNITS}", _DEVICE),
+)
+"""Metrics of a target. `asct.instruments.fio.devices` computes their values."""
 
-
-def _cost() -> tuple[Metric, ...]:
-    return (
-        *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, from mpstat") for kind in KINDS),
-        *(
-            Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, from mpstat")
-            for kind in KINDS
-        ),
-        Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
-        Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host per request"),
-        Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
-    )
-
-
-def _course() -> tuple[Metric, ...]:
-    """Values of one interval of the run; `second` is its begin."""
-    at: dict[str, tuple[str, ...] | None] = {"second": None}
-    return (
-        Metric("second_iops", "ops/s", "higher", "Requests per second within the interval", at, comparable=False),
-        Metric("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", at, comparable=False),
-        Metric("second_clat_p50", "s", "lower", "Median completion time within the interval", at, comparable=False),
-        Metric(
-            "second_clat_p99",
-            "s",
-            "lower",
-            "99 % of the requests took at most this time within the interval",
-            at,
-            comparable=False,
-        ),
-        Metric(
-            "second_share",
-            "%",
-            "neither",
-            "Share of the interval's requests with a completion latency between `latency` and twice that",
-            at | {"latency": None},
-            comparable=False,
-        ),
-    )
-
-
-def _devices() -> tuple[Metric, ...]:
-    at: dict[str, tuple[str, ...] | None] = {"path": None, "when": ("before", "after")}
-    identity: dict[str, tuple[str, ...] | None] = {"path": None, **dict.fromkeys(IDENTITY)}
-    return (
-        Metric("device_size", "B", "neither", "Size and type of a target", identity, comparable=False),
-        Metric("device_temperature", "degC", "lower", "Temperature of the drive", at, comparable=False),
-        *(
-            Metric(f"device_{name}", unit, "neither", text, at, comparable=False)
-            for name, (unit, text) in _DEVICE.items()
-        ),
-    )
-
-
-DEVICE_METRICS: Final = _devices()
-"""Metrics of a target; `asct.instruments.fio.devices` makes the values."""
-
-_SECTION: Final[dict[str, tuple[str, ...] | None]] = {"section": None, "direction": DIRECTIONS}
-PART_METRICS: Final = (
+_SECOND_OCTAVE: Final[Coords] = _SECOND | {"latency": None}
+_SECTION: Final[Coords] = {"section": None, "direction": DIRECTIONS}
+_TARGET: Final[Coords] = {"path": None, "direction": DIRECTIONS}
+METRICS: Final[tuple[Metric, ...]] = (
+    *(metric for prefix in PREFIXES for metric in _rates(prefix)),
+    *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
+    *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, from mpstat") for kind in KINDS),
+    *(
+        Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, from mpstat")
+        for kind in KINDS
+    ),
+    Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
+    Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host per request"),
+    Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
+    _info("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency"),
+    _info(
+        "queue_depth", "1", "neither", "Maximum number of requests in flight, all jobs combined", dict.fromkeys(CONTEXT)
+    ),
+    _info("coverage", "1", "neither", "Bytes counted by the drive relative to those counted by fio"),
     Metric("section_iops", "ops/s", "higher", "Requests per second of one section of the job file", _SECTION),
     Metric("section_bandwidth", "B/s", "higher", "Bytes per second of one section of the job file", _SECTION),
     Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
     Metric("section_clat_p99", "s", "lower", "99 % of the section's requests took at most this time", _SECTION),
     Metric(
-        "target_bandwidth",
-        "B/s",
-        "higher",
-        "Bytes per second of one of several targets, from the counters of its drive",
-        {"path": None, "direction": DIRECTIONS},
+        "target_bandwidth", "B/s", "higher", "Bytes per second of one of several targets, counted by its drive", _TARGET
     ),
-)
-
-METRICS: Final[tuple[Metric, ...]] = (
-    *(metric for prefix in PREFIXES for metric in _rates(prefix)),
-    *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
-    *_cost(),
-    Metric("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency", comparable=False),
-    Metric(
-        "queue_depth",
-        "1",
-        "neither",
-        "Maximum number of requests in flight, all jobs combined",
-        coords=dict.fromkeys(CONTEXT),
-        comparable=False,
-    ),
-    Metric("coverage", "1", "neither", "Bytes counted by the drive relative to those counted by fio", comparable=False),
-    *PART_METRICS,
-    *_course(),
+    _info("second_iops", "ops/s", "higher", "Requests per second within the interval", _SECOND),
+    _info("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", _SECOND),
+    _info("second_clat_p50", "s", "lower", "Median completion time within the interval", _SECOND),
+    _info("second_clat_p99", "s", "lower", "99 % of the interval's requests took at most this time", _SECOND),
+    _info("second_share", "%", "neither", f"Share of the interval's requests with {_OCTAVE}", _SECOND_OCTAVE),
     *DEVICE_METRICS,
 )
 

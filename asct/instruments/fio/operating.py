@@ -1,8 +1,8 @@
-"""Operating points: how much load a drive should be given, read off the curve of its rate over load.
+"""Operating points and limits, from the curve of a drive's rate over its load.
 
-Over the depth or the number of jobs the rate is that of requests, over the size of requests it is that of bytes. All
-points are measured ones, none is interpolated; which one it is in each repeat makes the interval. Points that cannot
-be trusted take no part.
+The rate is requests per second over the queue depth or the number of jobs, and bytes per second over the request size.
+Operating points are measured points, never interpolated ones; their interval is the range over the repeats. Unreliable
+points are ignored.
 """
 
 from __future__ import annotations
@@ -12,14 +12,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.instruments.fio.metrics import BOUND_METRIC
-from asct.instruments.fio.rows import AXIS_TITLES, LOADS, SIZES, PointRow, grouped, main_axis, place, shown, varying
+from asct.instruments.fio.rows import (
+    AXIS_TITLES,
+    LOADS,
+    SIZES,
+    PointRow,
+    grouped,
+    main_axis,
+    settings_text,
+    shown,
+    varying,
+)
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Scalar
 from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
-"""Bounds of the 99th percentile when the setting `latency_bound` gives none."""
+"""Bounds of the 99th percentile if the setting `latency_bound` is not given."""
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
@@ -27,8 +37,7 @@ _STILL_RISING: Final = 1.05
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """A named point on a curve: its row, its share of the highest rate, and the first and last value of the axis among
-    those that single repeats have there."""
+    """A named point on a curve: its row, its share of the highest rate, and its range on the axis over the repeats."""
 
     name: str
     row: PointRow
@@ -38,24 +47,24 @@ class OperatingPoint:
 
 
 Choice = Callable[[Sequence[PointRow], int | None], PointRow | None]
-"""Picks a row by the medians over the repeats, or by one repeat."""
+"""Selects a row by the medians over the repeats, or by one repeat."""
 
 
 def objective(over: str) -> str:
-    """The rate that is to be high."""
+    """Return the metric of the rate that the operating points maximize."""
     return "iops" if over in LOADS else "bandwidth"
 
 
 def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint]:
-    """The operating points of one curve, whose rows are in the order of the axis `over`.
+    """Return the operating points of a curve whose rows are sorted by the axis `over`.
 
-    Unreliable rows are excluded; fewer than three others give no operating points.
+    Unreliable rows are excluded. If fewer than three remain, there are no operating points.
     """
     metric = objective(over)
     usable = [row for row in rows if not row.doubtful and row.value(metric)]
     if len(usable) < LEAST_POINTS:
         return []
-    choices: dict[str, Choice] = {name: _reaching(metric, share) for name, share in MOST_SHARES.items()}
+    choices = {name: _reaching(metric, share) for name, share in MOST_SHARES.items()}
     if over in LOADS:
         choices["knee (highest rate / latency)"] = _knee
         choices |= _bounded(usable, metric)
@@ -70,7 +79,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Whether the last point of a curve is 5 % above all others: the maximum is beyond it."""
+    """Return whether the last point of a curve is 5 % above all others, so that the maximum is beyond it."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
@@ -78,17 +87,13 @@ def still_rising(rows: Sequence[PointRow], over: str) -> bool:
 def _ends(rows: Sequence[PointRow], over: str, choice: Choice, row: PointRow) -> tuple[float, float]:
     repeats = set.intersection(*(set(row.repeats) for row in rows))
     picked = [choice(rows, repeat) for repeat in sorted(repeats)] or [row]
-    values = [_number(one, over) for one in (row, *picked) if one is not None]
+    settings = [one.setting(over) for one in (row, *picked) if one is not None]
+    values = [float(value) if isinstance(value, int | float) else 0.0 for value in settings]
     return min(values), max(values)
 
 
-def _number(row: PointRow, over: str) -> float:
-    value = row.setting(over)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
 def _reaching(metric: str, share: float) -> Choice:
-    """The first row that has `share` of the most."""
+    """Select the first row that reaches `share` of the highest value."""
 
     def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
         values = [row.value(metric, repeat) or 0.0 for row in rows]
@@ -105,17 +110,16 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """The highest rate under each bound of the 99th percentile; a bound that changes nothing is omitted."""
+    """Select the highest rate under each bound of the 99th percentile; skip bounds that select the same row."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
-    found: dict[str, Choice] = {}
-    seen: list[PointRow] = []
+    found: dict[int, tuple[str, Choice]] = {}
     for bound in given[:1] or BOUNDS_S:
         choice = _under(metric, bound)
         row = choice(rows, None)
-        if row is not None and not any(row is one for one in seen):
-            seen.append(row)
-            found[f"p99 within {_time(bound)}"] = choice
-    return found
+        text = f"{bound * 1e6:g} us" if bound < 1e-3 else f"{bound * 1e3:g} ms"
+        if row is not None:
+            found.setdefault(id(row), (f"p99 within {text}", choice))
+    return dict(found.values())
 
 
 def _under(metric: str, bound: float) -> Choice:
@@ -130,17 +134,13 @@ def _under(metric: str, bound: float) -> Choice:
     return choose
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e6:g} us" if seconds < 1e-3 else f"{seconds * 1e3:g} ms"
-
-
 _CURVES: Final = (*LOADS, "block_size")
-"""Settings along which rows make a curve with operating points."""
+"""Settings over which a curve has operating points."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """Rows that differ only in the setting `over`, in its order; `label` names the settings that they share."""
+    """Rows that differ only in the setting `over`, sorted by it; `label` describes the other swept settings."""
 
     over: str
     label: str
@@ -148,7 +148,7 @@ class LoadCurve:
 
 
 def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
-    """The curves over the benchmark's axis, otherwise over load (depth, jobs) or request size."""
+    """Return the curves over the axis of the benchmark, otherwise over load (depth, jobs) or request size."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
     if axis is None and over not in LOADS:
@@ -156,25 +156,19 @@ def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> 
     if over not in _CURVES:
         return []
     others = [name for name in vary if name != over]
-    return [LoadCurve(over, place(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
+    return [LoadCurve(over, settings_text(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
 
 
 def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
-    """One row per operating point of each curve; no table without any."""
+    """Return a table with a row for each operating point of each curve; nothing if there are none."""
     found = curves(rows, names, axis)
     points = [(curve, operating_points(curve.rows, curve.over)) for curve in found]
     cells = tuple(_cells(curve, point) for curve, part in points for point in part)
     if not cells:
         return ()
     over = found[0].over
-    columns = _columns(over)[0 if len(found) > 1 else 1 :]
-    return (Table(f"{slug}-operating-points", "Operating points", columns, cells, tuple(_notes(found, over))),)
-
-
-def _columns(over: str) -> tuple[Column, ...]:
-    """The first column identifies the curve."""
-    return (
-        Column("curve", "Points with", format="text"),
+    columns = (
+        *((Column("curve", "Points with", format="text"),) if len(found) > 1 else ()),
         Column("operating", "Operating point", format="text"),
         Column(over, AXIS_TITLES[over], format="size" if over in SIZES else "integer"),
         Column("repeats", "Over repeats", format="text", help="range of this point over the single repeats"),
@@ -185,6 +179,7 @@ def _columns(over: str) -> tuple[Column, ...]:
         Column("lat_p99", "p99 (us)", 1e-6),
         Column("iops_per_core", "Per core (kops)", 1e3),
     )
+    return (Table(f"{slug}-operating-points", "Operating points", columns, cells, tuple(_notes(found, over))),)
 
 
 def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
@@ -205,27 +200,25 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     notes = [f"Measured points, selected by {rate} per second; total latency"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
-        notes.append(f"{dropped} points are excluded as unreliable (flags noisy, invalid)")
+        verb = "point is" if dropped == 1 else "points are"
+        notes.append(f"{dropped} unreliable {verb} excluded (flags noisy, invalid)")
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over) and usable[-1] is curve.rows[-1]:
-            where = f"{curve.label}: the" if curve.label else "The"
-            notes.append(
-                f"{where} rate still rises at {over} {shown(over, usable[-1].setting(over))}: extend the sweep"
-            )
+            start, last = (f"{curve.label}: the" if curve.label else "The"), shown(over, usable[-1].setting(over))
+            notes.append(f"{start} rate still rises at {over} {last}: extend the sweep")
     return notes
 
 
-# A drive slows down gradually and differently for every size; a configured limit is a straight line. So are requests
-# per second that are equal from one size to another (the drive moves many times the bytes), and rates that stay the
-# same when more requests are in flight. Bytes per second that are equal from some size on are a limit as well: of the
-# volume, of the link, or of the drive itself.
+# A drive saturates gradually and at different rates for different request sizes, whereas a provisioned limit is exactly
+# constant: the same requests per second for several sizes, or with more requests in flight. The same bytes per second
+# from some size on are also a limit: of the volume, the link, or the drive.
 LEAST_RANGE: Final = 4.0
-"""Between the first and last value of the axis on the plateau."""
+"""Minimum ratio of the last to the first value of the axis on a plateau."""
 _LEAST_BYTES_POINTS: Final = 2
-"""Of equal bytes a second over sizes: the last sizes of a sweep are few."""
+"""Minimum number of points with equal bytes per second: a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""Share of a CPU that a job may use before the host counts as the limit."""
+"""Share of a CPU above which a job counts as limited by the host."""
 _FOLLOWS: Final = 0.1
 """Relative tolerance within which requests in flight count as those requested."""
 
@@ -241,9 +234,9 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """The limits on one curve, requests per second first. `rows` are in the order of the axis `over`.
+    """Return the limits of a curve whose rows are sorted by the axis `over`, requests per second first.
 
-    A plateau that contains a point limited by the host is ignored: it does not describe the volume.
+    A plateau that contains a point limited by the host is ignored, because it does not describe the volume.
     """
     found = [_limit(rows, over, "iops", LEAST_POINTS, LEAST_RANGE)]
     if over == "block_size":
@@ -266,13 +259,13 @@ def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: 
 
 
 def _edges(row: PointRow) -> float:
-    """How far a rate may be off because some requests were in flight when the run began or ended, as a share."""
+    """Return the relative error of a rate due to requests in flight when the run began or ended."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 
 
 def _host_bound(row: PointRow) -> bool:
-    """Whether the jobs themselves used up most of a CPU each; without their CPU time, whether any CPU was busy."""
+    """Return whether each job used most of a CPU; without the CPU time of the jobs, whether any CPU was busy."""
     rate, cost, jobs = row.value("iops"), row.value("cpu_time_per_io"), row.setting("numjobs")
     if rate is None or cost is None or not isinstance(jobs, int):
         return "host-limited" in row.flags
@@ -280,42 +273,34 @@ def _host_bound(row: PointRow) -> bool:
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
-    """The limits of one curve as a sentence without its full stop; empty if there are none."""
+    """Describe the limits of a curve as a sentence without full stop; return "" if there are none."""
     if not found:
         return ""
-    parts = " and ".join(f"{_amount(limit)} ({_reach(limit, over)})" for limit in found)
-    said = (
-        f"{where}: looks like a provisioned limit of {parts}" if where else f"Looks like a provisioned limit of {parts}"
-    )
-    return said + _latency_note(found[0], over) + "; a saturated drive or link can look the same"
+    start = f"{where}: looks" if where else "Looks"
+    parts = " and ".join(_limit_text(limit, over) for limit in found)
+    note = _latency_note(found[0], over)
+    return f"{start} like a provisioned limit of {parts}{note}; a saturated drive or link can look the same"
 
 
-def _amount(limit: Limit) -> str:
+def _limit_text(limit: Limit, over: str) -> str:
+    amount = f"{float(f'{limit.value:.3g}'):,.0f} IOPS"
     if limit.metric == "bandwidth":
-        return f"{limit.value / 1e6:,.3g} MB/s = {limit.value / 2**20:,.3g} MiB/s"
-    return f"{_three_digits(limit.value):,.0f} IOPS"
-
-
-def _three_digits(value: float) -> float:
-    return float(f"{value:.3g}")
-
-
-def _reach(limit: Limit, over: str) -> str:
+        amount = f"{limit.value / 1e6:,.3g} MB/s = {limit.value / 2**20:,.3g} MiB/s"
     first, last = (shown(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
-    return f"equal within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last}"
+    return f"{amount} (equal within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
 
 
 def _latency_note(limit: Limit, over: str) -> str:
-    """Whether latency followed the requests in flight, as it must when these wait for their turn (Little)."""
+    """Describe whether latency grew with the requests in flight, as it does if they wait in a queue (Little)."""
     if over == "block_size" or limit.metric != "iops":
         return ""
     flights = [flight for row in limit.rows if (flight := row.value("in_flight")) is not None]
     depths = [depth for row in limit.rows if (depth := row.value("queue_depth"))]
     if len(flights) < len(limit.rows) or len(depths) < len(limit.rows) or min(flights) <= 0.0:
         return ""
-    told = f"{min(flights):.3g}" if spread(flights) <= _FOLLOWS else f"{min(flights):.3g} to {max(flights):.3g}"
     if all(abs(flight / depth - 1.0) <= _FOLLOWS for flight, depth in zip(flights, depths, strict=True)):
         return f"; latency grew with {over}, so requests wait in a queue"
     if spread(flights) > _FOLLOWS:
-        return f"; {told} requests were in flight instead of {depths[0]:.0f} to {depths[-1]:.0f}"
-    return f"; but latency did not grow with {over}: {told} requests were in flight at every setting"
+        asked = f"{depths[0]:.0f} to {depths[-1]:.0f}"
+        return f"; {min(flights):.3g} to {max(flights):.3g} requests were in flight instead of {asked}"
+    return f"; but latency did not grow with {over}: {min(flights):.3g} requests were in flight at every setting"

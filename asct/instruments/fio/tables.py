@@ -1,5 +1,5 @@
-"""The tables of a storage benchmark: the columns of ASCT, then percentiles, spread, cost and flags; operating points,
-patterns, parts, and changes during a run."""
+"""The tables of a storage benchmark: all points, operating points, access patterns, sections and targets, and changes
+during a run. The first columns are those of ASCT."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.metrics import CONTEXT
 from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
-from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, grouped, place, shown, swept_names, varying
+from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, settings_text, shown, swept_names, varying
 from asct.instruments.fio.timeline import CHANGED, LevelChange, change_note, changes_table, level_changes
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
@@ -26,18 +26,18 @@ _COLUMNS: Final = (
     Column("clat_p99", "p99 (us)", _US),
 )
 _KINDS: Final = {"section": "section", "target": "path"}
-"""How the metrics of a part begin, and the coordinate that names the part."""
-_NOTE: Final = "Sections as measured by fio, targets from the counters of their drives; mean over the repeats"
+"""Prefix of the metrics of a part, and the coordinate that identifies the part."""
+_NOTE: Final = "Sections as measured by fio, targets as counted by their drives; mean over the repeats"
 
 
 def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Sequence[Table]:
-    """A row for each part and direction of each point; nothing where points are not made of parts."""
-    cells = [line for row in rows for line in _lines(row, names)]
+    """Return a table of sections and targets; nothing if every point has a single section and target."""
+    cells = [line for row in rows for line in _part_rows(row, names)]
     return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
 
 
-def _lines(row: PointRow, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
-    label = place(row, [name for name in names if name in row.swept]) or None
+def _part_rows(row: PointRow, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
+    label = settings_text(row, [name for name in names if name in row.swept]) or None
     found: dict[tuple[str, Scalar, Scalar], dict[str, list[Record]]] = {}
     for metric, records in row.samples.items():
         kind, _, quantity = metric.partition("_")
@@ -63,16 +63,16 @@ _PAIRS: Final = (
 _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
 
-def pattern_table(rows: Sequence[PointRow], label: str, slug: str) -> Table | None:
-    """Ratios between the patterns among `rows`, which differ only in `rw`; None if no pair is complete."""
-    by_word = {str(row.setting("rw")): row for row in rows}
+def pattern_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> tuple[Table, ...]:
+    """Return a table of ratios between access patterns if the points differ only in `rw` and a pair is complete."""
+    by_name = {str(row.setting("rw")): row for row in rows}
     found = [
-        _pattern_cells(name, by_word[first], by_word[second])
+        _pattern_cells(name, by_name[first], by_name[second])
         for name, first, second in _PAIRS
-        if first in by_word and second in by_word
+        if first in by_name and second in by_name
     ]
-    if not found:
-        return None
+    if not found or varying(rows, names) != ["rw"]:
+        return ()
     columns = (
         Column("compared", "Compared", format="text"),
         Column("rate", "Rate (x)", digits=2),
@@ -81,32 +81,26 @@ def pattern_table(rows: Sequence[PointRow], label: str, slug: str) -> Table | No
         Column("tail", "p99 (x)", digits=2),
         Column("reads", "Reads in the mix (%)"),
     )
-    notes = ["Each value is the ratio of the first pattern to the second; latency is completion latency"]
+    notes = ["Each value is the ratio of the first pattern to the second; latencies are completion latencies"]
     if any(row.doubtful for row in rows):
-        notes.append("Some of these points are unreliable: see the flags of their rows")
-    title = "Comparison of access patterns" + (f", {label}" if label else "")
-    return Table(f"{slug}-patterns", title, columns, tuple(found), tuple(notes))
+        notes.append("Some of these points are unreliable: see their flags")
+    return (Table(f"{slug}-patterns", "Comparison of access patterns", columns, tuple(found), tuple(notes)),)
 
 
 def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Scalar | None]:
-    cells: dict[str, Scalar | None] = {"compared": name, "reads": _reads(first)}
-    cells |= {key: _ratio(first.value(metric), second.value(metric)) for key, metric in _QUANTITIES.items()}
-    cells["rate_range"] = _range(first, second)
-    return cells
+    reads, writes = first.value("read_ios"), first.value("write_ios")
+    share = None if reads is None or writes is None else 100.0 * reads / (reads + writes)
+    ratios = {key: _ratio(first.value(metric), second.value(metric)) for key, metric in _QUANTITIES.items()}
+    return {"compared": name, "reads": share, "rate_range": _range(first, second), **ratios}
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """The lowest and highest ratio that the repeats allow."""
+    """Format the lowest and highest ratio that the repeats permit; None for single repeats."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
         return None
-    ends = (_ratio(low, most), _ratio(high, least))
-    return None if None in ends else " to ".join(f"{end:.2f}" for end in ends if end is not None)
-
-
-def _reads(row: PointRow) -> float | None:
-    reads, writes = row.value("read_ios"), row.value("write_ios")
-    return None if reads is None or writes is None else 100.0 * reads / (reads + writes)
+    ends = [end for end in (_ratio(low, most), _ratio(high, least)) if end is not None]
+    return " to ".join(f"{end:.2f}" for end in ends) if len(ends) == 2 else None
 
 
 def _ratio(value: float | None, by: float | None) -> float | None:
@@ -150,8 +144,10 @@ _TOLD_CHANGES: Final = 8
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
-    """One row per point, then the tables that combine points. `axis` is the setting that the benchmark is named for;
-    None: the swept settings."""
+    """Return a table with one row per point, then the tables that combine points.
+
+    `axis` is the setting that the benchmark sweeps; None if it has no fixed one.
+    """
     rows = gather(records)
     if not rows:
         return ()
@@ -160,11 +156,14 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     columns = _columns(rows, names)
     flags = [_flags(row, found) for row in rows]
     cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
-    notes = (*_notes(rows, names), *_limit_notes(rows, names, axis), *_doubts(rows, names, found))
+    limited = [
+        limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)
+    ]
+    notes = (*_notes(rows, names), *filter(None, limited), *_doubts(rows, names, found))
     return (
         Table(slug, title, columns, cells, notes, tuple(dict.fromkeys(chain.from_iterable(flags)))),
         *operating_table(rows, names, slug, axis),
-        *_pattern_tables(rows, names, slug),
+        *pattern_table(rows, names, slug),
         *part_table(rows, names, slug),
         *changes_table(found, names, slug),
         *device_table(records, slug),
@@ -172,20 +171,10 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
 
 
 def _columns(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Column, ...]:
-    return (
-        *(_axis_column(name, rows) for name in names),
-        *_RATES, *_LATENCIES, *_cpu_columns(rows), *_PERCENTILES, *_COST,
-        Column("flags", "Flags", format="text"),
-    )  # fmt: skip
-
-
-def _pattern_tables(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> list[Table]:
-    if "rw" not in varying(rows, names):
-        return []
-    others = [name for name in varying(rows, names) if name != "rw"]
-    groups = grouped(rows, others)
-    found = [pattern_table(part, label, slug) for label, part in groups.items()] if len(groups) <= 1 else []
-    return [table for table in found if table is not None]
+    prefix = _cpu_prefix(rows)
+    cpu = [Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU]
+    axes = [_axis_column(name, rows) for name in names]
+    return (*axes, *_RATES, *_LATENCIES, *cpu, *_PERCENTILES, *_COST, Column("flags", "Flags", format="text"))
 
 
 def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
@@ -199,13 +188,8 @@ def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
 
 
 def _cpu_prefix(rows: Sequence[PointRow]) -> str:
-    """The CPUs that the jobs run on, as in ASCT, where these are known; else all."""
+    """Return the prefix of the CPU metrics to show: of the CPUs that the jobs use, as in ASCT, or of all CPUs."""
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
-
-
-def _cpu_columns(rows: Sequence[PointRow]) -> tuple[Column, ...]:
-    prefix = _cpu_prefix(rows)
-    return tuple(Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU)
 
 
 def _flags(row: PointRow, found: Sequence[LevelChange]) -> tuple[str, ...]:
@@ -228,7 +212,7 @@ def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> di
 
 
 def _spread(row: PointRow) -> float | None:
-    """Of the rate over the repeats; None for a single one."""
+    """Return the spread of the rate over the repeats in percent; None for a single repeat."""
     low, high = row.interval("iops")
     middle = row.value("iops")
     if len(row.repeats) < 2 or low is None or high is None or not middle:
@@ -238,13 +222,14 @@ def _spread(row: PointRow) -> float | None:
 
 def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     notes = [
-        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles refer to the completion latency "
-        "of all jobs"
+        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles are of the completion latency of "
+        "all jobs"
     ]
     fixed = [
         f"{name} {shown(name, rows[0].setting(name))}"
         for name in CONTEXT
-        if name not in names and len({row.setting(name) for row in rows}) == 1 and _matters(name, rows)
+        if name not in names and len({row.setting(name) for row in rows}) == 1 and rows[0].setting(name) is not None
+        if name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)
     ]
     if fixed:
         notes.append("All rows: " + ", ".join(fixed))
@@ -252,34 +237,21 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
 
 
 def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
-    """Changes during a run, and points whose requests in flight differ from the requested number."""
+    """Return notes on changes during a run, and on points whose queue depth was not held."""
     notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
         if "littles-law" in row.flags:
-            flight, depth = _figure(row, "in_flight"), _figure(row, "queue_depth")
-            notes.append(f"{place(row, names)}: {flight} requests in flight instead of {depth}")
+            flight, depth = (_figure(row.value(metric)) for metric in ("in_flight", "queue_depth"))
+            notes.append(f"{settings_text(row, names)}: {flight} requests in flight instead of {depth}")
     return notes
 
 
 def _cpu_note(rows: Sequence[PointRow]) -> str:
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
-        return "No CPU utilization: mpstat (package sysstat) is not installed, or has no sample within a run"
+        return "CPU utilization is unknown: mpstat (package sysstat) is not installed, or has no sample within a run"
     where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
     return f"CPU utilization of {where}; iowait is idle time, not load"
 
 
-def _limit_notes(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[str]:
-    notes = [limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)]
-    return [note for note in notes if note]
-
-
-def _matters(name: str, rows: Sequence[PointRow]) -> bool:
-    """The share of reads matters for mixed patterns only."""
-    return rows[0].setting(name) is not None and (
-        name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)
-    )
-
-
-def _figure(row: PointRow, metric: str) -> str:
-    value = row.value(metric)
+def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")

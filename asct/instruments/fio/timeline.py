@@ -1,4 +1,4 @@
-"""Values over the time of a run: changes of level, timelines, and latency over time."""
+"""Values over the time of a run: changes of the rate, timelines, and latency over time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, place, sample, slug_of, varying
+from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, varying
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.statistics.changepoint import SHORTEST, changes
 from asct.values.quantity import format_quantity
 
 CHANGED: Final = "rate-changed"
-"""Flag of a row in whose course the level of the rate changed; tables alone give it, from the seconds of a run."""
+"""Flag of a row whose rate changed during a run. Only tables compute it, from the values over time."""
 LEAST_CHANGE: Final = 0.10
-"""Of the rate, to be told: on a shared machine 5 % come and go."""
+"""Smallest relative change that is reported: on a shared machine, 5 % is normal."""
 _LEAST_S: Final = 6.0
-"""Of a run in which changes are sought: shorter ones are all beginning."""
+"""Shortest run in which changes are searched: a shorter one has not settled."""
 _MOST_MAPS: Final = 4
 _MOST_MARKERS: Final = 3
 _GIB: Final = float(2**30)
@@ -28,7 +28,7 @@ _DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """The rate of `row` went from `before` to `after` (ops/s) at `second` of a repeat, `moved` bytes into it."""
+    """A change of the rate from `before` to `after` (ops/s) at `second` of a repeat, after `moved` bytes."""
 
     row: PointRow
     repeat: int
@@ -39,7 +39,7 @@ class LevelChange:
 
 
 def level_changes(row: PointRow) -> list[LevelChange]:
-    """Changes of the rate in the course of each repeat of a row."""
+    """Return the changes of the rate during each repeat of a row."""
     found = []
     for repeat in row.repeats:
         rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
@@ -55,9 +55,8 @@ def level_changes(row: PointRow) -> list[LevelChange]:
 
 
 def _course(row: PointRow, metric: str, repeat: int) -> list[tuple[float, float]]:
-    """(second, value) of one repeat in order of time."""
-    records = [record for record in row.course.get(metric, []) if record.repeat == repeat]
-    return sorted((_second(record), record.value) for record in records)
+    """Return the (second, value) pairs of one repeat, sorted by time."""
+    return sorted((_second(one), one.value) for one in row.course.get(metric, []) if one.repeat == repeat)
 
 
 def _second(record: Record) -> float:
@@ -66,7 +65,7 @@ def _second(record: Record) -> float:
 
 
 def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str) -> tuple[Table, ...]:
-    """One row per change; nothing when there was none."""
+    """Return a table with a row for each change; nothing if there are none."""
     if not found:
         return ()
     columns = (
@@ -81,19 +80,17 @@ def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str)
     rows: tuple[dict[str, Scalar | None], ...] = tuple(
         {
             "point": _point(turn.row, names), "repeat": turn.repeat, "second": turn.second, "moved": turn.moved,
-            "before": turn.before, "after": turn.after, "change": 100.0 * _change(turn),
+            "before": turn.before, "after": turn.after,
+            "change": 100.0 * (turn.after / turn.before - 1.0 if turn.before else 1.0),
         }
         for turn in found
     )  # fmt: skip
-    notes = (
-        f"Changes of the rate by {100 * LEAST_CHANGE:.0f} % or more during a run. The mean rate of such a run is "
-        "misleading",
-    )
-    return (Table(f"{slug}-changes", "Rate changes during a run", columns, rows, notes, (CHANGED,)),)
+    note = f"Rate changes of {100 * LEAST_CHANGE:.0f} % or more during a run. The mean rate of such a run is misleading"
+    return (Table(f"{slug}-changes", "Rate changes during a run", columns, rows, (note,), (CHANGED,)),)
 
 
 def change_note(turn: LevelChange, names: Sequence[str]) -> str:
-    """The change as a sentence without its full stop."""
+    """Describe a change as a sentence without full stop."""
     verb = "fell" if turn.after < turn.before else "rose"
     sides = [word for side, word in _DONE.items() if turn.row.value(f"{side}_iops") is not None]
     moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}"
@@ -101,16 +98,13 @@ def change_note(turn: LevelChange, names: Sequence[str]) -> str:
     return f"{_point(turn.row, names)}: the rate {verb} from {rates} after {turn.second:.0f} s ({moved})"
 
 
-def _change(turn: LevelChange) -> float:
-    return turn.after / turn.before - 1.0 if turn.before else 1.0
-
-
 def _point(row: PointRow, names: Sequence[str]) -> str:
-    return place(row, names) or "the point"
+    return settings_text(row, names) or "the point"
 
 
 def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """The rate over time, and the latency over time of the points that changed, or of the one with most requests."""
+    """Return the rate over time, and latency over time of points whose rate changed, or of the point with the highest
+    rate."""
     timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
     if not timed:
         return ()
@@ -124,7 +118,7 @@ def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figu
 
 
 def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
-    """The repeat to draw: the first in which the rate changed."""
+    """Return the first repeat in which the rate changed, or the first repeat."""
     return found[0].repeat if found else row.repeats[0]
 
 
@@ -133,15 +127,14 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
     vary = varying(lines, names) or list(names)
     for row in lines:
         course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
-        series.append(
-            Series(label(row, vary) or "all", tuple(at for at, _ in course), tuple(rate for _, rate in course))
-        )
+        times, rates = (tuple(pair[index] for pair in course) for index in (0, 1))
+        series.append(Series(label(row, vary) or "all", times, rates))
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
     caption = "Requests completed per second over the course of a run."
     if markers:
-        caption += " Lines mark where the level changed, and the rate afterwards."
+        caption += " Vertical lines mark changes of the rate, with the new rate."
     if len(lines) < points:
-        caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
+        caption += f" {len(lines)} of {points} points are shown{': those whose rate changed' if found else ''}."
     return Line(
         "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s"), tuple(series),
         markers, "higher",
@@ -149,9 +142,9 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
 
 
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Share of the requests of each second by latency, slow ones on top; None without histograms.
+    """Return the share of each second's requests by latency, slow requests on top; None without histograms.
 
-    The latencies are powers of two of a nanosecond; those that no request took have an empty row, as on an axis.
+    The rows are powers of two of a nanosecond. A latency that no request had has an empty row, as on an axis.
     """
     cells = {
         (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value
@@ -166,8 +159,8 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
     return Heatmap(
         slug=f"latency-over-time{slug_of(where)}",
         title=f"Latency over time, {where}",
-        caption="Share of the requests of each second whose completion latency was between the value of the row "
-        "and twice that value.",
+        caption="Share of each second's requests with a completion latency between the value of the row and twice "
+        "that value.",
         x_title="Time (s)",
         y_title="Latency from",
         columns=_times(seconds),
@@ -178,6 +171,6 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
 
 
 def _times(seconds: Sequence[float]) -> tuple[str, ...]:
-    """Times rounded to tenths of a second, unless two of them would then be equal."""
+    """Format times in tenths of a second, or exactly if two of them would be equal."""
     short = tuple(f"{round(second, 1):g}" for second in seconds)
     return short if len(set(short)) == len(short) else tuple(f"{second:g}" for second in seconds)
