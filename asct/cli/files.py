@@ -1,9 +1,7 @@
-"""Files that commands write on request (`--output-dir`), never to an existing directory unless --force is given."""
+"""Reports of commands in several formats, and the files that they write on request (`--output-dir`)."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def output_folder(name: str, force: bool) -> Path:
-    """Make the directory; an existing one is refused unless `force`. Raises UsageError or StoreError."""
+    """Create the directory; an existing one is refused without `force`. Raises UsageError or StoreError."""
     folder = Path(name)
     if not force:
         refuse_existing(name)
@@ -35,19 +33,19 @@ def output_folder(name: str, force: bool) -> Path:
 
 
 def refuse_existing(name: str) -> None:
-    """Raises UsageError for an existing directory."""
+    """Raise UsageError if the directory exists."""
     if os.path.lexists(name):
         raise UsageError(
             Diagnostic(
                 "E911",
-                f"the output directory {name} exists",
+                f"the output directory {name} already exists",
                 hint="choose another directory, or add `--force` to use it",
             )
         )
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a requested file. Raises StoreError, which names it."""
+    """Write a requested file. Raises StoreError with its path."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
@@ -57,19 +55,26 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files to a folder, then print their paths: a reader that stops early does not prevent any."""
+    """Write all files to a folder, then print their paths: a closed output does not prevent any file."""
     for name, text in texts.items():
         write_text(folder / name, text)
     for name in texts:
         console.line(str(folder / name))
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
-    """CSV with a header line."""
-    from asct.export.csv import harmless
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return CSV with a header line; a missing value is an empty cell."""
+    from asct.export.csv import csv_lines
 
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(columns), extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
-    return text.getvalue()
+    return csv_lines(columns, ([row.get(name) for name in columns] for row in rows))
+
+
+def print_report(console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str]) -> None:
+    """Print a report in the requested format: as JSON, as CSV (`table`) or as text (`lines`)."""
+    if console.style.json or form == "json":
+        console.document(document)
+    elif form == "csv":
+        console.result(table.rstrip("\n"))
+    else:
+        for line in lines:
+            console.result(line)

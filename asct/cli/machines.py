@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,8 @@ from asct import __version__
 from asct.analysis.fields import Difference, by_title, differences, flat, folded, whole_line
 from asct.analysis.grid import plain
 from asct.analysis.machine import network_sections, sections, unknown
-from asct.cli.files import csv_text, write_texts
+from asct.analysis.topology import drawing, lines
+from asct.cli.files import csv_text, print_report, write_texts
 from asct.cli.options import GlobalOptions, ReportRequest
 from asct.cli.targets import host_of
 from asct.cli.text import counted, section_lines, wrapped
@@ -111,10 +112,8 @@ def _of_run(path: Path, host: str) -> HostFacts:
     from asct.store.reader import read_run
 
     found = read_run(path).facts()
-    if host in found:
-        return found[host]
-    if len(found) == 1:
-        return next(iter(found.values()))
+    if host in found or len(found) == 1:
+        return found.get(host) or next(iter(found.values()))
     if not found:
         raise NoSuchRun(Diagnostic("E505", f"{path} contains no host facts", hint="choose another run"))
     names = sorted(found)
@@ -132,49 +131,38 @@ def _host_name(path: Path) -> str:
 SEVERAL = "asct.machines/1"
 
 
-@dataclass(frozen=True, slots=True)
-class FactsDocument:
-    """Options for printing: `document` makes the JSON document of a machine, `stem` names the CSV file, `below` limits
-    the output to the facts below a field, `topology` draws the machine instead of listing its facts."""
-
-    stem: str
-    document: Callable[[HostFacts], dict[str, Any]]
-    below: str = ""
-    topology: bool = False
-
-
-def print_facts(options: GlobalOptions, request: ReportRequest, read: MachineFacts, what: FactsDocument) -> None:
-    """Print the facts in the requested format, and write them to the output directory if one is given."""
+def print_facts(
+    options: GlobalOptions, request: ReportRequest, read: MachineFacts, *, network: bool = False, topology: bool = False
+) -> None:
+    """Print the facts in the requested format, and write them to the output directory if one is given. `network` limits
+    them to the network; `topology` draws the machines instead of listing the facts."""
     found = read.facts
-    documents = [what.document(facts) for facts in found]
+    documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]
     problems = [item.to_json() for item in read.problems]
     alone = len(documents) == 1 and not problems
     whole = documents[0] if alone else {"schema": SEVERAL, "hosts": documents, "problems": problems}
     folder = request.folder() if found else None
     if folder is not None:
-        report = json.dumps(whole, indent=1, allow_nan=False) + "\n"
-        write_texts(options.console, folder, {"report.json": report, **_files(found, documents, what)})
-    if options.json or request.form == "json":
-        options.console.document(whole)
-    elif request.form == "csv":
-        options.console.result(_csv(documents).rstrip("\n"))
-    else:
-        for number, facts in enumerate(found):
-            for line in ["", *_facts_lines(facts, what, options.console.width)][number == 0 :]:
-                options.console.result(line)
+        texts = {"report.json": json.dumps(whole, indent=1, allow_nan=False) + "\n"}
+        for facts, document in zip(found, documents, strict=True):
+            suffix = f".{facts.host}" if len(found) > 1 else ""
+            texts[f"{'network' if network else 'system'}_info{suffix}.csv"] = machine_text(flat(document))
+            if topology:
+                texts[f"topology{suffix}.svg"] = drawing(facts) + "\n"
+        write_texts(options.console, folder, texts)
+    lines = (
+        line
+        for number, facts in enumerate(found)
+        for line in (*[""][:number], *_facts_lines(facts, options.console.width, network, topology))
+    )
+    print_report(options.console, request.form, whole, _csv(documents), lines)
 
 
-def _files(found: Sequence[HostFacts], documents: Sequence[dict[str, Any]], what: FactsDocument) -> dict[str, str]:
-    """A table for each machine, and its drawing if requested."""
-    from asct.analysis.topology import drawing
-
-    texts = {}
-    for facts, document in zip(found, documents, strict=True):
-        suffix = f".{facts.host}" if len(found) > 1 else ""
-        texts[f"{what.stem}{suffix}.csv"] = machine_text(flat(document))
-        if what.topology:
-            texts[f"topology{suffix}.svg"] = drawing(facts) + "\n"
-    return texts
+def _network(facts: HostFacts) -> dict[str, Any]:
+    """The network facts, under their own schema."""
+    whole = facts.model_dump(mode="json", include={"host", "collected_at", "network", "unknown", "notes"})
+    unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
+    return {"schema": "asct.network/1", **whole, "unknown": unknown}
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
@@ -184,18 +172,16 @@ def _csv(documents: Sequence[dict[str, Any]]) -> str:
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
 
 
-def _facts_lines(facts: HostFacts, what: FactsDocument, width: int) -> list[str]:
-    if what.topology:
-        from asct.analysis.topology import lines
-
+def _facts_lines(facts: HostFacts, width: int, network: bool, topology: bool) -> list[str]:
+    if topology:
         return lines(facts, width)
     account = {None: "an unknown account", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
-    shown = network_sections(facts) if what.below else sections(facts)
+    shown = network_sections(facts) if network else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
     of_file = " (modification time of the file)" if facts.dated_by_file else ""
     found += wrapped(f"As of {facts.collected_at}{of_file}, read as {account}, by asct {__version__}", width)
     found += section_lines(shown, width)
-    gaps = unknown(facts, what.below)
+    gaps = unknown(facts, "network" if network else "")
     missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]
     return [*found, *(["", "Unknown", *missing] if missing else [])]
 
@@ -218,13 +204,7 @@ def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostF
     if folder is not None:
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
         write_texts(options.console, folder, {"system_info.csv": table, "report.json": text})
-    if options.json or request.form == "json":
-        options.console.document(document)
-    elif request.form == "csv":
-        options.console.result(table.rstrip("\n"))
-    else:
-        for line in _comparison_lines(base, other, found, options):
-            options.console.result(line)
+    print_report(options.console, request.form, document, table, _comparison_lines(base, other, found, options))
 
 
 def _comparison_lines(
@@ -234,17 +214,13 @@ def _comparison_lines(
     shown = [one for one in found if all_of_them or not one.moves]
     hidden = len(found) - len(shown)
     lines = wrapped(f"{_named_at(base)} -> {_named_at(other)}: {counted(len(shown), 'difference')}", width, "")
-    for title, texts in _each(shown) if all_of_them else folded(shown, base, other):
+    each = ((title, [whole_line(one, title) for one in group]) for title, group in by_title(shown).items())
+    for title, texts in each if all_of_them else folded(shown, base, other):
         lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
     if hidden:
         note = f"{counted(hidden, 'difference')} in changing values (temperatures, free memory); -v lists them"
         lines += ["", *wrapped(note, width, "")]
     return lines
-
-
-def _each(found: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
-    for title, group in by_title(found).items():
-        yield title, [whole_line(one, title) for one in group]
 
 
 def _named_at(facts: HostFacts) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from asct.cli.text import counted, wrapped
 from asct.facts.cmn.diagram import diagram, grid
 from asct.facts.cmn.model import CmnReport, Mesh, Register
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 COLUMNS: Final = (
@@ -25,8 +26,15 @@ _SOURCES: Final = {
 }
 
 
-def mesh_lines(mesh: Mesh, total: int, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
-    """One mesh as text, at most `width` columns wide."""
+def report_lines(report: CmnReport, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
+    """All meshes as text, at most `width` columns wide: a summary, the CPUs, and on request a drawing and registers."""
+    for number, mesh in enumerate(report.meshes):
+        if number:
+            yield ""
+        yield from _mesh_lines(mesh, len(report.meshes), width, drawn=drawn, registers=registers)
+
+
+def _mesh_lines(mesh: Mesh, total: int, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
     yield from _summary(mesh, total, width)
     if drawn:
         yield ""
@@ -85,13 +93,10 @@ def _labelled(label: str, text: str, width: int) -> list[str]:
 
 def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
     """Unknown values, grouped by reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, why in reasons.items():
-        by_reason.setdefault(why, []).append(name)
-    if by_reason:
+    if reasons:
         yield ""
         yield "  Unknown:"
-    for why, names in by_reason.items():
+    for why, names in grouped(reasons, reasons.__getitem__).items():
         yield from wrapped(f"{', '.join(names)}: {why}", width, "    ")
 
 

@@ -1,11 +1,11 @@
-"""Options that several commands take, and the objects in which commands receive them."""
+"""Options shared by several commands, and the objects in which the commands receive them."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,7 @@ class GlobalOptions(OutputStyle):
 
     @cached_property
     def console(self) -> Console:
-        """The console for these options, made on first use: options are still read until then."""
+        """The console for these options, created on first use, when all options have been parsed."""
         return Console(self)
 
 
@@ -49,7 +49,7 @@ _LEVELS = click.Choice(["debug", "info", "warning", "error", "critical"], case_s
 _SHARED: tuple[Callable[[F], F], ...] = (
     click.option("-v", "--verbose", "verbosity", count=True, help="Print more; -vv for debugging."),
     click.option("-q", "--quiet", is_flag=True, help="Print results and errors only."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    click.option("--json", is_flag=True, help="Print JSON instead of text."),
     click.option(
         "--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
         help="When to use color.",
@@ -68,38 +68,49 @@ def shared_options(command: F) -> F:
     @functools.wraps(command)
     def with_settings(**values: Any) -> Any:
         options = click.get_current_context().find_object(GlobalOptions) or GlobalOptions()
-        options.verbosity = values.pop("verbosity")
-        options.quiet = values.pop("quiet")
-        options.json = values.pop("as_json")
-        options.colour = values.pop("colour")
         options.progress = not values.pop("no_progress")
-        options.log_file = values.pop("log_file")
-        level = values.pop("log_level")
-        options.log_level = "debug" if options.verbosity > 1 else level
+        for name in ("verbosity", "quiet", "json", "colour", "log_file", "log_level"):
+            setattr(options, name, values.pop(name))
+        if options.verbosity > 1:
+            options.log_level = "debug"
         _start_log(options)
         return command(options, **values)
 
     return decorated(with_settings, _SHARED)
 
 
-def results_option(file_okay: bool = True) -> Callable[[F], F]:
-    """`--results`; with `file_okay` a file there is an error of the results tree, otherwise one of usage."""
-    return click.option(
-        "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
-        help="Results tree.",
-    )  # fmt: skip
-
-
 def decorated(command: Any, options: tuple[Callable[[F], F], ...]) -> F:
-    """`command` with options, which `--help` shows in the given order."""
+    """`command` with `options`, which `--help` lists in this order."""
     for option in reversed(options):
         command = option(command)
     result: F = command
     return result
 
 
+def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], F], ...]) -> Callable[[F], F]:
+    """Add options to a command, which receives their values as one argument `name`, a dataclass `kind`."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def with_options(*arguments: Any, **values: Any) -> Any:
+            given = {field.name: values.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+            return command(*arguments, **{name: kind(**given)}, **values)
+
+        return decorated(with_options, options)
+
+    return decorate
+
+
+def results_option(file_okay: bool = True) -> Callable[[F], F]:
+    """`--results`. A file instead of a directory is a usage error, or with `file_okay` an error of the results tree."""
+    return click.option(
+        "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
+        help="Results tree.",
+    )  # fmt: skip
+
+
 def _start_log(options: GlobalOptions) -> None:
-    """Log to `--log-file`, if one is given. Raises BadParameter when it cannot be written."""
+    """Log to `--log-file`, if one is given. Raises BadParameter if it cannot be written."""
     if options.log_file is None:
         return
     import logging
@@ -118,8 +129,8 @@ def _start_log(options: GlobalOptions) -> None:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The options of the reports on machines. `hosts` are [USER@]ADDRESS[:PORT], none for this machine; `origin` is a
-    snapshot to read instead of a machine."""
+    """The options of the reports on machines. `hosts` are [USER@]ADDRESS[:PORT]; if empty, the report is about this
+    machine. `origin` is a snapshot to read instead of a machine."""
 
     hosts: tuple[str, ...]
     origin: str | None
@@ -129,30 +140,37 @@ class ReportRequest:
 
     @property
     def host(self) -> str | None:
-        """The one host of a report that takes no more."""
+        """The host of a report on one machine; None for this machine."""
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
-        """Refuse an existing output directory before any host is read. Raises UsageError."""
+        """Refuse an existing output directory before a host is contacted. Raises UsageError."""
         from asct.cli.files import refuse_existing
 
         if self.output_dir is not None and not self.force:
             refuse_existing(self.output_dir)
 
     def folder(self) -> Path | None:
-        """Make the output directory; None when none is given. Raises UsageError, StoreError."""
+        """Create and return the output directory; None if none is requested. Raises UsageError, StoreError."""
         from asct.cli.files import output_folder
 
         return None if self.output_dir is None else output_folder(self.output_dir, self.force)
 
 
+def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The values of an option that a command may or may not let the user repeat."""
+    if isinstance(given, tuple):
+        return given
+    return () if given is None else (given,)
+
+
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
     """Add `--host --from --format --output-dir --force`, which a command receives as `request`, a `ReportRequest`.
-    `files` are the names of the files it writes; with `several`, `--host` can be given more than once."""
+    `files` are the names of the files that it writes; with `several`, `--host` can be repeated."""
     again = " Can be repeated." if several else ""
     options: tuple[Callable[[F], F], ...] = (
         click.option(
-            "--host", "hosts", metavar="H", multiple=several,
+            "--host", "hosts", metavar="H", multiple=several, callback=_hosts,
             help=f"Report on the host [USER@]ADDRESS[:PORT] instead of this machine.{again}",
         ),
         click.option(
@@ -166,23 +184,12 @@ def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
         ),
         click.option("--force", is_flag=True, help="Allow an existing output directory."),
     )  # fmt: skip
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def with_options(*arguments: Any, **values: Any) -> Any:
-            given = {name: values.pop(name) for name in ("hosts", "origin", "form", "output_dir", "force")}
-            if not several:
-                given["hosts"] = () if given["hosts"] is None else (given["hosts"],)
-            return command(*arguments, request=ReportRequest(**given), **values)
-
-        return decorated(with_options, options)
-
-    return decorate
+    return _gathered("request", ReportRequest, options)
 
 
 @dataclass(frozen=True)
 class PlanSelection:
-    """The part of a plan to use, and the changes to it."""
+    """The selected part of a plan, and the changes to it."""
 
     hosts: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
@@ -191,7 +198,7 @@ class PlanSelection:
     sets: tuple[str, ...] = ()
 
 
-_PLAN: tuple[Callable[[F], F], ...] = (
+plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option(
         "--host", "hosts", multiple=True, metavar="H",
         help="Use only this host, group, range or pattern. Can be repeated or comma-separated.",
@@ -200,27 +207,17 @@ _PLAN: tuple[Callable[[F], F], ...] = (
     click.option("--tag", "tags", multiple=True, metavar="T", help="Use only benchmarks with this tag."),
     click.option("--profile", metavar="P", help="Apply this profile of the plan."),
     click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s."),
-)  # fmt: skip
-
-
-def plan_options(command: F) -> F:
-    """Add `--host --benchmark --tag --profile --set`, which `command` receives as `selection`, a `PlanSelection`."""
-
-    @functools.wraps(command)
-    def with_options(*arguments: Any, **values: Any) -> Any:
-        given = {name: values.pop(name) for name in ("hosts", "benchmarks", "tags", "profile", "sets")}
-        return command(*arguments, selection=PlanSelection(**given), **values)
-
-    return decorated(with_options, _PLAN)
+))  # fmt: skip
+"""Adds `--host --benchmark --tag --profile --set`, which a command receives as `selection`, a `PlanSelection`."""
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for type checkers only
-    """`30s`, `2h`, `7d`: seconds. A number needs its unit."""
+    """A duration with its unit (`30s`, `2h`, `7d`), converted to seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds from text; fails with a message that says how to write it."""
+        """Return the seconds. Fails with a usage error for a number without a unit or any other text."""
         from asct.values.duration import parse_duration, require_unit
 
         number = value

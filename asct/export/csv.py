@@ -1,4 +1,4 @@
-"""CSV: per benchmark its own table and its tidy records; per host what the machine is."""
+"""CSV: the tables and records of each benchmark, and the facts of each host."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
         if records:
             columns = tidy_columns(records)
             rows = ([row.get(column) for column in columns] for row in tidy_rows(records))
-            texts[f"{name}.records.csv"] = _text(columns, rows)
+            texts[f"{name}.records.csv"] = csv_lines(columns, rows)
     for host, facts in sorted(view.facts.items()):
         file = "system_info.csv" if len(view.facts) == 1 else f"system_info.{host}.csv"
         texts[file] = machine_text(flat(facts.model_dump(mode="json", by_alias=True)))
@@ -65,11 +65,12 @@ def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:
                 [*own, *(scaled(row.get(columns[t].key), columns[t].scale) if t in columns else None for t in titles)]
                 for row in table.rows
             ]
-        texts[f"{name}.csv" if number == 0 else f"{name}.{slug}.csv"] = _text([*extra, *titles], rows)
+        texts[f"{name}.csv" if number == 0 else f"{name}.{slug}.csv"] = csv_lines([*extra, *titles], rows)
     return texts
 
 
-def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
+def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV, with a header line if one is given; no cell can act as a formula."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     if header is not None:
@@ -79,9 +80,9 @@ def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
 
 
 def harmless(value: Any) -> Any:
-    """A text for a cell: without what would steer a terminal, and behind an apostrophe where a spreadsheet would take
-    it for a formula, the wide signs of Japanese keyboards included (OWASP, CSV Injection). Words of a host are not
-    asct's own."""
+    """Return the text of a cell without characters that control a terminal, and with an apostrophe in front if a
+    spreadsheet would interpret it as a formula (OWASP, CSV Injection; full-width signs included): text from hosts is
+    not trusted."""
     if not isinstance(value, str):
         return value
     text = plain(value, keep_lines=True)
@@ -89,5 +90,5 @@ def harmless(value: Any) -> Any:
 
 
 def machine_text(fields: Mapping[str, Any]) -> str:
-    """The description of a machine as CSV, one line per field: `cpu.cpus,8`."""
-    return _text(None, fields.items())
+    """Return the facts of a machine as CSV, one line per field: `cpu.cpus,8`."""
+    return csv_lines(None, fields.items())

@@ -103,12 +103,13 @@ def _progress(console: Console) -> Progress:
 
 
 def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: bool) -> None:
-    if options.json or form == "json":
-        options.console.document(report.model_dump(mode="json", by_alias=True))
-    elif form == "csv":
-        options.console.result(_csv(report).rstrip("\n"))
-    else:
-        _print(options, report, standard=standard)
+    from asct.cli.files import csv_text, print_report
+    from asct.cli.mesh_text import COLUMNS, report_lines, rows
+
+    lines = report_lines(report, options.console.width, drawn=standard, registers=options.verbosity > 0)
+    print_report(
+        options.console, form, report.model_dump(mode="json", by_alias=True), csv_text(COLUMNS, rows(report)), lines
+    )
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
@@ -126,36 +127,16 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
     return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.found) else 0
 
 
-def _csv(report: CmnReport) -> str:
-    from asct.cli.files import csv_text
+def _write(console: Console, report: CmnReport, folder: Path) -> None:
+    from asct.cli.files import csv_text, write_texts
     from asct.cli.mesh_text import COLUMNS, rows
 
-    return csv_text(COLUMNS, rows(report))
-
-
-def _write(console: Console, report: CmnReport, folder: Path) -> None:
-    from asct.cli.files import write_text
-
     text = report.model_dump_json(by_alias=True, indent=1) + "\n"
-    for name, content in (("cmn.csv", _csv(report)), ("report.json", text)):
-        write_text(folder / name, content)
-        console.line(str(folder / name))
-
-
-def _print(options: GlobalOptions, report: CmnReport, *, standard: bool) -> None:
-    from asct.cli.mesh_text import mesh_lines
-
-    width = options.console.width
-    registers = options.verbosity > 0
-    for number, mesh in enumerate(report.meshes):
-        if number:
-            options.console.result("")
-        for line in mesh_lines(mesh, len(report.meshes), width, drawn=standard, registers=registers):
-            options.console.result(line)
+    write_texts(console, folder, {"cmn.csv": csv_text(COLUMNS, rows(report)), "report.json": text})
 
 
 def _no_mesh(report: CmnReport) -> Diagnostic:
     from asct.diagnostics.model import Diagnostic
 
-    hint = "if the machine has one: as root `modprobe arm-cmn`, mount debugfs, and try again"
+    hint = "if the machine has a mesh, run `modprobe arm-cmn` and mount debugfs as root, then try again"
     return Diagnostic("E460", f"no coherent mesh found: {report.unknown['meshes']}", hint=hint)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from asct.cli.options import GlobalOptions, ReportRequest, report_options, shared_options
-
-if TYPE_CHECKING:
-    from asct.sdk.facts import HostFacts
 
 
 @click.command("system-info", short_help="Show the hardware, firmware, kernel and tools of a machine.")
@@ -24,32 +20,28 @@ if TYPE_CHECKING:
 def command(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> int:
     """Show the facts of this machine, of other hosts, or of a snapshot.
 
-    Unknown facts are listed at the end with the reason; much firmware data can be read by root only. Exit code 3 if a
-    host could not be read.
+    Unknown facts are listed at the end with the reason; much of the firmware data can be read only by root. Exit code 3
+    if a host could not be read.
     """
-    from asct.cli.machines import FactsDocument, print_facts, read_machines
+    from asct.cli.machines import print_facts, read_machines
 
     request.check()
     _check_topology(options, request, topology, base)
     if base is not None:
         return _compare(options, request, Path(base))
     found = read_machines(options, request)
-    print_facts(options, request, found, FactsDocument("system_info", _document, topology=topology))
+    print_facts(options, request, found, topology=topology)
     return found.exit_code
 
 
 def _check_topology(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> None:
-    """Raises UsageError when --topology would print nothing."""
+    """Raise UsageError if --topology would have no effect."""
     if topology and base is not None:
         raise click.UsageError("--topology draws one machine, --compare compares two; use one of them")
     if topology and request.output_dir is None and (options.json or request.form != "stdout"):
         raise click.UsageError(
             "--topology prints a text diagram or writes files to --output-dir; use --format stdout or add --output-dir"
         )
-
-
-def _document(facts: HostFacts) -> dict[str, Any]:
-    return facts.model_dump(mode="json", by_alias=True)
 
 
 def _compare(options: GlobalOptions, request: ReportRequest, base: Path) -> int:
