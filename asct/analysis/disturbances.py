@@ -1,24 +1,25 @@
-"""Disturbances found at the start, as reports show them: each finding once for all its hosts, elsewhere by name."""
+"""Disturbances at the start of a run, as reports show them: each finding once for all of its hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from asct.analysis.grid import distinct, plain
 from asct.analysis.outcomes import short_names
 from asct.analysis.view import JobView, RunView
 from asct.sdk.disturbance import CERTAINTIES, EVERYTHING, Certainty, Disturbance, subjects
+from asct.values.grouping import grouped
 
 Rows = tuple[tuple[str, str], ...]
 _MOST_TITLES: Final = 3
-"""Of one finding: hosts with 1 GB and 2 GB of dirty pages have titles of their own."""
+"""Titles that one finding shows: on hosts with 1 GB and 2 GB of dirty pages, the titles differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceLink:
-    """Title of a finding, and the anchor of its full description."""
+    """The title of a finding, and the anchor of its full description."""
 
     title: str
     slug: str
@@ -36,7 +37,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding on all `hosts` that have it, in text that is safe to show; `rows` are label and text."""
+    """A finding on all `hosts` that have it, as text that is safe to display; `rows` are labels and texts."""
 
     slug: str
     title: str
@@ -49,52 +50,39 @@ class DisturbanceCard:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceSummary:
-    """All that was found in a run, the surest first."""
+    """All findings of a run, most certain first."""
 
     cards: tuple[DisturbanceCard, ...]
     slugs: Mapping[tuple[str, str], str]
 
     def mention(self, items: Iterable[Disturbance]) -> tuple[DisturbanceLink, ...]:
-        """Findings of one host by their names there."""
+        """Return links to findings of one host, with their titles on that host."""
         return tuple(DisturbanceLink(plain(item.title), self.slugs[_key(item)]) for item in items)
 
 
 _Place = tuple[str, Disturbance]
-_K = TypeVar("_K")
+"""A host and a finding on it."""
 
 
 def _key(item: Disturbance) -> tuple[str, str]:
-    """What is one finding: the same subject with the same effect."""
+    """Return the key of a finding: disturbances with the same name and effect are one finding."""
     return item.name, item.effect
 
 
 def findings_of(view: RunView) -> DisturbanceSummary:
-    """The disturbances found on the hosts of a run; none for a run that did not check for them."""
-    hosts = {host.name: view.disturbances[host.name] for host in view.run.hosts if host.name in view.disturbances}
-    found = _grouped(((name, item) for name, told in hosts.items() for item in told.findings), lambda one: _key(one[1]))
+    """Return the disturbances on the hosts of a run; none if the run did not check for them."""
+    hosts = [(host.name, view.disturbances.get(host.name)) for host in view.run.hosts]
+    found = grouped(((name, item) for name, told in hosts if told for item in told.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
     cards = [_card(slugs[key], places) for key, places in found.items()]
     return DisturbanceSummary(tuple(sorted(cards, key=lambda card: CERTAINTIES.index(card.sure))), slugs)
 
 
-def on_host(view: RunView, host: str) -> list[Disturbance]:
-    """All findings on a host, the surest first."""
-    found = view.disturbances.get(host)
-    return found.findings if found else []
-
-
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """The disturbances that are more than possible and affect what a job measures."""
+    """Return the disturbances that are at least likely and affect what a job measures."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []
-
-
-def _grouped(places: Iterable[_Place], key: Callable[[_Place], _K]) -> dict[_K, list[_Place]]:
-    groups: dict[_K, list[_Place]] = {}
-    for place in places:
-        groups.setdefault(key(place), []).append(place)
-    return groups
 
 
 def _names(places: Iterable[_Place]) -> str:
@@ -105,7 +93,7 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
     items = [item for _, item in places]
     titles = list(dict.fromkeys(plain(item.title) for item in items))
     more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
-    ways = _grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
+    ways = grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
     return DisturbanceCard(
         slug=slug,
         title=", ".join(titles[:_MOST_TITLES]) + more,
@@ -118,10 +106,10 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
 
 
 def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
-    """Observations name their hosts if the hosts differ."""
+    """Yield the rows of a finding. Observations and certainties name their hosts if the hosts differ."""
     first = places[0][1]
-    seen = _grouped(places, lambda one: one[1].seen)
-    reasons = _grouped(places, lambda one: (one[1].sure, one[1].why))
+    seen = grouped(places, lambda one: one[1].seen)
+    reasons = grouped(places, lambda one: (one[1].sure, one[1].why))
     yield from ((_label("Observed", group, len(seen)), plain(text)) for text, group in seen.items())
     yield "Effect", plain(first.effect)
     yield "Affects", plain(first.touched)

@@ -1,13 +1,12 @@
-"""Judge what was measured against what the plan expects: pass, fail or unknown, one verdict per host and place.
+"""Judge measured values against the expectations of a plan: one verdict (pass, fail or unknown) per host and place.
 
-A place is one combination of swept settings and coordinates. The repeats of a place are reduced by their median. What
-was not measured is unknown and never a pass. Pure: no file is read, nothing is printed.
+A place is one combination of swept settings and coordinates; its value is the median of its repeats. What was not
+measured is unknown and never passes. Pure: reads no files and prints nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,16 +17,17 @@ from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record, doubtful
 from asct.store.model import Run, Verdict
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
-"""Where the facts have what `of:` names."""
+"""The facts that the names under `of:` refer to."""
 NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
-    """All repeats of one metric at one place of one job on one host; `records` is never empty."""
+    """All repeats of one metric at one place of a job on one host; `records` is never empty."""
 
     host: str
     id: str
@@ -42,7 +42,7 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags of any repeat that put its value in doubt, sorted; `strict` makes such a value unknown."""
+        """The flags of all repeats that question a value, sorted; with `strict`, such a value is unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
@@ -54,43 +54,44 @@ def judge(
     *,
     strict: Collection[str] = (),
 ) -> list[Verdict]:
-    """The verdicts of `checks`, in their order, then by host and place.
+    """Return the verdicts of `checks` in their order, then by host and place.
 
-    `facts` maps a host's name to its facts. `strict` holds the keys (`host/id`) of the jobs whose noisy or invalid
-    values count as not measured.
+    `facts` maps names of hosts to their facts. `strict` contains the keys (`host/id`) of the jobs whose noisy or
+    invalid values count as not measured.
     """
     places = gather(records)
     verdicts: list[Verdict] = []
     for check in checks:
         if check.versus == "baseline":
-            verdicts.append(_unknown(check, None, "baselines are compared by `asct diff`"))
+            verdicts.append(_verdict(check, None, "baselines are compared by `asct diff`"))
         else:
             verdicts.extend(_judge_one(check, places, run, facts, strict))
     return verdicts
 
 
 def is_blocking(verdict: Verdict) -> bool:
-    """Whether the verdict changes the exit code: a failed one of severity `fail`, an unknown one that may not be."""
+    """Whether the verdict changes the exit code: it failed with severity `fail`, or must not be unknown but is."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
 def gather(records: Iterable[Record]) -> list[MetricGroup]:
-    """The records grouped by metric and coordinates, in order of first appearance. Skips warm-ups (repeat below 1)."""
-    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
-    for record in records:
-        if record.repeat >= 1:
-            place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
-            groups[(record.host, record.id, record.metric, record.point_id, place)].append(record)
+    """Group records by metric and place, in order of first appearance. Skip warm-ups (repeat below 1)."""
+
+    def key(record: Record) -> tuple[str, str, str, str, tuple[Any, ...]]:
+        place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
+        return record.host, record.id, record.metric, record.point_id, place
+
+    groups = grouped((record for record in records if record.repeat >= 1), key)
     return [
-        MetricGroup(group[0].host, group[0].id, group[0].metric, {**group[0].point, **group[0].coords}, tuple(group))
-        for group in groups.values()
+        MetricGroup(host, job_id, metric, {**group[0].point, **group[0].coords}, tuple(group))
+        for (host, job_id, metric, _, _), group in groups.items()
     ]
 
 
 def same(wanted: Any, found: Any) -> bool:
-    """Whether a value of `at` names a measured one: 4096 is 4096.0, true is not 1, a list names any of its items."""
+    """Whether a value under `at` matches a measured one: 4096 equals 4096.0, true is not 1, a list matches any item."""
     if isinstance(wanted, list | tuple):
         if isinstance(found, list | tuple):
             return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))
@@ -108,12 +109,12 @@ def _judge_one(
     jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
     hosts = list(check.hosts) if check.hosts is not None else list(dict.fromkeys(host for host, _ in jobs))
     if not hosts:
-        return [_unknown(check, None, f"this run has no job `{check.job_id}`")]
+        return [_verdict(check, None, f"this run has no job `{check.job_id}`")]
     verdicts: list[Verdict] = []
     for host in hosts:
         matching = [place for place in places if place.host == host and _matches(check, place)]
         if not matching:
-            verdicts.append(_unknown(check, host, _why_missing(check, host, places, run)))
+            verdicts.append(_verdict(check, host, _why_missing(check, host, places, run)))
             continue
         verdicts.extend(_judge_place(check, place, _whole(check, place, places, facts), strict) for place in matching)
         verdicts.extend(_gaps(check, host, matching, run))
@@ -129,46 +130,38 @@ def _matches(check: Check, place: MetricGroup) -> bool:
 
 
 def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: Collection[str]) -> Verdict:
-    record = place.records[0]
-    base = _unknown(check, place.host, "").model_copy(
-        update={
-            "id": place.id, "metric": place.metric, "unit": record.unit, "at": dict(place.at), "value": place.value,
-        }
+    low, high, reason = _bounds(check, whole)
+    outcome = "unknown"
+    doubt = f"the value is {' and '.join(place.doubts)}" if place.doubts else ""
+    if not reason and doubt and f"{place.host}/{place.id}" in strict:
+        reason = f"{doubt}, which `strict` rejects"
+    elif not reason:
+        held = (low is None or place.value >= low) and (high is None or place.value <= high)
+        outcome = "pass" if held else "fail"
+        reason = "; ".join([*([doubt] if doubt else []), *_straddles(place, low, high)])
+    return _verdict(
+        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
+        at=dict(place.at), value=place.value, min=low, max=high,
     )  # fmt: skip
-    low, high, problem = _bounds(check, whole)
-    base = base.model_copy(update={"min": low, "max": high})
-    doubts = place.doubts
-    if problem:
-        return base.model_copy(update={"reason": problem})
-    if doubts and f"{place.host}/{place.id}" in strict:
-        reason = f"the value is {' and '.join(doubts)}, which `strict` rejects"
-        return base.model_copy(update={"reason": reason})
-    held = (low is None or place.value >= low) and (high is None or place.value <= high)
-    notes = [f"the value is {' and '.join(doubts)}"] if doubts else []
-    notes += _straddles(place, low, high)
-    return base.model_copy(update={"outcome": "pass" if held else "fail", "reason": "; ".join(notes)})
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:
-    """The lower and upper bound in the metric's unit, and why they are not known."""
+    """Return the lower and upper bound in the unit of the metric, and the reason if they are unknown."""
     if check.min is None and check.max is None:
         return None, None, "the expectation has no bound"
     if check.relative_to is None:
         return check.min, check.max, ""
     if whole is None:
         return None, None, f"`{check.relative_to}` is unknown for this host"
-    return (
-        None if check.min is None else check.min * whole,
-        None if check.max is None else check.max * whole,
-        "",
-    )
+    low, high = None if check.min is None else check.min * whole, None if check.max is None else check.max * whole
+    return low, high, ""
 
 
 def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
-    """The reference value of relative bounds: from the same point of the job if it reports one, else from the facts of
-    the host; None if neither has it."""
+    """Return the reference value of relative bounds: from the same point of the job, or else from the facts of the
+    host; None if neither has it."""
     name = check.relative_to
     if name is None:
         return None
@@ -178,7 +171,7 @@ def _whole(
 
 
 def fact_value(facts: HostFacts | None, path: str) -> float | None:
-    """The number at the dotted `path` of the facts (`memory.total_bytes`, `cpu.frequency_hz`), or None."""
+    """Return the number at the dotted `path` of the facts (`memory.total_bytes`, `cpu.frequency_hz`), or None."""
     found: Any = facts
     for part in path.split("."):
         found = getattr(found, part, None) if part in getattr(type(found), "model_fields", ()) else None
@@ -188,7 +181,7 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 
 
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """A note if a bound is within the interval of the only repeat, or between the lowest and highest repeat."""
+    """Return a note if a bound is within the interval of the only repeat, or between the lowest and highest repeat."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
     span = (min(values), max(values))
@@ -226,7 +219,7 @@ def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) -> list[Verdict]:
-    """An unknown verdict for each job that lost measurements which the check may have meant."""
+    """Return an unknown verdict for each job with missing measurements that the check may refer to."""
     verdicts = []
     for job in run.jobs:
         lost = _lost(job.counts)
@@ -234,26 +227,19 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) ->
             continue
         swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
         if swept and swept <= set(check.at):
-            continue  # the place is pinned down, and it was measured
+            continue  # the check selects one place, and it was measured
         text = ", ".join(f"{count} {status}" for status, count in lost)
-        verdict = _unknown(check, host, f"part of the job is missing: {text}")
-        verdicts.append(verdict.model_copy(update={"id": job.id}))
+        verdicts.append(_verdict(check, host, f"part of the job is missing: {text}", id=job.id))
     return verdicts
 
 
-def _unknown(check: Check, host: str | None, reason: str) -> Verdict:
-    return Verdict(
-        outcome="unknown",
-        severity=check.severity,
-        host=host,
-        id=check.job_id,
-        metric=check.metric,
-        at=dict(check.at),
-        min=check.min if check.relative_to is None else None,
-        max=check.max if check.relative_to is None else None,
-        text=check.text,
-        reason=reason,
-        if_missing=check.if_missing,
-        file=check.span.file if check.span else None,
-        line=check.span.line if check.span else None,
-    )
+def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
+    """Return a verdict of `check`, by default an unknown one; `fields` replace its values."""
+    absolute, span = check.relative_to is None, check.span
+    known: dict[str, Any] = {
+        "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,
+        "at": dict(check.at), "min": check.min if absolute else None, "max": check.max if absolute else None,
+        "text": check.text, "reason": reason, "if_missing": check.if_missing,
+        "file": span.file if span else None, "line": span.line if span else None,
+    }  # fmt: skip
+    return Verdict(**{**known, **fields})

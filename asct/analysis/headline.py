@@ -1,8 +1,8 @@
-"""The key results of a report: those that the benchmark highlights, or a selection by rule."""
+"""The key results of a report: the highlights that a benchmark declares, or else a selection by unit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import MetricGroup, gather
@@ -12,16 +12,17 @@ from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import Scalar
 from asct.statistics.quantiles import relative_half_width
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _UNITS = ("s", "B/s", "ops/s")
-"""Units of key results; tables show cycles, percentages and sizes."""
+"""Units of key results; cycles, percentages and sizes appear in tables only."""
 _MOST_LEVELS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class HeadlineMetric:
-    """`value` (with `unit`) large, `label` above it, `detail` below it."""
+    """A key result: `value` and `unit`, with a `label` above and a `detail` below."""
 
     host: str
     id: str
@@ -30,32 +31,28 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """`noisy` or, graver, `invalid`, and what the host was like; empty for a value to be relied on."""
+    """Why the value is doubtful: `noisy` or `invalid`, and the state of the host; empty if it is reliable."""
     number: float = 0.0
     """The value in its base unit."""
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
-    """The highlights of the benchmark. Without any, for each unit the first metric that it declares in it: by level, or
-    the best of all places."""
+    """Return the highlights of the benchmark. If it declares none, return its first metric of each unit: the value of
+    each level, or the best value."""
     if job.benchmark is None:
         return []
     places = gather(job.records)
     if job.benchmark.highlights:
         metrics = {metric.name: metric for metric in job.benchmark.metrics}
-        found = (_highlighted(job, metrics[one.metric], one, places) for one in job.benchmark.highlights)
-        return [item for item in found if item is not None]
-    taken: set[str] = set()
-    result: list[HeadlineMetric] = []
+        return [
+            item for one in job.benchmark.highlights for item in _highlighted(job, metrics[one.metric], one, places)
+        ]
+    by_unit: dict[str, list[HeadlineMetric]] = {}
     for metric in job.benchmark.metrics:
-        if metric.unit not in _UNITS or metric.unit in taken or metric.better == "neither" or not metric.comparable:
-            continue
         own = [place for place in places if place.metric == metric.name]
-        if not own:
-            continue
-        taken.add(metric.unit)
-        result.extend(_of_metric(job, metric, own))
-    return result
+        if own and metric.unit in _UNITS and metric.better != "neither" and metric.comparable:
+            by_unit.setdefault(metric.unit, _of_metric(job, metric, own))
+    return [item for items in by_unit.values() for item in items]
 
 
 def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> list[HeadlineMetric]:
@@ -75,15 +72,15 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
 
 def _highlighted(
     job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
-) -> HeadlineMetric | None:
-    own = [place for place in places if place.metric == metric.name and _stands(place.records[0].coords, wanted.at)]
-    if not own:
-        return None
-    best = _best(metric, own)
-    return _headline(job, metric, best, wanted.label, _where(job, best, own))
+) -> Iterator[HeadlineMetric]:
+    """Yield the best value at the coordinates of a highlight, if any was measured."""
+    own = [place for place in places if place.metric == metric.name and _matches(place.records[0].coords, wanted.at)]
+    if own:
+        best = _best(metric, own)
+        yield _headline(job, metric, best, wanted.label, _where(job, best, own))
 
 
-def _stands(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
+def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
     return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())
 
 
@@ -93,7 +90,7 @@ def _best(metric: Metric, places: Sequence[MetricGroup]) -> MetricGroup:
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
-    """Coordinates that distinguish `chosen` from the other groups, without those in `told`."""
+    """Return the coordinates that distinguish `chosen` from the other groups, without those in `told`."""
     apart = {
         key: value
         for key, value in chosen.at.items()
@@ -117,18 +114,16 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """The headlines of several hosts: a table for each benchmark, a row for each host, in the order they come in."""
-    by_id: dict[str, dict[str, dict[str, HeadlineMetric]]] = {}
-    for item in found:
-        by_id.setdefault(item.id, {}).setdefault(item.host, {})[item.label] = item
-    for name, hosts in by_id.items():
-        labels = list(dict.fromkeys(label for items in hosts.values() for label in items))
+    """Return the headlines of several hosts: a table for each benchmark with a row for each host, in their order."""
+    for name, items in grouped(found, lambda item: item.id).items():
+        cells = {(item.host, item.label): item for item in items}
+        labels = list(dict.fromkeys(item.label for item in items))
         heads = (ColumnHead("Host"), *(ColumnHead(label, "right") for label in labels))
-        rows = [
-            (TableCell(plain(host), host), *(_cell(items.get(label)) for label in labels))
-            for host, items in hosts.items()
-        ]
-        yield TextTable(f"headlines-{slug(name)}", plain(name), heads, tuple(rows))
+        rows = tuple(
+            (TableCell(plain(host), host), *(_cell(cells.get((host, label))) for label in labels))
+            for host in dict.fromkeys(item.host for item in items)
+        )
+        yield TextTable(f"headlines-{slug(name)}", plain(name), heads, rows)
 
 
 def _cell(item: HeadlineMetric | None) -> TableCell:
@@ -140,7 +135,7 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
-    """The worst host state in the telemetry of the repeats."""
+    """Return the worst state of the host during the repeats, from their telemetry."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
     return next((mark for mark in ("invalid host", "noisy host") if mark in marks), "")
@@ -151,18 +146,16 @@ def _doubt(flags: Sequence[str]) -> str:
 
 
 def _spread(place: MetricGroup, metric: Metric) -> str:
-    """The interval of a single repeat, or the range of several."""
+    """Return the confidence interval of a single repeat, or the range of several."""
     values = [record.value for record in place.records]
     if len(values) > 1:
-        low, high = min(values), max(values)
         text = f"median of {len(values)}"
-        return (
-            text if not place.value else f"{text}, range {(high - low) / abs(place.value) * 100:.2g}\N{NO-BREAK SPACE}%"
-        )
+        spread = (max(values) - min(values)) / abs(place.value) * 100 if place.value else 0.0
+        return f"{text}, range {spread:.2g}\N{NO-BREAK SPACE}%" if place.value else text
     stats = place.records[0].stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
     if half is None:
         return ""
     text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
-    # a median over the sizes of a level has an interval that spans the drift between them
+    # the interval of a median over the sizes of a level includes the differences between the sizes
     return f"{text} across sizes" if "size" in metric.coords and "size" not in place.at else text

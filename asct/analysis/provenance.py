@@ -1,4 +1,4 @@
-"""The provenance of results: settings, commands, raw files and failures."""
+"""The provenance of results: settings, commands, raw files, remarks and failures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
 from asct.values.duration import format_duration
+from asct.values.grouping import grouped
 
 _TAIL_LINES = 20
 _TAIL_BYTES = 16384
@@ -33,7 +34,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A repeat without values."""
+    """A repeat without values, or several with the same outcome."""
 
     label: str
     status: str
@@ -44,18 +45,16 @@ class Failure:
 
 
 def text_at(item: Mapping[str, Any], key: str) -> str:
-    """The text under `key` of a document, safe to display; empty if absent."""
+    """Return the text under `key` of a document, safe to display; empty if absent."""
     return plain(str(item.get(key) or ""))
 
 
 def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextTable:
-    """Every setting with its value and where it came from; the swept ones list their values."""
-    commands = [item.command for item in job.repeats if item.command is not None]
+    """Return a table of all settings with their values and layers; for swept settings, with all of their values."""
     swept: dict[str, list[Any]] = {}
     settings: dict[str, Any] = {}
-    for command in commands:
-        for key, value in command.settings.items():
-            settings.setdefault(key, value)
+    for command in (item.command for item in job.repeats if item.command is not None):
+        settings = {**command.settings, **settings}
         for key, value in command.swept.items():
             values = swept.setdefault(key, [])
             if value not in values:
@@ -71,7 +70,7 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextT
 
 
 def _value(value: Any, unit: str | None) -> str:
-    """A setting in its unit; a size also in bytes, as programs are handed it."""
+    """Format a setting in its unit; a size also in bytes, as programs receive it."""
     if isinstance(value, list | tuple):
         return ", ".join(_value(item, unit) for item in value) if unit == "B" else shown(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or unit is None:
@@ -84,7 +83,7 @@ def _value(value: Any, unit: str | None) -> str:
 
 
 def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
-    """The layer of each setting's value from plan.resolved.json; empty if absent."""
+    """Return the layer of each setting from plan.resolved.json; empty if absent."""
     for item in resolved.get("jobs") or ():
         if isinstance(item, dict) and (item.get("host"), item.get("id")) == (job.entry.host, job.entry.id):
             origins = item.get("origins")
@@ -94,7 +93,7 @@ def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
 
 
 def _layer(origin: Any) -> str:
-    """`[layer, [file, line, ...]]` of the frozen plan as `config, plan.yaml:7`."""
+    """Format `[layer, [file, line, ...]]` of the frozen plan as `config, plan.yaml:7`."""
     if not isinstance(origin, list) or not origin:
         return ""
     span = origin[1] if len(origin) > 1 else None
@@ -103,7 +102,7 @@ def _layer(origin: Any) -> str:
 
 
 def command_of(root: Path, item: RepeatView) -> CommandLine:
-    """The commands that one repeat ran."""
+    """Return the commands that one repeat ran."""
     lines = []
     for step in item.command.steps if item.command else ():
         for companion in step.get("companions") or ():
@@ -118,7 +117,7 @@ def _shell(argv: Any) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """The raw files of a repeat and of its further steps, relative to it, without hidden ones and links."""
+    """Return the raw files of a repeat and its steps, relative to its folder, without hidden files and links."""
     found: list[str] = []
     for pattern in ("*", "*/*"):
         paths = (path for path in folder.glob(pattern) if path.is_file() and not path.is_symlink())
@@ -127,55 +126,50 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Why measured repeats are questionable, and their additional problems, each with its repeat."""
-    found: dict[str, list[str]] = {}
-    for item in job.repeats:
-        if item.status is None or not item.measured:
-            continue
-        why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
-        doubt = [f"noisy ({', '.join(why)})" if why else "noisy"]
-        for text in [*(doubt if item.status.status == "noisy" else []), *item.status.notes]:
-            found.setdefault(plain(text), []).append(item.label)
-    return [
-        f"{labels[0]}: {text}" if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more: {text}"
-        for text, labels in found.items()
-    ]
+    """Return why measured repeats are noisy, and their notes, each with the repeats that it concerns."""
+    found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
+    return [f"{_several([label for _, label in places])}: {text}" for text, places in found.items()]
+
+
+def _remarks(item: RepeatView) -> list[str]:
+    if item.status is None or not item.measured:
+        return []
+    why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
+    doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if item.status.status == "noisy" else []
+    return [plain(text) for text in (*doubt, *item.status.notes)]
+
+
+def _several(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
 
 
 def failures_of(root: Path, job: JobView) -> list[Failure]:
-    """Repeats without values; equal outcomes of one point are merged."""
-    groups: dict[tuple[str, str, str], list[RepeatView]] = {}
-    for item in job.repeats:
-        if not item.measured:
-            state = item.status.status if item.status else ""
-            groups.setdefault((item.point_id, state, _message(item)), []).append(item)
-    return [_failure(root, group) for group in groups.values()]
+    """Return the repeats without values. Repeats of a point with the same outcome are merged, with the end of the
+    standard error of the first."""
+    lost = (item for item in job.repeats if not item.measured)
+    groups = grouped(lost, lambda item: (item.point_id, _problem(item)))
+    return [
+        Failure(
+            _several([item.label for item in group]),
+            *problem,
+            _tail(root / group[0].folder / "stderr"),
+            group[0].folder,
+        )
+        for (_, problem), group in groups.items()
+    ]
 
 
-def _message(item: RepeatView) -> str:
-    status = item.status
-    diagnostic = (status.diagnostic if status else None) or {}
-    return text_at(diagnostic, "message") or "; ".join(plain(note) for note in (status.notes if status else ()))
-
-
-def _failure(root: Path, group: Sequence[RepeatView]) -> Failure:
-    """The first repeat represents the group, with the end of its standard error."""
-    item = group[0]
-    status = item.status
-    diagnostic = (status.diagnostic if status else None) or {}
-    label = item.label if len(group) == 1 else f"{item.label} and {len(group) - 1} more"
-    return Failure(
-        label=label,
-        status=status.status if status else "not finished",
-        message=_message(item),
-        hint=text_at(diagnostic, "hint"),
-        tail=_tail(root / item.folder / "stderr"),
-        folder=item.folder,
-    )
+def _problem(item: RepeatView) -> tuple[str, str, str]:
+    """Return the status, message and hint of a repeat without values."""
+    if item.status is None:
+        return "not finished", "", ""
+    diagnostic = item.status.diagnostic or {}
+    message = text_at(diagnostic, "message") or "; ".join(map(plain, item.status.notes))
+    return item.status.status, message, text_at(diagnostic, "hint")
 
 
 def _tail(path: Path) -> str:
-    """The last lines of a text file, or nothing when it cannot be read."""
+    """Return the last lines of a text file; nothing if it cannot be read."""
     if path.is_symlink() or not path.is_file():
         return ""
     try:

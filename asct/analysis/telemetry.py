@@ -1,4 +1,4 @@
-"""Describes how quiet the hosts were during measurements; the judgement is in status.json and run.json."""
+"""Text about how quiet the hosts were during measurements; the verdicts come from status.json and run.json."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Final
 from asct.analysis.grid import plain
 from asct.analysis.view import JobView, RepeatView
 from asct.store.model import JobEntry, Reason
+from asct.values.grouping import grouped
 
 _WORST_FIRST: Final = ("invalid", "noisy")
 
 
 def reason_text(reason: Reason) -> str:
-    """`steal 3.4 % (quiet: up to 1 %)`."""
+    """Describe a reason: `steal 3.4 % (quiet limit 1 %)`."""
     unit = f" {reason.unit}" if reason.unit else ""
     return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet limit {reason.limit:.3g}{unit})")
 
 
 def host_remarks(job: JobView) -> list[str]:
-    """Why the host was noisy, or its values are invalid: a line for each reason, with the repeat where it was worst."""
-    found: dict[tuple[str, str], list[tuple[Reason, RepeatView]]] = {}
-    for reason, item in _reasons(job):
-        found.setdefault((reason.state, reason.what), []).append((reason, item))
+    """Return a line for each reason why the host was noisy or its values are invalid, with the worst repeat."""
+    found = grouped(_reasons(job), lambda item: (item[0].state, item[0].what))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
         reason, item = max(places, key=lambda place: place[0].seen)
@@ -33,12 +32,9 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """The effect of each reason on values, in order of first appearance."""
-    found: dict[str, str] = {}
-    for job in jobs:
-        for reason, _ in _reasons(job):
-            found.setdefault(plain(reason.what), plain(reason.means))
-    return found
+    """Return what each reason means for values, in order of first appearance."""
+    groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: plain(reason.what))
+    return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 
 
 def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
@@ -49,13 +45,13 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """`noisy host` or `invalid host`; empty for all other repeats."""
+    """Return `noisy host` or `invalid host`, or nothing for all other repeats."""
     told = item.status.telemetry if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """`12 of 40 while the host was noisy (others, steal)`; empty if all were quiet or nothing was read."""
+    """Return `12 of 40 while the host was noisy (others, steal)`; empty if all were quiet or unobserved."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:

@@ -1,4 +1,4 @@
-"""The answer at the top of a report: one sentence, why, and the expectations as a table."""
+"""The verdict at the top of a report: one sentence, details, and the expectations as a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from asct.analysis.expectations import NOT_MEASURED, is_blocking
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, coordinates_text, plain, quantity_cell
+from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import reused_text
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
@@ -22,7 +23,7 @@ _TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """`sentence` is the answer, `details` is further information, `tone` its colour."""
+    """The verdict of a run in one `sentence`, with `details`; `tone` is its colour."""
 
     sentence: str
     details: tuple[str, ...]
@@ -30,7 +31,7 @@ class VerdictSummary:
 
 
 def summarize(view: RunView) -> VerdictSummary:
-    """The result of the run: failed expectations first, then unknown ones, then what was not measured."""
+    """Summarize a run: failed expectations first, then unknown ones, then missing measurements."""
     run = view.run
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
     problems = [*_verdict_problems(run, counting), *_run_problems(run)]
@@ -45,23 +46,23 @@ def _verdict_problems(run: Run, counting: Sequence[Verdict]) -> Iterator[tuple[O
     if failed := outcomes.count("fail"):
         yield "bad", f"{_share(failed, len(counting), 'expectation')} failed"
     if unknown := outcomes.count("unknown"):
-        if 1 < unknown == len(counting):
-            yield "doubt", f"none of the {unknown} expectations could be judged"
-        else:
-            yield "doubt", f"{_share(unknown, len(counting), 'expectation')} could not be judged"
+        yield "doubt", _could_not(unknown, len(counting), "expectation", "judged")
 
 
 def _run_problems(run: Run) -> Iterator[tuple[Outcome, str]]:
     if unusable := sum(host.status != "ok" for host in run.hosts):
-        if 1 < unusable == len(run.hosts):
-            yield "doubt", f"none of the {unusable} hosts could be used"
-        else:
-            yield "doubt", f"{_share(unusable, len(run.hosts), 'host')} could not be used"
+        yield "doubt", _could_not(unusable, len(run.hosts), "host", "used")
     if lost := sum(run.counts.get(status, 0) for status in NOT_MEASURED):
         share = _share(lost, sum(run.counts.values()), "measurement")
         yield "doubt", f"{share} {'is' if lost == 1 else 'are'} missing"
     if run.status in ("running", "interrupted"):
         yield "doubt", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}"
+
+
+def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
+    if 1 < part == whole:
+        return f"none of the {whole} {noun}s could be {verb}"
+    return f"{_share(part, whole, noun)} could not be {verb}"
 
 
 def _share(part: int, whole: int, noun: str) -> str:
@@ -81,13 +82,11 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
 
 def _remarks(run: Run) -> list[str]:
     remarks = []
-    noisy = run.counts.get("noisy", 0)
-    if noisy:
-        remarks.append(f"{noisy} noisy measurement{'' if noisy == 1 else 's'}")
+    if noisy := run.counts.get("noisy", 0):
+        remarks.append(counted(noisy, "noisy measurement"))
     if hosts := hosts_line(run.jobs):
         remarks.append(f"Measured {hosts}")
-    before = reused_text(run.jobs, run.started_at)
-    if before:
+    if before := reused_text(run.jobs, run.started_at):
         remarks.append(plain(before))
     mild = [item for item in run.verdicts if item.outcome != "pass" and not is_blocking(item)]
     if mild:
@@ -95,37 +94,27 @@ def _remarks(run: Run) -> list[str]:
             f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
             for item in mild
         )
-        remarks.append(f"{len(mild)} warning{'' if len(mild) == 1 else 's'} ({', '.join(sorted(set(why)))})")
+        remarks.append(f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})")
     if not run.verdicts:
         remarks.append("The plan has no expectations")
     return remarks
 
 
 def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Failed ones first, then unknown, then passed; in the order of the plan within each."""
+    """Sort verdicts: failed, unknown, passed; within each in the order of the plan."""
     return sorted(verdicts, key=lambda item: _RANK[item.outcome])
 
 
 def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
-    """All verdicts, failed ones first. Shows the host if there are several, and the severity if it varies."""
-    heads = (
-        ColumnHead("Outcome"),
-        ColumnHead("Metric"),
-        ColumnHead("At"),
-        ColumnHead("Host"),
-        ColumnHead("Measured", "right"),
-        ColumnHead("Expected"),
-        ColumnHead("Severity"),
-        ColumnHead("Note"),
-    )
-    several = len({item.host for item in verdicts if item.host}) > 1
-    mixed = any(item.severity != "fail" for item in verdicts)
-    left_out = {name for name, shown in (("Host", several), ("Severity", mixed)) if not shown}
-    kept = [i for i, head in enumerate(heads) if head.title not in left_out]
+    """Return a table of all verdicts, failed ones first, with the host if there are several, and the severity if it
+    varies."""
+    hidden = set() if len({item.host for item in verdicts if item.host}) > 1 else {"Host"}
+    hidden |= set() if any(item.severity != "fail" for item in verdicts) else {"Severity"}
+    titles = ("Outcome", "Metric", "At", "Host", "Measured", "Expected", "Severity", "Note")
+    kept = [i for i, title in enumerate(titles) if title not in hidden]
+    heads = (ColumnHead(titles[i], "right" if titles[i] == "Measured" else "left") for i in kept)
     rows = [_verdict_row(item) for item in by_outcome(verdicts)]
-    return TextTable(
-        slug, "Expectations", tuple(heads[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)
-    )
+    return TextTable(slug, "Expectations", tuple(heads), tuple(tuple(row[i] for i in kept) for row in rows))
 
 
 def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
@@ -147,11 +136,13 @@ def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
 
 
 def bound_text(verdict: Verdict) -> str:
-    """`at most 130 ns`, `at least 550k ops/s`, `150 to 200 ns`; the bound as written when the unit is not known."""
-    if (verdict.min is None and verdict.max is None) or not verdict.unit:
+    """Return the bound: `at most 130 ns`, `150 to 200 ns`; as written in the plan if the unit is unknown."""
+    unit = verdict.unit
+    low, high = (
+        None if bound is None or not unit else format_quantity(bound, unit, 4) for bound in (verdict.min, verdict.max)
+    )
+    if low is None and high is None:
         return plain(verdict.text.rpartition(": ")[2])
-    low = None if verdict.min is None else format_quantity(verdict.min, verdict.unit, 4)
-    high = None if verdict.max is None else format_quantity(verdict.max, verdict.unit, 4)
-    if low is not None and high is not None:
-        return f"{low} to {high}"
-    return f"at least {low}" if low is not None else f"at most {high}"
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""A run as reports see it: the contents of the results tree, and the tables and figures that its benchmarks produce."""
+"""A run for reports: the contents of its results tree, and the tables and figures that its benchmarks produce."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _SIZES = frozenset({"size", "block_size"})
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
-    """One repeat of one point on disk. `folder` is relative to the run; status and command are None when unreadable."""
+    """One repeat of one point in the results tree. `folder` is relative to the run; `status` and `command` are None if
+    they cannot be read."""
 
     host: str
     id: str
@@ -41,13 +42,13 @@ class RepeatView:
 
     @property
     def label(self) -> str:
-        """The swept settings and the number of the repeat, as text."""
+        """The swept settings and the number of the repeat as text."""
         swept = coordinates_text(self.command.swept, self.sizes) if self.command else self.point_id
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
     @property
     def measured(self) -> bool:
-        """Whether it has values."""
+        """Whether the repeat has values."""
         return self.status is not None and self.status.status in ("ok", "noisy")
 
 
@@ -62,7 +63,7 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """Why the tables are plain ones, when they are."""
+    """Why the tables and figures of the benchmark are missing; empty if they are not."""
 
     @property
     def key(self) -> str:
@@ -71,14 +72,14 @@ class JobView:
 
     @property
     def title(self) -> str:
-        """The benchmark's title, or its name when it is not installed."""
+        """The title of the benchmark, or its name if it is not installed."""
         return self.benchmark.title if self.benchmark else self.entry.benchmark
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """All data of a report, compared by identity. `plan_text` has no control characters; `notes` lists what was
-    unreadable."""
+    """All data of a report; compared by identity. `plan_text` has no control characters; `notes` list the files that
+    could not be read."""
 
     root: Path
     run: Run
@@ -89,18 +90,18 @@ class RunView:
     resolved: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Diagnostic, ...] = ()
     disturbances: Mapping[str, Disturbances] = field(default_factory=dict)
-    """What disturbed each host from the start, by host."""
+    """The disturbances on each host at the start of the run, by host."""
 
     def ids(self) -> list[str]:
-        """The benchmark entries of the plan in the order of their first job."""
+        """Return the benchmark entries of the plan in the order of their first jobs."""
         return list(dict.fromkeys(job.entry.id for job in self.jobs))
 
 
 def open_view(root: Path, catalog: Catalog) -> RunView:
     """Read the run in the folder `root`; `catalog` provides the benchmarks.
 
-    Raises StoreError if there is no run, or if its run.json or records.jsonl is damaged or newer. Damage elsewhere is
-    skipped and noted.
+    Raise StoreError if there is no run, or if its run.json or records.jsonl is damaged or newer. Skip damage elsewhere
+    and report it in `notes`.
     """
     stored = read_run(root)
     records = tuple(stored.records())
@@ -136,7 +137,7 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str]
 
 
 def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:
-    """What `read` finds in the tree; of a document that is damaged nothing, and a note."""
+    """Return what `read` returns. If a document is damaged, return nothing and add a note."""
     try:
         return read()
     except StoreError as error:
@@ -147,7 +148,7 @@ def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[st
 def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     try:
         path = stored.inside(stored.layout.plan)
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.exists() and not path.is_file():  # reading a pipe would block
             raise OSError(0, "not a regular file")
         text = path.read_text(encoding="utf-8", errors="replace")
         return plain(text, keep_lines=True)
@@ -179,7 +180,7 @@ def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatVie
 
 @cache
 def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
-    """The unit of each setting that has one, from the schema of the settings, which takes a while to make."""
+    """Return the unit of each setting that has one, from the settings schema; cached, because the schema is slow."""
     found: dict[str, str] = {}
     for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
@@ -190,12 +191,12 @@ def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
 
 
 def sizes_of(benchmark: Benchmark[Any] | None) -> frozenset[str]:
-    """The settings and coordinates in bytes."""
+    """Return the settings and coordinates in bytes."""
     return _SIZES | {name for name, unit in units_of(benchmark).items() if unit == "B"}
 
 
 def _plain_table(records: Sequence[Record]) -> Table:
-    """All values of records without tables of their own benchmark."""
+    """Return a table of all values, for a benchmark whose own tables are not available."""
     rows: list[dict[str, Scalar | None]] = [
         {
             "metric": item.metric,
@@ -206,11 +207,8 @@ def _plain_table(records: Sequence[Record]) -> Table:
         }
         for item in records
     ]
-    columns = (
-        Column("metric", "Metric", format="text"),
-        Column("at", "At", format="text"),
-        Column("repeat", "Repeat", format="integer"),
-        Column("value", "Value", format="text"),
-        Column("unit", "Unit", format="text"),
+    columns = tuple(
+        Column(key, key.capitalize(), format="integer" if key == "repeat" else "text")
+        for key in ("metric", "at", "repeat", "value", "unit")
     )
     return Table("values", "Recorded values", columns, tuple(rows))
