@@ -5,56 +5,53 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, shown, size_text, slug
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Series
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_text, slug
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line
 from asct.sdk.record import Scalar
-from asct.values.quantity import format_quantity
+from asct.values.grouping import grouped
 
 _MOST_SERIES = 24
-"""Above this number, figures are not combined: their lines would be indistinguishable."""
+"""With more series, figures are not combined, because their lines would be indistinguishable."""
 _MOST_CELLS = 4096
-"""Of a heat map that is also shown as a table."""
+"""Largest heat map that is also shown as a table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
-    """The figures of all hosts, in order; those with the same slug and axes become one with a series per host.
+    """Return the figures of all hosts in order. Figures with the same slug and axes become one with a series per host.
 
-    Every series names its host afterwards. Stacked bars and heat maps stay one figure per host.
+    Every series has the name of its host. Stacked bars and heat maps remain one figure per host.
     """
-    several = len(by_host) > 1
-    groups: dict[tuple[str, Axis | str, Axis | str], list[tuple[str, Figure]]] = {}
-    for host, figures in by_host.items():
-        for figure in figures:
-            groups.setdefault(_key(figure), []).append((host, figure))
-    result: list[Figure] = []
-    for group in groups.values():
-        result.extend(_one_group(group, several))
-    return result
+    figures = ((host, figure) for host, items in by_host.items() for figure in items)
+    groups = grouped(figures, lambda item: _key(item[1])).values()
+    return [figure for group in groups for figure in _one_group(group, len(by_host) > 1)]
 
 
 def _key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
-    """What figures that belong together have in common."""
+    """Return a key that is equal for figures to be combined."""
     if isinstance(figure, Heatmap):
         return figure.slug, figure.x_title, figure.y_title
     return figure.slug, figure.x, figure.y
 
 
 def _one_group(group: list[tuple[str, Figure]], several: bool) -> list[Figure]:
-    charts = [(host, figure) for host, figure in group if not isinstance(figure, Heatmap)]
-    alone = not several or len(group) == 1 or len(charts) < len(group)
-    if alone or not _fit_together([figure for _, figure in charts]):
-        return [_owned(figure, host, several) for host, figure in group]
-    return [_joined(charts)]
-
-
-def _fit_together(charts: list[Chart]) -> bool:
-    stacked = isinstance(charts[0], Bars) and charts[0].stacked
-    return not stacked and sum(len(figure.series) for figure in charts) <= _MOST_SERIES
+    charts = [
+        (host, figure)
+        for host, figure in group
+        if not isinstance(figure, Heatmap) and not (isinstance(figure, Bars) and figure.stacked)
+    ]
+    few = sum(len(figure.series) for _, figure in charts) <= _MOST_SERIES
+    if several and 1 < len(group) == len(charts) and few:
+        return [_joined(charts)]
+    return [_owned(figure, host, several) for host, figure in group]
 
 
 def _joined(charts: list[tuple[str, Chart]]) -> Chart:
     first = charts[0][1]
-    series = tuple(_named(item, host, len(figure.series)) for host, figure in charts for item in figure.series)
+    series = tuple(
+        replace(item, name=host if len(figure.series) == 1 else f"{host}, {item.name}", host=host)
+        for host, figure in charts
+        for item in figure.series
+    )
     if isinstance(first, Bars):
         return replace(first, series=series)
     markers = tuple(
@@ -68,7 +65,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 
 
 def _owned(figure: Figure, host: str, several: bool) -> Figure:
-    """`figure` with its host in every series; among several hosts also in its title and slug."""
+    """Add the host to every series of `figure`; if there are several hosts, also to its title and slug."""
     if isinstance(figure, Heatmap):
         owned: Figure = replace(figure, host=host)
     else:
@@ -76,15 +73,10 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
     return replace(owned, title=f"{figure.title}, {host}", slug=f"{figure.slug}-{slug(host)}") if several else owned
 
 
-def _named(series: Series, host: str, among: int) -> Series:
-    name = host if among == 1 else f"{host}, {series.name}"
-    return replace(series, name=name, host=host)
-
-
 def figure_grid(figure: Figure) -> TextTable | None:
-    """The values of a figure as a table: one row per x and one column per series, or rows and columns of a heat map.
+    """Return the values of a figure as a table: a row per x and a column per series, or the cells of a heat map.
 
-    None for a heat map with more cells than anyone reads.
+    Return None for a heat map with too many cells to read.
     """
     if isinstance(figure, Heatmap):
         return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
@@ -118,9 +110,7 @@ def _x_cell(x: Scalar, axis: Axis) -> TableCell:
 
 
 def _y_cell(y: float | None, unit: str) -> TableCell:
-    if y is None:
-        return TableCell(ABSENT, tone="muted")
     try:
-        return TableCell(format_quantity(y, unit or "1", 4), y)
-    except KeyError:  # a unit of a benchmark from elsewhere
-        return TableCell(f"{y:.4g} {unit}", y)
+        return quantity_cell(y, unit or "1")
+    except KeyError:  # the unit of a custom benchmark
+        return TableCell(f"{y:.4g} {unit}", y or 0.0)

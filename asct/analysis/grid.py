@@ -1,11 +1,11 @@
-"""Tables ready for show: the same cells in HTML, Markdown and plain text. A renderer escapes, it does not compute."""
+"""Tables for display: the same cells in HTML, Markdown and plain text. Renderers escape them but compute nothing."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from asct.sdk.figure import Column, Table
@@ -20,7 +20,7 @@ ABSENT = "–"
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """`text` is shown, `sort` orders the column (a number or a text), `tone` colours it, `note` explains it."""
+    """A cell: `text` is displayed, `sort` orders the column, `tone` is its colour, `note` explains it."""
 
     text: str
     sort: float | str = ""
@@ -28,9 +28,13 @@ class TableCell:
     note: str = ""
 
 
+NO_VALUE = TableCell(ABSENT, tone="muted")
+"""The cell of a missing value."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column's title, the side its cells lean to, one line of help, and whether it stays when it is empty."""
+    """The title of a column, the alignment of its cells, a line of help, and whether it is kept if it is empty."""
 
     title: str
     align: Align = "left"
@@ -40,17 +44,17 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of texts. Every row has as many cells as there are heads; the first cell names the row."""
+    """A table of texts. Every row has a cell for each head; the first cell names the row."""
 
     slug: str
     caption: str
     heads: tuple[ColumnHead, ...]
     rows: tuple[tuple[TableCell, ...], ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def from_table(table: Table) -> TextTable:
-    """A benchmark's table, with values scaled and rounded as its columns specify."""
+    """Return a benchmark's table with values scaled and rounded as its columns specify."""
     heads = tuple(
         ColumnHead(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
         for column in table.columns
@@ -60,22 +64,19 @@ def from_table(table: Table) -> TextTable:
 
 
 def cell(column: Column, value: Any) -> TableCell:
-    """One value as `column` shows it; a missing one is a dash."""
+    """Return a value in the format of its column; a missing value is a dash."""
     if value is None:
-        return TableCell(ABSENT, tone="muted")
+        return NO_VALUE
     if isinstance(value, bool) or not isinstance(value, int | float):
         return TableCell(shown(value), shown(value))
-    if column.format == "size":
-        return TableCell(size_text(value), float(value))
-    if column.format == "integer":
-        return TableCell(f"{value / column.scale:.0f}", float(value))
-    if column.format == "text":
-        return TableCell(shown(value), float(value))
-    return TableCell(f"{value / column.scale:.{column.digits}f}", float(value))
+    if column.format in ("size", "text"):
+        return TableCell(size_text(value) if column.format == "size" else shown(value), float(value))
+    digits = 0 if column.format == "integer" else column.digits
+    return TableCell(f"{value / column.scale:.{digits}f}", float(value))
 
 
 def size_text(size: float) -> str:
-    """Bytes with a binary suffix, exact when four decimals are enough: `128`, `32.0625K`, `1G`; else `24.99M`."""
+    """Format bytes with a binary suffix, exactly if four decimals suffice: `128`, `32.0625K`, `1G`, else `24.99M`."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
@@ -86,15 +87,13 @@ def size_text(size: float) -> str:
     return (exact if float(exact) == scaled else f"{scaled:.4g}") + _BINARY[power]
 
 
-def quantity_cell(value: float | None, unit: str, digits: int = 4, tone: Tone = "") -> TableCell:
-    """A value with its unit, for columns that mix units."""
-    if value is None:
-        return TableCell(ABSENT, tone="muted")
-    return TableCell(format_quantity(value, unit, digits), value, tone)
+def quantity_cell(value: float | None, unit: str) -> TableCell:
+    """Return a value with its unit, for columns that mix units."""
+    return NO_VALUE if value is None else TableCell(format_quantity(value, unit, 4), value)
 
 
 def shown(value: Any) -> str:
-    """A setting or coordinate on one line: lists joined by commas, true and false as in YAML, nothing as a dash."""
+    """Format a setting or coordinate on one line: lists joined by commas, booleans as in YAML, None as a dash."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
@@ -109,12 +108,12 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, keep_lines: bool = False) -> str:
-    """`text` without control and direction-changing characters, which could forge what a terminal or page shows."""
+    """Replace control and direction-changing characters, which could forge what a terminal or page displays."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 
 class _Plain(dict[int, str]):
-    """What each character becomes, found out when it is first met: a plan may be megabytes long."""
+    """The replacement of each character, computed once for each, because a plan may be megabytes long."""
 
     def __missing__(self, code: int) -> str:
         mark = chr(code)
@@ -128,7 +127,7 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
-    """Coordinates as text: `level L1, block_size 4K`. `sizes` are the keys whose numbers are bytes."""
+    """Format coordinates: `level L1, block_size 4K`. `sizes` are the keys whose values are bytes."""
     return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
 
 
@@ -138,12 +137,12 @@ def _placed(value: Any, is_size: bool) -> str:
 
 
 def slug(text: str) -> str:
-    """A stable id for links: lower case, digits and hyphens; never empty."""
+    """Return a stable id for links: lower case, digits and hyphens; never empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
 def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
-    """The same slugs made unique in order: the second `a` becomes `a-2`; `others` are taken before."""
+    """Make slugs unique in order: the second `a` becomes `a-2`. `others` are already in use."""
     taken = set(others)
     result = []
     for name in slugs:
@@ -157,11 +156,15 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """`grid` without empty columns; the first column and those marked `kept` remain."""
-    kept = [
-        i
+    """Remove empty columns, except the first one and those marked `kept`."""
+    used = (
+        i == 0 or head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
         for i, head in enumerate(grid.heads)
-        if i == 0 or head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
-    ]
-    rows: Sequence[tuple[TableCell, ...]] = [tuple(row[i] for i in kept) for row in grid.rows]
-    return TextTable(grid.slug, grid.caption, tuple(grid.heads[i] for i in kept), tuple(rows), grid.notes)
+    )
+    return with_columns(grid, [i for i, one in enumerate(used) if one])
+
+
+def with_columns(grid: TextTable, kept: Collection[int]) -> TextTable:
+    """Keep only the columns with these numbers."""
+    rows = tuple(tuple(row[i] for i in kept) for row in grid.rows)
+    return replace(grid, heads=tuple(grid.heads[i] for i in kept), rows=rows)

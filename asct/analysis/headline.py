@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import MetricGroup, gather
-from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
+from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
@@ -128,7 +128,7 @@ def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
 
 def _cell(item: HeadlineMetric | None) -> TableCell:
     if item is None:
-        return TableCell(ABSENT, tone="muted")
+        return NO_VALUE
     value = f"{item.value} {item.unit}".rstrip()
     text = f"{value} ({item.doubt})" if item.doubt else value
     return TableCell(text, item.number, "doubt" if item.doubt else "", item.detail)

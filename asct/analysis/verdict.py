@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from asct.analysis.expectations import NOT_MEASURED, is_blocking
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, coordinates_text, plain, quantity_cell
+from asct.analysis.grid import (
+    ColumnHead,
+    TableCell,
+    TextTable,
+    Tone,
+    coordinates_text,
+    plain,
+    quantity_cell,
+    with_columns,
+)
 from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import reused_text
 from asct.analysis.telemetry import hosts_line
@@ -111,10 +120,10 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
     hidden = set() if len({item.host for item in verdicts if item.host}) > 1 else {"Host"}
     hidden |= set() if any(item.severity != "fail" for item in verdicts) else {"Severity"}
     titles = ("Outcome", "Metric", "At", "Host", "Measured", "Expected", "Severity", "Note")
+    heads = tuple(ColumnHead(title, "right" if title == "Measured" else "left") for title in titles)
+    rows = tuple(_verdict_row(item) for item in by_outcome(verdicts))
     kept = [i for i, title in enumerate(titles) if title not in hidden]
-    heads = (ColumnHead(titles[i], "right" if titles[i] == "Measured" else "left") for i in kept)
-    rows = [_verdict_row(item) for item in by_outcome(verdicts)]
-    return TextTable(slug, "Expectations", tuple(heads), tuple(tuple(row[i] for i in kept) for row in rows))
+    return with_columns(TextTable(slug, "Expectations", heads, rows), kept)
 
 
 def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:

@@ -81,7 +81,7 @@ def test_each_box_lies_in_the_smallest_one_around_it() -> None:
     assert [node.kind for node in socket.parts] == ["node", "node"]
     assert [part.kind for part in socket.parts[0].parts] == ["cache", "cache"]
     core = socket.parts[0].parts[0].parts[0]
-    assert (core.kind, core.cpus, core.detail) == ("core", (0, 8), "L2 1M, L1d 32K, 2 threads")
+    assert (core.kind, core.cpus, core.detail) == ("core", {0, 8}, "L2 1M, L1d 32K, 2 threads")
 
 
 def test_boxes_that_are_alike_are_counted() -> None:
@@ -190,7 +190,7 @@ def test_names_are_escaped() -> None:
 def test_nothing_known() -> None:
     facts = HostFacts(host="h", collected_at="x")
     assert kinds(facts) == ["machine"]
-    assert lines(facts) == ["h", "The facts list no CPUs, so the rest cannot be drawn."]
+    assert lines(facts) == ["h", "The facts list no CPUs, so the topology cannot be drawn."]
     assert ET.fromstring(drawing(facts)).get("role") == "img"
 
 

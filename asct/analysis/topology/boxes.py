@@ -1,7 +1,7 @@
 """A machine as nested boxes: sockets, NUMA nodes, caches, clusters, cores, and their drives and interfaces.
 
-Each box is inside the smallest one that contains all of its CPUs. The kernel's groups do not always form such a tree (a
-node may span parts of two sockets); a group that overlaps another one is not drawn but listed.
+Each box is inside the smallest one that contains all of its CPUs. The groups of the Linux kernel do not always form a
+tree (a node may span parts of two sockets): a group that overlaps another one is listed instead of drawn.
 """
 
 from __future__ import annotations
@@ -12,74 +12,65 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from asct.analysis.grid import plain, size_text
-from asct.analysis.machine.rows import decimal_size
-from asct.sdk.facts import BlockDevice, CacheLevel, HostFacts, Interface, NumaNode
-from asct.values.quantity import format_quantity
+from asct.analysis.machine.rows import counted, decimal_size, listed, size
+from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
 
 Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface"]
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
-"""Of two boxes with the same CPUs the one of lower rank is outside."""
+"""If two boxes have the same CPUs, the one with the lower rank is outside."""
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Box:
-    """A box: `title` counts it (`socket 0`), `detail` gives the features of its design (`L2 1M, 2 threads`)."""
+    """A part of the machine with the parts inside it.
+
+    `title` has its number (`socket 0`), `detail` the features of its design (`L2 1M, 2 threads`).
+    """
 
     kind: Kind
     title: str
     detail: str = ""
-    cpus: tuple[int, ...] = ()
-    parts: tuple[Box, ...] = ()
+    cpus: frozenset[int] = frozenset()
+    parts: list[Box] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """The same for boxes that differ in their numbers only."""
+        """Equal for boxes that differ only in their numbers."""
         return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
 
 
-@dataclass(slots=True)
-class _BoxGroup:
-    kind: Kind
-    title: str
-    detail: str
-    cpus: frozenset[int]
-    order: int = 0
-    inner: list[_BoxGroup] = field(default_factory=list)
-    beside: list[Box] = field(default_factory=list)
-
-    def part(self) -> Box:
-        inner = sorted(self.inner, key=lambda group: min(group.cpus))
-        return Box(
-            self.kind, self.title, self.detail, tuple(sorted(self.cpus)),
-            (*(group.part() for group in inner), *self.beside),
-        )  # fmt: skip
-
-
 def machine(facts: HostFacts) -> tuple[Box, list[str]]:
-    """The whole machine, and the groups that overlap others. Without CPUs it is one empty box."""
-    known = [cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online
-    whole = _BoxGroup("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), frozenset(known))
+    """Return the machine, and the groups that overlap others. Without CPUs, the machine is an empty box."""
+    cpus = frozenset([cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online)
+    whole = Box("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), cpus)
     across: list[str] = []
     places = {node.id: whole for node in facts.nodes}
-    for group in sorted(_groups(facts, whole.cpus), key=lambda one: (-len(one.cpus), _RANK[one.kind], one.order)):
+    groups = sorted(_groups(facts, cpus), key=lambda item: (-len(item[1].cpus), _RANK[item[1].kind], item[0]))
+    for number, group in groups:
         outside = _smallest(whole, group, across)
         if outside is not None:
-            outside.inner.append(group)
+            outside.parts.append(group)
             if group.kind == "node":
-                places[group.order] = group
+                places[number] = group
+    _sort(whole)
     for node in facts.nodes:
-        if not set(node.cpus) & whole.cpus:
-            place = _BoxGroup("node", f"NUMA node {node.id}", f"{_size(node)}, no CPUs", frozenset())
-            whole.beside.append(place.part())
+        if not set(node.cpus) & cpus:
+            whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, no CPUs"))
     for number, part in _devices(facts):
-        places.get(-1 if number is None else number, whole).beside.append(part)
-    return whole.part(), across
+        places.get(number, whole).parts.append(part)
+    return whole, across
 
 
-def _smallest(outside: _BoxGroup, group: _BoxGroup, across: list[str]) -> _BoxGroup | None:
-    """The innermost box that has all CPUs of the group; None (and noted) when it overlaps one there."""
-    for one in outside.inner:
+def _sort(box: Box) -> None:
+    box.parts.sort(key=lambda part: min(part.cpus))
+    for part in box.parts:
+        _sort(part)
+
+
+def _smallest(outside: Box, group: Box, across: list[str]) -> Box | None:
+    """Return the innermost box that contains the group; None (with a note in `across`) if it overlaps another box."""
+    for one in outside.parts:
         if group.cpus <= one.cpus:
             return _smallest(one, group, across)
         if group.cpus & one.cpus:
@@ -90,43 +81,34 @@ def _smallest(outside: _BoxGroup, group: _BoxGroup, across: list[str]) -> _BoxGr
 
 def _machine_detail(facts: HostFacts) -> str:
     cpu, memory = facts.cpu, facts.memory
-    items = [
-        _counted(cpu.sockets, "socket"),
-        _counted(cpu.cores, "core"),
-        _counted(cpu.cpus, "CPU"),
-        "" if memory.total_bytes is None else format_quantity(memory.total_bytes, "B"),
-    ]
-    return ", ".join(item for item in items if item)
+    nouns = ((cpu.sockets, "socket"), (cpu.cores, "core"), (cpu.cpus, "CPU"))
+    return listed(*(counted(number or None, noun) for number, noun in nouns), size(memory.total_bytes))
 
 
-def _counted(number: int | None, noun: str) -> str:
-    return "" if not number else f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[_BoxGroup]:
-    """All groups of CPUs to draw: dies only where a socket has several, clusters only where they differ from sockets
-    and cores."""
+def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]]:
+    """Yield all groups of CPUs with their order: dies only if a socket has several, clusters only if they differ from
+    sockets and cores."""
     cpu, logical = facts.cpu, facts.cpu.logical
     for number, cpus in _by((one.cpu, one.socket) for one in logical):
-        yield _BoxGroup("socket", f"socket {number}", _models(facts, cpus), cpus, number)
+        yield number, Box("socket", f"socket {number}", _models(facts, cpus), cpus)
     if cpu.dies and cpu.sockets and cpu.dies > cpu.sockets:
-        yield from (_BoxGroup("die", f"die {n}", "", cpus, n) for n, cpus in _by((one.cpu, one.die) for one in logical))
+        yield from ((n, Box("die", f"die {n}", "", cpus)) for n, cpus in _by((one.cpu, one.die) for one in logical))
     for node in facts.nodes:
         if cpus := frozenset(node.cpus) & known:
-            yield _BoxGroup("node", f"NUMA node {node.id}", _size(node), cpus, node.id)
+            yield node.id, Box("node", f"NUMA node {node.id}", _size(node), cpus)
     cores = dict(_by((one.cpu, one.core) for one in logical))
     for level in facts.cache_levels:
         if level.level > 1 and level.type != "Instruction":
             yield from _caches(level, known, set(cores.values()))
     if cpu.clusters and cpu.cores and (cpu.sockets or 1) < cpu.clusters < cpu.cores:
         clusters = _by((one.cpu, one.cluster) for one in logical)
-        yield from (_BoxGroup("cluster", f"cluster {number}", "", cpus, number) for number, cpus in clusters)
+        yield from ((number, Box("cluster", f"cluster {number}", "", cpus)) for number, cpus in clusters)
     for number, cpus in cores.items():
-        yield _BoxGroup("core", f"core {number}", _core_detail(facts, cpus), cpus, number)
+        yield number, Box("core", f"core {number}", _core_detail(facts, cpus), cpus)
 
 
 def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[int]]]:
-    """CPUs by the number of their group, without those that have none."""
+    """Return the CPUs of each group by its number; skip CPUs without a group."""
     found: dict[int, set[int]] = defaultdict(set)
     for cpu, number in pairs:
         if number is not None:
@@ -134,12 +116,12 @@ def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[in
     return [(number, frozenset(found[number])) for number in sorted(found)]
 
 
-def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[_BoxGroup]:
-    """Caches shared by several cores; a core's private caches are drawn inside it."""
+def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[tuple[int, Box]]:
+    """Yield the caches that several cores share; private caches are part of the description of a core."""
     for number, instance in enumerate(level.instances):
         cpus = frozenset(instance) & known
         if cpus and cpus not in cores:
-            yield _BoxGroup("cache", f"L{level.level} {number}", _cache_name(level), cpus, 100 - level.level)
+            yield 100 - level.level, Box("cache", f"L{level.level} {number}", _cache_name(level), cpus)
 
 
 def _cache_name(level: CacheLevel) -> str:
@@ -148,7 +130,7 @@ def _cache_name(level: CacheLevel) -> str:
 
 
 def _models(facts: HostFacts, cpus: frozenset[int]) -> str:
-    """The designs of the cores of a socket; of a machine with one design the name that it is sold by."""
+    """Return the designs of the cores of a socket, or the model name if the machine has only one design."""
     if len(facts.cpu.kinds) <= 1:
         return plain(facts.cpu.model or facts.cpu.microarchitecture or "")
     kinds = [kind for kind in facts.cpu.kinds if set(kind.cpus) & cpus]
@@ -156,7 +138,7 @@ def _models(facts: HostFacts, cpus: frozenset[int]) -> str:
 
 
 def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
-    """Its design where there are several, its own caches from the outermost to the innermost, its threads."""
+    """Describe a core: its design if the machine has several, its private caches (largest level first), its threads."""
     kinds = facts.cpu.kinds if len(facts.cpu.kinds) > 1 else []
     design = [plain(kind.microarchitecture or kind.model or "") for kind in kinds if set(kind.cpus) & cpus]
     own = [
@@ -167,27 +149,20 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
         )
     ]
     threads = [f"{len(cpus)} threads"] if len(cpus) > 1 else []
-    return ", ".join(item for item in (*design, *own, *threads) if item)
+    return listed(*design, *own, *threads)
 
 
 def _size(node: NumaNode) -> str:
-    return "size unknown" if node.memory_bytes is None else format_quantity(node.memory_bytes, "B")
+    return size(node.memory_bytes) or "size unknown"
 
 
-def _devices(facts: HostFacts) -> Iterator[tuple[int | None, Box]]:
-    """Drives and interfaces of hardware, with the node that they hang at."""
+def _devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
+    """Yield physical drives and interfaces with the node that they are attached to (-1 if unknown)."""
     for drive in facts.block_devices:
         if drive.kind == "disk":
-            yield drive.node, Box("drive", plain(drive.name), _drive_detail(drive))
-    for interface in facts.network.interfaces:
-        if interface.kind not in _VIRTUAL and (interface.driver or interface.pci_address):
-            yield interface.node, Box("interface", plain(interface.name), _interface_detail(interface))
-
-
-def _drive_detail(drive: BlockDevice) -> str:
-    return plain(", ".join(item for item in (drive.model or drive.transport, decimal_size(drive.size_bytes)) if item))
-
-
-def _interface_detail(interface: Interface) -> str:
-    speed = "" if not interface.speed else f"{interface.speed / 1e9:g} Gbit/s"
-    return plain(", ".join(item for item in (interface.driver or "", speed, interface.state or "") if item))
+            detail = listed(drive.model or drive.transport, decimal_size(drive.size_bytes))
+            yield -1 if drive.node is None else drive.node, Box("drive", plain(drive.name), plain(detail))
+    for one in facts.network.interfaces:
+        if one.kind not in _VIRTUAL and (one.driver or one.pci_address):
+            detail = listed(one.driver, f"{one.speed / 1e9:g} Gbit/s" if one.speed else "", one.state)
+            yield -1 if one.node is None else one.node, Box("interface", plain(one.name), plain(detail))

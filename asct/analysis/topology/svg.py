@@ -1,7 +1,7 @@
-"""The topology as SVG: nested boxes, every core and thread.
+"""The topology as an SVG drawing: nested boxes with every core and thread.
 
-Standalone, its colours follow the reader's light or dark scheme; inside a page it uses the page's variables. Lengths
-are CSS pixels.
+A standalone drawing follows the light or dark scheme of the reader; inside a page, it uses the variables of the page.
+Lengths are CSS pixels.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from asct.analysis.topology.boxes import Box, Kind, machine
+from asct.analysis.topology.boxes import Box, machine
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
 _GAP: Final = 6.0
 _LINE: Final = 15.0
 _GLYPH: Final = 6.4
-"""Mean width of a character of the 11 px font; texts are wrapped by it."""
+"""Mean width of a character of the 11 px font, used to wrap texts."""
 _CORE: Final = 46.0
 _WIDEST: Final = 1080.0
+_LEAST: Final = {"machine": 240.0, "socket": 240.0, "node": 240.0, "drive": 150.0, "interface": 150.0, "cluster": 110.0}
+"""Smallest width of a box."""
 _LIGHT: Final = {
     "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
     "machine": "var(--paper, #ffffff)", "socket": "#e8eef6", "node": "#dfeee4", "cache": "#f6ecd9", "core": "#ffffff",
@@ -41,7 +43,7 @@ _FILLS: Final = {
 
 
 def _style() -> str:
-    """Light; dark by the reader's scheme; dark by the choice of the surrounding page."""
+    """Return the style sheet: light, dark by the scheme of the reader, dark by the choice of the page."""
     light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
     fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
     return (
@@ -56,31 +58,23 @@ def _style() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rectangle:
-    """A part that has its size; `inner` with their corners relative to this one's."""
+    """A box with its size; `inner` are the boxes inside, with the positions of their corners relative to this one."""
 
     part: Box
     heading: tuple[tuple[str, str], ...]
-    """Lines of text with their class."""
+    """Lines of text with their CSS classes."""
     width: float
     height: float
     inner: tuple[tuple[float, float, _Rectangle], ...] = ()
 
 
 def drawing(facts: HostFacts) -> str:
-    """An `<svg>` element as text. Values of the facts are escaped."""
+    """Return an `<svg>` element as text, with values of the facts escaped."""
     whole, across = machine(facts)
     box = _boxed(whole, _WIDEST)
-    root = ET.Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "class": "topology",
-            "role": "img",
-            "viewBox": f"0 0 {box.width + 2:g} {box.height + 2:g}",
-            "width": f"{box.width + 2:g}",
-            "height": f"{box.height + 2:g}",
-        },
-    )
+    width, height = f"{box.width + 2:g}", f"{box.height + 2:g}"
+    size = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
+    root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "topology", "role": "img", **size})
     ET.SubElement(root, "title").text = f"Topology of {whole.title}"
     if across:
         ET.SubElement(root, "desc").text = "; ".join(across)
@@ -90,14 +84,14 @@ def drawing(facts: HostFacts) -> str:
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out inner boxes first, in rows no wider than `widest`. `told`: an outer box already describes the cores."""
+    """Lay out the inner boxes in rows of at most `widest`. `told`: an outer box already describes the cores."""
     if part.kind == "core":
         return _core(part)
     everywhere = _designs(part)
     inner = [_boxed(one, widest - 2 * _GAP, told or len(everywhere) == 1) for one in part.parts]
     rows = [row for _, kind in groupby(inner, key=lambda box: box.part.kind) for row in _rows(list(kind), widest)]
     needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
-    width = max(needed + 2 * _GAP, _least(part.kind))
+    width = max(needed + 2 * _GAP, _LEAST.get(part.kind, 60.0))
     heading = _heading(part, [] if told else _cores_told(part, everywhere), width)
     y = _GAP + _LINE * len(heading)
     placed: list[tuple[float, float, _Rectangle]] = []
@@ -111,14 +105,14 @@ def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
 
 
 def _designs(part: Box) -> set[str]:
-    """What the cores in a box are."""
+    """Return the designs of the cores in a box."""
     if part.kind == "core":
         return {part.detail}
     return {design for one in part.parts for design in _designs(one)}
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
-    """Description of the cores in a box: of all of them, or of those directly inside, by design."""
+    """Describe the cores in a box: all of them if they are equal, or those directly inside by design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
         if one.kind == "core":
@@ -129,21 +123,8 @@ def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
     return [f"{format_cpulist(own[design])}: {design}" for design in designs if design]
 
 
-def _least(kind: Kind) -> float:
-    return (
-        240.0
-        if kind in ("machine", "socket", "node")
-        else 150.0
-        if kind in ("drive", "interface")
-        else 110.0
-        if kind == "cluster"
-        else 60.0
-    )
-
-
 def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
-    """As many side by side as make the whole about twice as wide as high, and fit; rows of the same length if that can
-    be had nearby."""
+    """Arrange boxes in rows that make the whole about twice as wide as high; prefer rows of equal length."""
     width = max(box.width for box in inner) + _GAP
     height = max(box.height for box in inner) + _GAP
     fitting = max(1, min(len(inner), int((widest - _GAP) // width)))
@@ -155,7 +136,7 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
 
 
 def _core(part: Box) -> _Rectangle:
-    """A core shows its CPU numbers; its details are in a surrounding box and a tooltip."""
+    """Lay out a core with its CPU numbers; a surrounding box and a tooltip show its details."""
     text = format_cpulist(part.cpus).replace(",", " ")
     lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
     return _Rectangle(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)

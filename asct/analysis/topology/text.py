@@ -15,22 +15,22 @@ _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
 _NOUNS: Final = {"cache": "cache", "core": "core", "cluster": "cluster", "die": "die"}
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
-"""So many groups of CPUs are spelled out; of more the first and the last."""
+"""Number of groups of CPUs that are listed completely; of more, only the first and the last are."""
 
 
 def lines(facts: HostFacts, width: int = 80) -> list[str]:
-    """The tree, then the distances between nodes where there are several."""
+    """Return the tree, and the distances between nodes if there are several."""
     whole, across = machine(facts)
     drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
     drawn += list(_inside(whole.parts, "", width))
     if not whole.cpus:
-        drawn.append("The facts list no CPUs, so the rest cannot be drawn.")
+        drawn.append("The facts list no CPUs, so the topology cannot be drawn.")
     drawn += [line for text in across for line in _wrapped(f"Not drawn: {text}.", "", "", width)]
     return [*drawn, *_distances(facts)]
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
-    """The boxes in a box; with `each` in every one of several that are alike, whose CPUs have other numbers."""
+    """Yield the lines of the boxes in a box; `each` means that the box represents several equal ones."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
@@ -40,7 +40,7 @@ def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -
 
 
 def _alike(part: Box) -> object:
-    """Equal for neighbours that are drawn as one line."""
+    """Return a key that is equal for neighbours that share a line."""
     return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
 
 
@@ -58,7 +58,7 @@ def _line(group: Sequence[Box], each: bool) -> str:
 
 
 def _cpus(group: Sequence[Box]) -> str:
-    """`CPUs 0-3 | 4-7`; consecutive single CPUs as one range."""
+    """Format the CPUs of a group of boxes: `CPUs 0-3 | 4-7`; single CPUs as one list."""
     lists = [format_cpulist(part.cpus) for part in group]
     if all(len(part.cpus) == 1 for part in group):
         lists = [format_cpulist(cpu for part in group for cpu in part.cpus)]
@@ -77,7 +77,7 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
 
 
 def _distances(facts: HostFacts) -> list[str]:
-    """The matrix of relative distances (ACPI SLIT: 10 is the node itself). One too wide is cut into panels by 12."""
+    """Return the matrix of relative distances (ACPI SLIT: 10 is the node itself), in panels of 12 columns."""
     nodes = [node for node in facts.nodes if node.distances]
     if len(nodes) < 2 or any(len(node.distances) != len(nodes) for node in nodes):
         return []
