@@ -1,4 +1,4 @@
-"""Read the files of a tar into memory, in one forward pass and within limits; nothing is extracted."""
+"""Read the files of a tar into memory in one forward pass and within limits; nothing is extracted."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from asct.facts.filetree import MOST_FILE, MemoryTree, Path_, TreeEntry
 
 MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
-"""Of all files together."""
+"""Bytes of all files together."""
 MOST_LENGTH = 2 << 30
-"""Of the tar, unpacked; the rest is not read."""
+"""Bytes of the unpacked tar; the rest is not read."""
 MOST_HEADERS = 1 << 20
-"""Bytes of all headers beyond USUAL_HEADER for each member. Some formats keep lists of any length there."""
+"""Bytes of all headers beyond USUAL_HEADER for each member. In some formats, headers contain lists of any length."""
 USUAL_HEADER = 2048
-"""Bytes for a member: its header, and those of a long name or of attributes before it."""
+"""Bytes of a member's header, including preceding headers for a long name or attributes."""
 LONGEST_HEADER = 16 << 10
-"""Bytes of one: a path and a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
+"""Bytes of one header: a path and a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Names in the path of a member. Devices behind many bridges have some thirty below /sys."""
+"""Names in the path of a member. Devices behind many bridges have about thirty below /sys."""
 MOST_NOTES = 5
 MOST_MEMORY: Final = 256 << 20
-"""Bytes to unpack xz. `xz -9` needs 65 MiB (xz(1), "Compression preset level"); a header may ask for 4 GiB. gzip and
-bzip2 need little by their formats (32 KiB, 900 kB a block)."""
+"""Bytes to unpack xz. `xz -9` needs 65 MiB (xz(1), "Compression preset level"); a header may ask for 4 GiB. The
+formats of gzip and bzip2 limit the memory (32 KiB, 900 kB for a block)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
 """No valid header has such a number, and some versions of tarfile take quadratic time to reject it (CVE-2024-6232)."""
@@ -41,9 +41,9 @@ _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueE
 
 
 class XzReader(io.RawIOBase):
-    """Unpacks xz forward only, concatenated streams like xz(1), in bounded memory; lzma.open has no memory limit.
+    """Unpacks xz forward only, with concatenated streams as in xz(1), in limited memory; lzma.open has no limit.
 
-    Raises lzma.LZMAError for data that is torn, not xz or needs too much memory, and EOFError if it ends early.
+    It raises lzma.LZMAError for data that is damaged, not xz or needs too much memory, and EOFError if it ends early.
     """
 
     def __init__(self, packed: IO[bytes]) -> None:
@@ -72,7 +72,7 @@ class XzReader(io.RawIOBase):
             elif self._stream.needs_input:
                 ahead = self._packed.read(_CHUNK)
                 if not ahead:
-                    raise EOFError("it ends too early")
+                    raise EOFError("it is truncated")
             data = self._stream.decompress(ahead, len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -83,12 +83,14 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(XzReader(packed)),
 }
-"""How to unpack a file, by its first bytes."""
+"""The function that unpacks a file, by its first bytes."""
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends after MOST_LENGTH bytes, because a small packed file may unpack to any size. It only moves
-    forward. `header_budget` counts the bytes that may still be read as headers; skipped bytes do not count."""
+    """A forward-only stream that ends after MOST_LENGTH bytes, because a small packed file may unpack to any size.
+
+    `header_budget` is the number of bytes that may still be read as headers; skipped bytes do not count.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -129,9 +131,9 @@ class _Bounded(io.RawIOBase):
 
 
 def read(path: Path) -> tuple[MemoryTree, list[str]]:
-    """The content of a tar (plain, gzip, bzip2 or xz) and notes on what was skipped. A torn tar gives what is readable.
+    """Read a tar (plain, gzip, bzip2 or xz), as far as it is readable, with notes on what was skipped.
 
-    Raises OSError when the file itself cannot be opened.
+    Raise OSError if the file itself cannot be opened.
     """
     tree = MemoryTree()
     notes: list[str] = []
@@ -146,7 +148,7 @@ def read(path: Path) -> tuple[MemoryTree, list[str]]:
             with tarfile.open(fileobj=cast(IO[bytes], bounded), mode="r:", errors="replace") as archive:
                 _take(archive, bounded, tree, notes)
         except _TORN as error:
-            problem = "only part of it is readable" if tree.data else "it is not a tar"
+            problem = "only part of it is readable" if tree.data else "it is not a tar archive"
             notes.append(f"{problem}: {str(error) or type(error).__name__}")
     more = len(notes) - MOST_NOTES
     return tree, [*notes[:MOST_NOTES], *([f"and {more} more notes of this kind"] if more > 0 else [])]
@@ -179,7 +181,7 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """The content of a regular file of allowed size; no header is read meanwhile."""
+    """Read a regular file of allowed size; no header is read meanwhile."""
     stream = archive.extractfile(member)
     before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""
@@ -188,17 +190,17 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounde
 
 
 def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.TarInfo]:
-    """One member after the other, without keeping them all."""
+    """Yield the members one after the other without keeping them all."""
     for _ in range(MOST_MEMBERS):
         member = archive.next()
         if member is None:
             return
-        archive.members = []  # type: ignore[attr-defined]  # tarfile would keep every one
+        archive.members = []  # type: ignore[attr-defined]  # tarfile would keep them all
         yield member
     notes.append(f"only its first {MOST_MEMBERS} members were read")
 
 
 def _path(name: str) -> Path_ | None:
-    """The names of a member's path; None when it would leave the folder that it is unpacked in."""
+    """Return the names in the path of a member; None if the path leads out of the top folder."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return None if ".." in parts else parts

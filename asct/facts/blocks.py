@@ -1,24 +1,25 @@
-"""Block devices and their partitions, from /sys/block, the data base of udev, and the drives' own sensors and logs.
+"""Block devices and their partitions, from /sys/block, the udev database, and the sensors and logs of NVMe drives.
 
 Source: Linux Documentation/ABI/stable/sysfs-block; names of NVMe files as in drivers/nvme/host/sysfs.c.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from asct.facts import mounts, nvme
+from asct.facts import mounts
 from asct.facts.devices import DeviceLocation, places
-from asct.facts.nvme import NvmeController
-from asct.facts.snapshot import Snapshot
-from asct.facts.sources import BLOCK
-from asct.facts.unknown import UnknownFacts, chosen, folders, whole
-from asct.sdk.facts import BlockDevice
+from asct.facts.snapshot import KILLED, Snapshot
+from asct.facts.sources import BLOCK, NVME
+from asct.facts.unknown import LATE, NEEDS_ROOT, UnknownFacts, chosen, folders, whole
+from asct.instruments.nvme import UNIT_BYTES
+from asct.sdk.facts import BlockDevice, NvmeHealth
 
-_SECTOR = 512  # /sys/block/*/size counts these whatever the drive's blocks are
+_SECTOR = 512  # the unit of /sys/block/*/size, whatever the block size of the drive
 _KINDS = {"loop": "loop", "md": "md", "dm-": "dm", "sr": "rom", "zram": "zram"}
 _VIRTUAL = re.compile(r"(ram|nbd|nullb|drbd|bcache|rnbd|ublkb)\d+", re.ASCII)
 _UDEV = re.compile(r"/run/udev/data/b(\d+:\d+):E:ID_([A-Z_]+)=(.*)", re.ASCII)
@@ -33,14 +34,14 @@ _PATHS = (
     ("virtio", re.compile(r"/virtio\d+/")),
     ("mmc", re.compile(r"/mmc_host/")),
 )
-"""Bus by a part of the real path, nearest to the drive first."""
+"""The bus by a part of the real path, nearest to the drive first."""
 _OF_SCSI = ("sd", "sr", "")
 _WANTED = ("transport", "model", "serial", "firmware")
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockContext:
-    """What is known of all devices together."""
+    """The data that all block devices share."""
 
     found: Snapshot
     places: Mapping[str, DeviceLocation]
@@ -51,22 +52,20 @@ class _BlockContext:
 
     @property
     def reason(self) -> str:
-        """Why data from udev is unknown."""
+        """The reason for unknown values that udev may report."""
         whole = "block_devices.udev" not in self.found.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
 
 def block_devices(found: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
-    """Whole devices and partitions, each disk before its partitions. Left out are loop and network devices that nothing
-    is bound to, and the hidden paths below an NVMe drive."""
-    texts = folders(found, BLOCK)
-    if not texts:
-        gaps.note("block_devices", f"{BLOCK} is empty")
+    """Return disks, each followed by its partitions. Unbound loop and network devices and the hidden paths of an NVMe
+    drive are omitted."""
+    texts = gaps.known("block_devices", folders(found, BLOCK), f"{BLOCK} is empty")
     where = places(found)
     around = _BlockContext(
         found=found,
         places=where,
-        controllers={one.name: one for one in nvme.controllers(found, where)},
+        controllers={one.name: one for one in controllers(found, where)},
         udev=_udev(found),
         targets=_targets(found),
         holders=_holders(texts),
@@ -107,13 +106,12 @@ def _disk(name: str, files: Mapping[str, str], around: _BlockContext, gaps: Unkn
         **values,
     )
     for field in _WANTED if kind == "disk" else ():
-        if getattr(made, field) is None:
-            gaps.note(f"block_devices.{name}.{field}", around.reason)
+        gaps.known(f"block_devices.{name}.{field}", getattr(made, field), around.reason)
     return made
 
 
 def _partitions(disk: str, files: Mapping[str, str], around: _BlockContext) -> list[BlockDevice]:
-    """By their number."""
+    """Return the partitions of a disk by number."""
     numbers = {path.partition("/")[0]: whole(text) for path, text in files.items() if path.endswith("/partition")}
     made = []
     for name, _ in sorted(numbers.items(), key=lambda item: (item[1] or 0, item[0])):
@@ -140,7 +138,7 @@ def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> 
 
 
 def _identity(files: Mapping[str, str], udev: Mapping[str, str]) -> dict[str, str | None]:
-    """udev knows the whole names of disks behind SCSI, of which sysfs has 16 characters, and their serial numbers."""
+    """Return model, serial number and firmware. Of SCSI disks, sysfs has 16 characters of the model; udev has all."""
     model = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), udev.get("MODEL_ENC", "")).strip()
     firmware = [files.get(f"device/{name}") for name in ("firmware_rev", "rev", "fwrev")]
     return {
@@ -171,7 +169,7 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _use(name: str, files: Mapping[str, str], around: _BlockContext) -> dict[str, list[str]]:
-    """Where it is mounted, by its number and, of file systems that have numbers of their own (btrfs), by its name."""
+    """Return mount points and holders. Mounts are found by device number, or by name for file systems such as btrfs."""
     keys = (files.get("dev", ""), f"/dev/{name}", f"/dev/mapper/{files.get('dm/name', '')}")
     targets = [target for key in keys for target in around.targets.get(key, [])]
     return {"mounted_at": list(dict.fromkeys(targets)), "holders": around.holders.get(name, [])}
@@ -186,7 +184,7 @@ def _targets(found: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """The devices built on each device: `slaves` of a device are its components."""
+    """Return the devices built on each device, from the `slaves` (components) of all devices."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
@@ -205,8 +203,7 @@ def _udev(found: Snapshot) -> dict[str, dict[str, str]]:
 
 
 def _controllers(files: Mapping[str, str], place: DeviceLocation | None, around: _BlockContext) -> list[NvmeController]:
-    """The NVMe controllers of a drive: the one on its real path, or, where the kernel joins several paths to one drive
-    (multipath), all of its subsystem."""
+    """Return the NVMe controllers of a drive: the one on its real path, or with multipath all of its subsystem."""
     match = re.search(r"/nvme/(nvme\d+)(?:/|$)", place.path) if place else None
     if match and match[1] in around.controllers:
         return [around.controllers[match[1]]]
@@ -227,8 +224,8 @@ def _transport(
 
 
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
-    """The driver of the device, or of the PCI function for SCSI disks (`sd`). Behind USB that would be the USB host's
-    driver, which does not describe the drive."""
+    """Return the driver of the device, or of the PCI function for SCSI disks (`sd`), except behind USB, where that is
+    the driver of the USB host."""
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""
     if own not in _OF_SCSI:
@@ -252,3 +249,121 @@ def _size(sectors: str | None) -> int | None:
 
 def _flag(text: str | None) -> bool | None:
     return {"0": False, "1": True}.get(text or "")
+
+
+NEEDS_NVME_CLI = "needs nvme-cli"
+_HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)
+_OVER = re.compile(r"over (\d{1,3})", re.ASCII)
+_HWMON = re.compile(r"/nvme/(nvme\d+)/(?:hwmon/)?hwmon\d+", re.ASCII)
+_ABSOLUTE_ZERO = 273  # as in nvme-cli: kelvins are whole numbers
+_FROM_LOG = {
+    "critical_warning": "critical_warning",
+    "available_spare": "avail_spare",
+    "percentage_used": "percent_used",
+    "power_on_hours": "power_on_hours",
+    "unsafe_shutdowns": "unsafe_shutdowns",
+    "media_errors": "media_errors",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeController:
+    """A controller (`nvme0`): its sysfs attributes and location, the health of its drive, and why more is unknown."""
+
+    name: str
+    texts: Mapping[str, str]
+    place: DeviceLocation | None
+    health: NvmeHealth | None
+    reason: str | None
+
+
+def controllers(found: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
+    """Return all NVMe controllers by name."""
+    logs, reasons, otherwise = _logs(found)
+    celsius = temperatures(found, places)
+    made = []
+    for name, texts in folders(found, NVME).items():
+        log = logs.get(name)
+        values = _health_values(log) if log is not None else {}
+        if values.get("celsius") is None:
+            values["celsius"] = celsius.get(name)
+        known = any(value is not None for value in values.values())
+        made.append(
+            NvmeController(
+                name=name,
+                texts=texts,
+                place=places.get(f"{NVME}/{name}"),
+                health=NvmeHealth(**values) if known else None,
+                reason=None if log is not None else reasons.get(name, otherwise),
+            )
+        )
+    return made
+
+
+def temperatures(found: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
+    """Return the temperature in degrees Celsius of controllers that have a sensor in hwmon, which does not require root
+    (drivers/nvme/host/hwmon.c: temp1 is the composite temperature)."""
+    made: dict[str, float] = {}
+    for at, place in places.items():
+        match = _HWMON.search(place.path) if at.startswith("/sys/class/hwmon/") else None
+        value = whole(found.text(f"{at}/temp1_input"))
+        if match and value is not None:
+            made[match[1]] = value / 1000
+    return made
+
+
+def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
+    """Return the output of `nvme smart-log -o json` by controller, the reasons why it is missing by controller, and the
+    reason for all others."""
+    bodies, reasons, late = _bodies((found.command_output("nvme-health") or "").split("\n"))
+    logs: dict[str, dict[str, Any]] = {}
+    waited_for = list(bodies)[-1:] if late else []
+    for name, lines in bodies.items():
+        try:
+            said = json.loads("\n".join(lines))
+        except (ValueError, RecursionError):
+            said = None
+        if isinstance(said, dict):
+            logs[name] = said
+        else:
+            reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not return its health log"
+    return logs, reasons, f"nvme {LATE} before this drive was queried" if late else NEEDS_ROOT
+
+
+def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:
+    """Return the lines for each drive, why others were not queried, and whether a query timed out."""
+    bodies: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    name, late = "", False
+    for line in lines:
+        if head := _HEAD.fullmatch(line.strip()):
+            name = head[1]
+            if head[2]:
+                reasons[name] = head[2]
+            else:
+                bodies[name] = []
+        elif over := _OVER.fullmatch(line):
+            name, late = "", int(over[1]) == KILLED
+        elif name in bodies:
+            bodies[name].append(line)
+    return bodies, reasons, late
+
+
+def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert a log of nvme-cli, whose temperatures are in kelvins and data in thousands of 512 bytes."""
+    kelvins = _number(log.get("temperature"))
+    made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
+    made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
+    for field, name in (("read_bytes", "data_units_read"), ("written_bytes", "data_units_written")):
+        units = _number(log.get(name))
+        made[field] = None if units is None else units * UNIT_BYTES
+    return made
+
+
+def _number(value: object) -> int | None:
+    """Parse a number. Some versions print numbers beyond 64 bits as text, others print flags with their meaning."""
+    if isinstance(value, Mapping):
+        value = value.get("value")
+    if isinstance(value, str):
+        return whole(value.replace(",", ""))
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 128 else None

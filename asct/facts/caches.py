@@ -1,6 +1,6 @@
 """All caches of a machine, from cpu*/cache in sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu).
 
-On s390 the caches beyond the CPU are in /proc/cpuinfo alone (arch/s390/kernel/cache.c).
+On s390 only /proc/cpuinfo reports the caches outside the CPU (arch/s390/kernel/cache.c).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class CacheKind:
-    """Common properties of equal caches. Bytes; 0 if not reported."""
+    """The properties that equal caches share; sizes in bytes, 0 if not reported."""
 
     level: int
     type: str
@@ -41,17 +41,17 @@ class CacheKind:
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """Each kind with the sets of CPUs that share one cache of it, in order; none where that is unknown."""
+    """The sets of CPUs that share one cache of each kind, in order; empty if that is unknown."""
 
     kinds: dict[CacheKind, list[Set]]
 
     def shared(self) -> list[Set]:
-        """The CPUs of each cache."""
+        """Return the CPUs of each cache."""
         return [cpus for instances in self.kinds.values() for cpus in instances]
 
 
 def find(found: Snapshot, cpus: Cpus) -> Caches:
-    """All caches of the online CPUs, levels and types in order."""
+    """Find all caches of the online CPUs, ordered by level and type."""
     told: dict[tuple[int, str], dict[int, int]] = {}
     for cpu in cpus.online:
         for path, text in cpus.of(cpu).items():
@@ -79,7 +79,7 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
-    """Merges caches of which only level, type and size are known with otherwise equal ones."""
+    """Merge caches of which only level, type and size are known with caches that match in these."""
     joined: dict[CacheKind, list[Set]] = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -90,7 +90,7 @@ def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
 
 
 def _shared(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
-    """The CPUs that share a cache with each, of one level and type; its index may differ from CPU to CPU."""
+    """Return the CPUs that share a cache of one level and type with each CPU; its index may differ between CPUs."""
     shared: dict[int, Set] = {}
     for index in set(indexes.values()):
         folder = f"cache/index{index}"
@@ -107,22 +107,19 @@ def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> CacheKind:
 
 
 def _printed(text: str) -> Iterable[CacheKind]:
-    """`cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 associativity=16` of s390."""
+    """Parse the caches of s390: `cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 ...`."""
     for level, kind, _, size, line, ways in _PRINTED.findall(text):
         if bytes_ := cache_size(size):
             yield CacheKind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)
 
 
 def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
-    """All caches of the machine; empty, with a note, if the kernel lists none."""
-    if not caches.kinds:
-        gaps.note("cache_levels", f"{CPU} lists no caches")
+    """Return all caches of the machine; empty, with a note, if the kernel lists none."""
+    gaps.known("cache_levels", caches.kinds, f"{CPU} lists no caches")
     for kind, instances in caches.kinds.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"
-        if not kind.size:
-            gaps.note(f"{name}.size_bytes", f"{CPU} does not report it")
-        if not instances:
-            gaps.note(f"{name}.instances", "the kernel does not report which CPUs share them")
+        gaps.known(f"{name}.size_bytes", kind.size or None, f"{CPU} does not report it")
+        gaps.known(f"{name}.instances", instances, "the kernel does not report which CPUs share them")
     return [
         CacheLevel(
             level=kind.level,
@@ -138,7 +135,7 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
 
 
 def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
-    """The caches of the first online CPU that has any, lowest level first; skips those without a size."""
+    """Return the caches of the first online CPU that has any, lowest level first, without those of unknown size."""
     first = min((min(one) for one in every.shared()), default=cpus.online[0] if cpus.online else 0)
     kept = [
         Cache(
@@ -152,12 +149,10 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
         for kind, instances in every.kinds.items()
         if kind.size and (not instances or any(first in one for one in instances))
     ]
-    if not kept:
-        gaps.note("caches", f"{CPU} lists no caches with sizes")
-    return kept
+    return gaps.known("caches", kept, f"{CPU} lists no caches with sizes")
 
 
 def cache_size(text: str | None) -> int | None:
-    """`32K`, `3072K`, `1M` in bytes; None for anything else."""
+    """Parse a size (`32K`, `1M`) to bytes; None for anything else."""
     match = _SIZE.fullmatch((text or "").strip())
     return int(match[1]) * _SCALE[match[2]] if match else None

@@ -20,32 +20,21 @@ _STATE = re.compile(r"cpuidle/state([0-9]{1,3})/(name|desc|latency|residency|dis
 _NONE: Key = ("", None)
 
 
-def idle_driver(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """The driver of the machine; null where there is none."""
-    return _said(found, "driver", ("current_driver",), gaps)
-
-
-def idle_governor(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """The governor; older kernels have it read-only under another name."""
-    return _said(found, "governor", ("current_governor", "current_governor_ro"), gaps)
-
-
-def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: UnknownFacts) -> str | None:
-    texts = [(found.text(f"{CPU}/cpuidle/{name}") or "").strip() for name in names]
+def idle(found: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
+    """Return the idle `driver` or `governor`; older kernels have the governor in a read-only file."""
+    texts = [found.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
     said = next((text for text in texts if text and text != "none"), None)
-    if said is None:
-        if "none" in texts:
-            gaps.not_applicable(f"cpu.idle_{what}", "the kernel has no cpuidle driver or governor")
-        else:
-            gaps.note(f"cpu.idle_{what}", "the kernel has no cpuidle")
-    return said
+    if said is None and "none" in texts:
+        gaps.not_applicable(f"cpu.idle_{what}", "the kernel has no cpuidle driver or governor")
+        return None
+    return gaps.known(f"cpu.idle_{what}", said, "the kernel has no cpuidle support")
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
-    """The idle states of each kind of core in CPU order, shallowest first.
+    """Return the idle states of each kind of core in CPU order, shallowest first.
 
-    Different core designs have different states; states with equal name and latency are merged. Names are read only for
-    the first CPUs; CPUs without names have the states of the first.
+    Core designs have different states; states with the same name and latency are merged. Names are read only for the
+    first CPUs; CPUs without names have the states of the first CPU.
     """
     texts: dict[Key, Texts] = {}
     first: dict[int, Key] = {}
@@ -60,8 +49,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
                 key = first.get(number, _NONE)
             if whole(state.get("disable")):
                 disabled.setdefault(key, []).append(cpu)
-    if not texts:
-        gaps.note("cpu.idle_states", "the kernel has no cpuidle")
+    gaps.known("cpu.idle_states", texts, "the kernel has no cpuidle support")
     return [
         IdleState(
             name=name,
@@ -75,7 +63,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
 
 
 def _folders(files: Texts) -> dict[int, dict[str, str]]:
-    """The texts of a CPU's states by their number."""
+    """Return the texts of the idle states of a CPU by number."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
         if match := _STATE.fullmatch(name):
@@ -89,8 +77,8 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
-    """The policies in the order of their first CPU, from cpufreq/policy* and cpu*/cpufreq: one is a link to the other,
-    and older kernels have only the latter."""
+    """Return the policies in the order of their first CPU, from cpufreq/policy* and cpu*/cpufreq. One is a link to the
+    other; older kernels have only the latter."""
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
         for cpu in cpus.online
@@ -105,13 +93,12 @@ def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyP
     for number, texts in sorted(folders.items()):
         if policy := _policy(number, texts, cpus):
             made.setdefault(tuple(policy.cpus), policy)
-    if not made:
-        gaps.note("cpu.policies", "the kernel has no cpufreq")
+    gaps.known("cpu.policies", made, "the kernel has no cpufreq support")
     return [made[key] for key in sorted(made)]
 
 
 def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
-    """A policy; None for one that has no CPU online (its files cannot be read)."""
+    """Return a policy; None if none of its CPUs is online, because its files are unreadable then."""
     names = ("affected_cpus", "related_cpus")
     listings = [found for name in names if (found := listed(",".join(texts.get(name, "").split())))]
     members = sorted(listings[0] if listings else {number})
@@ -133,14 +120,14 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
-    """The median of what /proc/cpuinfo of x86 prints of the CPUs of a policy: their clocks of this moment."""
+    """Return the median of the current clocks that /proc/cpuinfo of x86 prints for the CPUs of a policy."""
     texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
     clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
     return median(clocks) if clocks else None
 
 
 def _hertz(text: str | None) -> float | None:
-    """cpufreq prints kHz; None where it does not know."""
+    """Parse a clock of cpufreq, which prints kHz; None if it is unknown."""
     khz = whole(text)
     return khz * 1e3 if khz else None
 
@@ -150,18 +137,15 @@ def _word(text: str | None) -> str | None:
 
 
 def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
-    """The governor, or all of them when policies differ (`performance, powersave`)."""
+    """Return the governor, or all governors if policies differ (`performance, powersave`)."""
     governors = sorted({policy.governor for policy in found if policy.governor})
-    if not governors:
-        gaps.note("cpu.governor", "the kernel has no cpufreq")
-        return None
-    return ", ".join(governors)
+    return gaps.known("cpu.governor", ", ".join(governors) or None, "the kernel has no cpufreq support")
 
 
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """The highest clock of the first CPU in Hz from cpufreq, else the clock that /proc/cpuinfo prints in MHz."""
+    """Return the highest clock of the first CPU in Hz from cpufreq, or the clock that /proc/cpuinfo prints in MHz."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:
@@ -176,10 +160,10 @@ def frequency(
 
 
 def boost(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
-    """Whether clocks above the nominal one may be used.
+    """Return whether any CPU may use clocks above the nominal clock.
 
-    intel_pstate has it reversed (no_turbo); cpufreq/boost is global, later kernels have one in each policy, and old
-    ones of AMD `cpb` (core performance boost). With several that differ, it is on when any CPU may.
+    intel_pstate has the inverse setting no_turbo. cpufreq/boost is global; later kernels have one file for each policy,
+    and old kernels have `cpb` (core performance boost) on AMD.
     """
     reverse = whole(found.text(f"{CPU}/intel_pstate/no_turbo"))
     if reverse is not None:
@@ -188,7 +172,4 @@ def boost(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     values += [whole(text) for _, text in found.matching(rf"{CPU}/cpufreq/policy[0-9]+/boost")]
     values += [whole(cpus.of(cpu).get(f"cpufreq/{name}")) for cpu in cpus.online for name in ("boost", "cpb")]
     known = [value for value in values if value is not None]
-    if not known:
-        gaps.note("cpu.boost", "the clock driver does not report it")
-        return None
-    return any(known)
+    return gaps.known("cpu.boost", any(known) if known else None, "the clock driver does not report it")

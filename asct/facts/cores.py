@@ -1,6 +1,6 @@
 """Topology of each CPU: core, cluster, die, socket and node.
 
-Source: Linux, Documentation/admin-guide/cputopology.rst; /proc/cpuinfo where sysfs has no topology.
+Source: Linux, Documentation/admin-guide/cputopology.rst; /proc/cpuinfo if sysfs has no topology.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 
 @dataclass(frozen=True, slots=True)
 class CpuInfo:
-    """`common` has the first value of each name in the file, `own` the values of each CPU's block; `once` those of
-    names that appear in a single block: old Arm kernels and s390 print shared values once."""
+    """The fields of /proc/cpuinfo: `own` by CPU, `common` the first value of each name.
+
+    `once` has the values of names in a single block: old Arm kernels and s390 print shared values once.
+    """
 
     common: Mapping[str, str] = field(default_factory=dict)
     once: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, cpu: int) -> Mapping[str, str]:
-        """All fields of a CPU."""
+        """Return all fields of a CPU."""
         return {**self.once, **self.own.get(cpu, {})}
 
 
 def cpuinfo(text: str | None) -> CpuInfo:
-    """The blocks of the file; a line of s390 (`processor 0: version = FF, machine = 3906`) counts as fields."""
+    """Parse the blocks of the file and the lines of s390 (`processor 0: version = FF, machine = 3906`)."""
     whole = text or ""
     own: dict[int, dict[str, str]] = {}
     for match in _S390.finditer(whole):
@@ -64,13 +66,13 @@ _PACKAGE = (
 _NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
 MIDR = "regs/identification/midr_el1"
 """The identity of an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
-# Where the firmware says nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
+# If the firmware reports nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
 _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """Numbers of the machine's groups by CPU; a CPU of which one is unknown is missing there."""
+    """The number of the core, cluster, die, socket and node of each CPU; CPUs whose number is unknown are missing."""
 
     core: Mapping[int, int]
     cluster: Mapping[int, int]
@@ -82,30 +84,30 @@ class CpuTopology:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """The raw data of the online CPUs: the files in their folders, their blocks of /proc/cpuinfo."""
+    """The raw data of the online CPUs: the texts in their folders and their blocks of /proc/cpuinfo."""
 
     online: list[int]
     texts: Mapping[int, Texts]
     info: CpuInfo
 
     def of(self, cpu: int) -> Texts:
-        """The texts of a CPU's folder."""
+        """Return the texts in the folder of a CPU."""
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
-        """A topology id; None if absent."""
+        """Return a topology ID; None if it is missing."""
         found = decimal(self.of(cpu).get(f"topology/{name}"))
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
-        """The sibling sets that online CPUs report, restricted to online CPUs."""
+        """Return the sets of siblings that online CPUs report, restricted to online CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (told(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
 
 def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
-    """Topology of the online CPUs; `shared` are the CPUs of each cache, which distinguish Arm clusters from sockets."""
+    """Return the topology of the online CPUs. `shared`, the CPUs of each cache, tells Arm clusters from sockets."""
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
     merged = _merged(packages, shared) if arm else packages
@@ -115,28 +117,24 @@ def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFa
     if merged != packages and not clusters:
         clusters = numbered(packages)
     cores = numbered(_cores(cpus, sockets))
-    threads: dict[int, int] = {}
-    for core in cores.values():
-        threads[core] = threads.get(core, 0) + 1
     for name, known in (("sockets", sockets), ("cores", cores), ("threads_per_core", cores)):
-        if not known:
-            gaps.note(f"cpu.{name}", f"no topology in {CPU}, and /proc/cpuinfo does not report it")
+        gaps.known(f"cpu.{name}", known, f"neither {CPU} nor /proc/cpuinfo reports it")
     for name, known in (("dies", dies), ("clusters", clusters)):
-        if not known:
-            gaps.note(f"cpu.{name}", f"{CPU} does not report them")
-    return CpuTopology(cores, clusters, dies, sockets, nodes_of(found), max(threads.values(), default=None))
+        gaps.known(f"cpu.{name}", known, f"{CPU} does not report them")
+    threads = max(Counter(cores.values()).values(), default=None)
+    return CpuTopology(cores, clusters, dies, sockets, nodes_of(found), threads)
 
 
 def _below(above: int | None, number: int | None) -> Hashable | None:
-    """The key of a part whose number is unique only within what is above it."""
+    """Return a unique key for a part whose number is unique only within the part above it."""
     return None if number is None else (above, number)
 
 
 def _packages(cpus: Cpus) -> dict[int, Hashable]:
-    """A key for each CPU's package.
+    """Return a key for the package of each CPU.
 
-    The package number takes precedence, because some kernels report too few siblings where a package has several nodes.
-    On s390 numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
+    The package number takes precedence, because some kernels report too few siblings if a package has several nodes. On
+    s390 numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
     """
     siblings = cpus.sets(_PACKAGE)
     keys: dict[int, Hashable] = {}
@@ -153,13 +151,13 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
 
 
 def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
-    """A number of a CPU's own block in /proc/cpuinfo."""
+    """Return the first of these numbers in the block of a CPU in /proc/cpuinfo."""
     block = cpus.info.own.get(cpu, {})
     return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
 
 
 def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:
-    """Packages that have a cache in common as one: no cache is shared by sockets.
+    """Merge packages that share a cache, because sockets never do.
 
     Before Linux 6.0 the packages of Arm machines with a device tree were their clusters (commit "arch_topology: Don't
     set cluster identifier as physical package identifier").
@@ -174,7 +172,7 @@ def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[i
 
 
 def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
-    """A key of the core of each CPU: the CPUs that it has, else its number within cluster and socket."""
+    """Return a key for the core of each CPU: the CPUs of the core, or its number within cluster and socket."""
     siblings = cpus.sets(_CORE)
     keys: dict[int, Hashable] = {}
     for cpu in cpus.online:
@@ -189,7 +187,7 @@ def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
 
 
 def nodes_of(found: Snapshot) -> dict[int, int]:
-    """The node of each CPU; the first where several claim it."""
+    """Return the node of each CPU; the first if several list it."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in found.matching(_NODE_FILE):
         texts.setdefault(int(match[1]), {})[match[2]] = text

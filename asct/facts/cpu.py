@@ -1,7 +1,8 @@
-"""Processors and their caches, combined from the parsers of each subject."""
+"""The facts of processors and their caches, composed of what the parsers of each subject return."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -14,29 +15,29 @@ from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, whole
 from asct.sdk.facts import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, LogicalCpu
 
-# The PMUs of hybrid processors name their CPUs (Linux, arch/x86/events/intel/core.c); other kernels list types.
+# The PMUs of hybrid processors list their CPUs (Linux, arch/x86/events/intel/core.c); some kernels list core types.
 _LISTS = (r"/sys/devices/cpu_(\w+)/cpus", rf"{CPU}/types/(\w+)/cpulist")
 _TELLING = (
     "vendor_id", "vendor", "cpu family", "model", "stepping", "model name", "CPU implementer", "CPU variant",
     "CPU part", "CPU revision", "cpu", "revision", "machine", "Model Name", "mvendorid", "marchid", "mimpid", "uarch",
     "cpu model",
 )  # fmt: skip
-"""Fields of /proc/cpuinfo that identify the design."""
+"""Fields of /proc/cpuinfo that identify the core design."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """The kind number of each online CPU, and the design of each kind, in the order of their first CPU."""
+    """The number of the kind of each online CPU, and the design of each kind, in the order of their first CPU."""
 
     of: Mapping[int, int]
     designs: list[Design]
 
 
 def kinds(found: Snapshot, cpus: Cpus) -> CoreKinds:
-    """Distinguish kinds by the identity of the cores, and by the kernel's list if different designs report the same
-    identity.
+    """Group the CPUs by kind of core.
 
-    If neither distinguishes cores and the kernel assigns different capacities, those do.
+    Kinds differ in the identity of their cores, or in the kernel's list if different designs report the same identity.
+    If the kernel reports neither, they differ in the capacity that it assigns.
     """
     lists = _lists(found)
     known: dict[tuple[str | None, ...], Design] = {}
@@ -44,26 +45,24 @@ def kinds(found: Snapshot, cpus: Cpus) -> CoreKinds:
     for cpu in cpus.online:
         values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
         alike = (midr, *(values.get(name) for name in _TELLING))
-        if alike not in known:  # hundreds of CPUs say the same
+        if alike not in known:  # hundreds of CPUs report the same
             known[alike] = design(values, midr)
         if apart is None and midr is None and cpu not in cpus.info.own:
             apart = cpus.of(cpu).get("cpu_capacity")
         keys[cpu] = (known[alike], apart)
     of = numbered(keys)
-    firsts: dict[int, int] = {}
-    for cpu, kind in of.items():
-        firsts.setdefault(kind, cpu)
-    return CoreKinds(of, [_named(keys[cpu][0], lists.get(cpu)) for cpu in firsts.values()])
+    firsts = {kind: cpu for cpu, kind in reversed(of.items())}
+    return CoreKinds(of, [_named(keys[firsts[kind]][0], lists.get(firsts[kind])) for kind in sorted(firsts)])
 
 
 def _named(found: Design, kind: str | None) -> Design:
-    """The core's own name instead of its processor's where a processor has several."""
+    """Name the core instead of its processor if the processor has several kinds of cores."""
     core = None if kind is None else hybrid_core(found.microarchitecture, found.numbers, kind)
     return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found
 
 
 def _lists(found: Snapshot) -> dict[int, str]:
-    """The name of the kernel's list that a CPU is in."""
+    """Return the name of the kernel's list for each CPU."""
     names: dict[int, str] = {}
     for pattern in _LISTS:
         for match, text in found.matching(pattern):
@@ -74,14 +73,11 @@ def _lists(found: Snapshot) -> dict[int, str]:
 def core_kinds(
     found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
 ) -> list[CoreKind]:
-    """The kinds as facts; clocks are the widest range of the policies of their CPUs, in Hz."""
+    """Return the kinds as facts. The clock range of a kind spans the policies of its CPUs, in Hz."""
     made = []
     for number, one in enumerate(found.designs):
         members = [cpu for cpu, kind in found.of.items() if kind == number]
-        threads: dict[int, int] = {}
-        for cpu in members:
-            if cpu in cores:
-                threads[cores[cpu]] = threads.get(cores[cpu], 0) + 1
+        threads = Counter(cores[cpu] for cpu in members if cpu in cores)
         own = [policy for policy in policies if set(policy.cpus) & set(members)]
         capacities = [value for cpu in members if (value := whole(cpus.of(cpu).get("cpu_capacity"))) is not None]
         made.append(
@@ -111,7 +107,7 @@ class Processors:
 
 
 def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
-    """`cpus` counts the present CPUs, as lscpu's `CPU(s)` does, offline ones too."""
+    """Return the facts of the processors. `cpus` counts present CPUs including offline ones, as `CPU(s)` of lscpu."""
     texts, info = by_cpu(found), cpuinfo(found.text("/proc/cpuinfo"))
     online = _online(found, texts, sorted(info.own), gaps)
     cpus = Cpus(online, texts, info)
@@ -119,7 +115,9 @@ def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
     where, what = places(found, cpus, every.shared(), gaps), kinds(found, cpus)
     present, names = _present(found, online, gaps), _names(what, gaps)
     policies = clocks.policies(found, cpus, gaps)
-    flags = (info.common.get("flags") or info.common.get("Features") or info.common.get("features") or "").split()
+    flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
+    smt = found.line(f"{CPU}/smt/control")
+    active = whole(found.text(f"{CPU}/smt/active"))
     made = Cpu(
         cpus=len(present) or None,
         online=online,
@@ -143,11 +141,11 @@ def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
         frequency_hz=clocks.frequency(policies, info.common, online, gaps),
         policies=policies,
         boost=clocks.boost(found, cpus, gaps),
-        idle_driver=clocks.idle_driver(found, gaps),
-        idle_governor=clocks.idle_governor(found, gaps),
+        idle_driver=clocks.idle(found, "driver", gaps),
+        idle_governor=clocks.idle(found, "governor", gaps),
         idle_states=clocks.idle_states(cpus, gaps),
-        smt=_smt(found, gaps),
-        smt_active=_smt_active(found),
+        smt=gaps.known("cpu.smt", smt, f"{CPU}/smt is missing"),
+        smt_active=None if active is None else active != 0,
         isolated=_kernel_list(found, "isolated", gaps),
         nohz_full=_kernel_list(found, "nohz_full", gaps),
         quota=groups.quota(found, gaps),
@@ -156,24 +154,20 @@ def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
 
 
 def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
-    """The online CPUs as the kernel lists them; else by their folders (CPU 0 often cannot go offline and has no such
-    file) and those that /proc/cpuinfo prints."""
+    """Return the online CPUs that the kernel lists; without a list, those that have a folder and are not marked offline
+    (CPU 0 often has no such file) and those in /proc/cpuinfo."""
     if online := listed(found.text(f"{CPU}/online")):
         return sorted(online)
     up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
-    if not up:
-        gaps.note("cpu.online", f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it")
-    return sorted(up)
+    why = f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it"
+    return sorted(gaps.known("cpu.online", up, why))
 
 
 def _present(found: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
-    """The CPUs that are plugged in; without such a list those with a folder. CPUs that run are there in any case."""
+    """Return the CPUs that are plugged in, or those with a folder if the kernel lists none; online CPUs in any case."""
     present = listed(found.text(f"{CPU}/present"))
-    if present is None:
-        present = frozenset(by_cpu(found))
-    if not present and not online:
-        gaps.note("cpu.cpus", f"{CPU}/present is missing or malformed")
-    return sorted(present | set(online))
+    every = set(by_cpu(found) if present is None else present) | set(online)
+    return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))
 
 
 def _count(numbers: Iterable[int]) -> int | None:
@@ -181,7 +175,7 @@ def _count(numbers: Iterable[int]) -> int | None:
 
 
 def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
-    """Vendor, model and names of the first CPU's kind; of what kinds differ in, each once."""
+    """Return vendor and model of the first kind, and the microarchitectures and instruction sets of all kinds."""
     designs = what.designs or [Design()]
     of_all = {
         "microarchitecture": [one.family or one.microarchitecture for one in designs],
@@ -212,47 +206,28 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 
 
 def _sve(found: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
-    """SVE vector length of a new process in bits (Documentation/arch/arm64/sve.rst: the sysctl is in bytes, at most 64
-    by default; the hardware may support more)."""
-    length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
+    """Return the SVE vector length of a new process in bits (Documentation/arch/arm64/sve.rst: the sysctl is in bytes,
+    at most 64 by default; the hardware may support more)."""
     if flags and "sve" not in flags:
         gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
         return None
-    if not length:
-        gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not report it")
-        return None
-    return length * 8
+    file = "/proc/sys/abi/sve_default_vector_length"
+    return gaps.known("cpu.sve_bits", (whole(found.text(file)) or 0) * 8 or None, f"{file} does not report it")
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
-    """The revision of the first CPU's microcode; only x86 prints one, and only x86 lists its features as `flags`."""
-    if not printed.get("microcode"):
-        if printed and "flags" not in printed:
-            gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
-        else:
-            gaps.note("cpu.microcode", "/proc/cpuinfo does not report it")
-    return printed.get("microcode") or None
-
-
-def _smt(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    control = (found.text(f"{CPU}/smt/control") or "").strip()
-    if not control:
-        gaps.note("cpu.smt", f"{CPU}/smt is missing")
-    return control or None
-
-
-def _smt_active(found: Snapshot) -> bool | None:
-    active = whole(found.text(f"{CPU}/smt/active"))
-    return None if active is None else active != 0
+    """Return the microcode revision of the first CPU. Only x86 prints it, and only x86 lists features as `flags`."""
+    revision = printed.get("microcode") or None
+    if not revision and printed and "flags" not in printed:
+        gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
+        return None
+    return gaps.known("cpu.microcode", revision, "/proc/cpuinfo does not report it")
 
 
 def _kernel_list(found: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
-    """CPUs isolated by the kernel; some kernels print `(null)` for none."""
+    """Return the CPUs of a list of the kernel; some kernels print `(null)` for an empty one."""
     text = found.text(f"{CPU}/{name}")
-    if text is None or text.strip() == "(null)":
-        if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:
-            gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
-        elif text is None:
-            gaps.note(f"cpu.{name}", f"{CPU}/{name} is missing")
+    if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:
+        gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
         return []
-    return gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")
+    return [] if text and text.strip() == "(null)" else gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")

@@ -1,4 +1,4 @@
-"""Sets of CPUs as the kernel writes them: lists (`0-3,8`) and masks (`00000000,0000010f`), and whom they agree on."""
+"""Sets of CPUs that the kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and how they agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = rf"{CPU}/cpu([0-9]{{1,5}})/(.+)"
 
 @lru_cache(maxsize=4096)
 def listed(text: str | None) -> Set | None:
-    """The CPUs of a list; None when it is missing or odd. A list may be empty. Hundreds of CPUs have the same."""
+    """Parse a CPU list, which may be empty; None if it is missing or malformed. Many CPUs have the same list."""
     if text is None:
         return None
     try:
@@ -29,7 +29,7 @@ def listed(text: str | None) -> Set | None:
 
 
 def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """The first valid pair of files, a list and a mask of the same CPUs; old kernels have only masks."""
+    """Return the CPUs of the first valid pair of a list and a mask file; old kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
@@ -40,7 +40,7 @@ def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
 
 
 def by_cpu(found: Snapshot) -> dict[int, dict[str, str]]:
-    """Texts of each CPU's folder by their path below it (`topology/core_id`), CPUs in order."""
+    """Return the texts in the folder of each CPU by path (`topology/core_id`), in CPU order."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in found.matching(_FILE):
         if int(match[1]) <= MAX_CPU:
@@ -49,10 +49,10 @@ def by_cpu(found: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """The set of each CPU, from the sets that CPUs report.
+    """Return the set of each CPU from the sets that CPUs report.
 
-    All members of a set should report it. Where they do not (kernels and firmware err), a CPU belongs to the set that
-    contains it and is reported by the largest share of its members.
+    All members of a set should report it. If they do not (kernels and firmware have bugs), a CPU belongs to the set
+    that contains it and that the largest share of its members reports.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):
@@ -68,6 +68,6 @@ def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
 
 
 def numbered(keys: Mapping[int, Hashable | None]) -> dict[int, int]:
-    """Groups of CPUs with the same key, counted from 0 by their first CPU; those without a key have none."""
+    """Number the groups of CPUs with the same key in the order of their first CPU; CPUs without a key are omitted."""
     numbers: dict[Hashable, int] = {}
     return {cpu: numbers.setdefault(key, len(numbers)) for cpu, key in sorted(keys.items()) if key is not None}

@@ -1,4 +1,4 @@
-"""A host in one line."""
+"""Describe a host in one line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from asct.values.quantity import format_quantity
 
 
 def describe(facts: HostFacts) -> str:
-    """In one line: `x86_64, Intel(R) Xeon(R) ..., 80 CPUs, 2 nodes, 251 GiB, Linux 6.1.0-56, Debian GNU/Linux 12`."""
+    """Return a line such as `x86_64, Intel(R) Xeon(R) ..., 80 CPUs, 2 nodes, 251 GiB, Linux 6.1.0-56, Debian 12`."""
     cpu, memory, system = facts.cpu, facts.memory, facts.system
     parts = [
         system.arch,
@@ -18,7 +18,7 @@ def describe(facts: HostFacts) -> str:
         f"Linux {system.kernel}" if system.kernel else None,
         system.os,
     ]
-    return ", ".join(part for part in parts if part) or "no facts known"
+    return ", ".join(part for part in parts if part) or "no known facts"
 
 
 def _count(number: int | None, noun: str) -> str | None:

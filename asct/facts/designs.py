@@ -1,4 +1,4 @@
-"""The design of each core from /proc/cpuinfo: vendor, names, instruction set and the numbers they come from.
+"""The design of a core from /proc/cpuinfo: vendor, names, instruction set and the numbers that identify it.
 
 Sources, x86: Linux, arch/x86/include/asm/intel-family.h (Intel), arch/x86/kernel/cpu/amd.c and AMD's Revision Guides
 and Programming References (AMD), arch/x86/kernel/cpu/hygon.c; GCC, gcc/common/config/i386/cpuinfo.h (Zhaoxin).
@@ -10,8 +10,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from asct.facts.armparts import ARCHITECTURES, IMPLEMENTERS, PARTS
-
 Texts = Mapping[str, str]
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
@@ -20,8 +18,8 @@ _DECIMAL = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """None where neither the tables nor the kernel report it; `numbers` are the identity by name, `family` the
-    processor's name if its cores have names of their own."""
+    """A core design. Values are None if neither the tables nor the kernel report them; `numbers` are the identity by
+    name, `family` is the name of the processor if its cores have other names."""
 
     vendor: str | None = None
     model: str | None = None
@@ -32,19 +30,18 @@ class Design:
 
 
 def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
-    """The identity without what is unknown."""
+    """Return the known numbers of an identity."""
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
 def hexadecimal(text: str | None) -> int | None:
-    """`0xd0c`; None for anything else."""
-    stripped = (text or "").strip()
-    match = _HEX.fullmatch(stripped)
+    """Parse `0xd0c`; None for anything else."""
+    match = _HEX.fullmatch((text or "").strip())
     return int(match[1], 16) if match else None
 
 
 def decimal(text: str | None) -> int | None:
-    """`143`; None for anything else."""
+    """Parse `143`; None for anything else."""
     stripped = (text or "").strip()
     return int(stripped) if _DECIMAL.fullmatch(stripped) else None
 
@@ -59,8 +56,8 @@ _X86_LEVELS: tuple[tuple[str, str], ...] = (
 )
 
 # Arm Architecture Reference Manual (DDI 0487), A2 "Armv8-A Architecture Extensions": features that are mandatory from
-# a version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst). Left out is what the kernel hides on its
-# own (ssbs for errata, paca and bti by configuration).
+# a version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst), except those that the kernel may hide
+# (ssbs for errata, paca and bti by configuration).
 _ARM_LEVELS: tuple[tuple[str, str], ...] = (
     ("8.0", "fp asimd"),
     ("8.1", "atomics crc32 asimdrdm"),
@@ -76,12 +73,12 @@ _ARM_LEVELS: tuple[tuple[str, str], ...] = (
 
 
 def x86_level(flags: Collection[str]) -> str | None:
-    """`x86-64-v3`; None without 64 bits."""
+    """Return the highest level (`x86-64-v3`); None without 64 bits."""
     return _highest(_X86_LEVELS, flags)
 
 
 def arm_level(features: Collection[str]) -> str | None:
-    """`ARMv8.2-A or later`: no version below can be meant, but later ones may add nothing that is listed.
+    """Return the lowest version with these features (`ARMv8.2-A or later`): later ones may add nothing that is listed.
 
     SVE2 exists from Armv9.0 on, and 9.n contains all of 8.(n + 5) (the same manual). None for 32 bits.
     """
@@ -124,7 +121,7 @@ _LOONGSON = {
 
 
 def power(values: Texts) -> Design:
-    """`cpu : POWER9 (raw), altivec supported` (arch/powerpc/kernel/setup-common.c)."""
+    """Parse `cpu : POWER9 (raw), altivec supported` (arch/powerpc/kernel/setup-common.c)."""
     model = values.get("cpu") or None
     generation = _POWER.match(model or "")
     number = int(generation[1]) if generation else None
@@ -140,7 +137,7 @@ def power(values: Texts) -> Design:
 
 
 def s390(values: Texts) -> Design:
-    """`vendor_id : IBM/S390`, `processor 0: version = FF, ..., machine = 3906` (arch/s390/kernel/processor.c)."""
+    """Parse `vendor_id : IBM/S390`, `processor 0: version = FF, ..., machine = 3906` (arch/s390/kernel/processor.c)."""
     machine = decimal(values.get("machine"))
     return Design(
         values.get("vendor_id") or None,
@@ -152,7 +149,7 @@ def s390(values: Texts) -> Design:
 
 
 def loongarch(values: Texts) -> Design:
-    """`Model Name : Loongson-3A5000`, `ISA : loongarch32 loongarch64` (arch/loongarch/kernel/proc.c)."""
+    """Parse `Model Name : Loongson-3A5000`, `ISA : loongarch32 loongarch64` (arch/loongarch/kernel/proc.c)."""
     model = values.get("Model Name") or values.get("model name") or None
     core = next((named for part, named in _LOONGSON.items() if part in (model or "").upper()), None)
     widths = values.get("ISA", "").split()
@@ -166,7 +163,7 @@ def loongarch(values: Texts) -> Design:
 
 
 def riscv(values: Texts) -> Design:
-    """`isa`, `uarch`, `mvendorid`, `marchid`, `mimpid` (arch/riscv/kernel/cpu.c); the vendor is the number."""
+    """Parse `isa`, `uarch`, `mvendorid`, `marchid`, `mimpid` (arch/riscv/kernel/cpu.c); the vendor is a number."""
     model = values.get("uarch") or values.get("model name") or None
     return Design(
         values.get("mvendorid") or None,
@@ -182,12 +179,12 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """IA-64, MIPS, SPARC, Alpha: the printed names, unmodified."""
+    """Return the printed names of other CPUs (IA-64, MIPS, SPARC, Alpha) unchanged."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 
 
-# Family 6: the name of the processor's generation and its models.
+# Family 6: the models of each processor generation
 _INTEL: dict[str, tuple[int, ...]] = {
     "Yonah": (0x0E,), "Merom": (0x0F, 0x16), "Penryn": (0x17, 0x1D), "Nehalem": (0x1A, 0x1E, 0x1F, 0x2E),
     "Westmere": (0x25, 0x2C, 0x2F), "Sandy Bridge": (0x2A, 0x2D), "Ivy Bridge": (0x3A, 0x3E),
@@ -202,7 +199,7 @@ _INTEL: dict[str, tuple[int, ...]] = {
     "Clearwater Forest": (0xDD,), "Knights Landing": (0x57,), "Knights Mill": (0x85,),
 }  # fmt: skip
 
-# Family, models (first, last) and a name; the first row that fits counts. Steppings below tell one model's names apart.
+# Family, first and last model, name; the first matching row counts
 _AMD: tuple[tuple[int, int, int, str], ...] = (
     (0x0F, 0x00, 0xFF, "K8"), (0x10, 0x00, 0xFF, "K10"), (0x11, 0x00, 0xFF, "K8"), (0x12, 0x00, 0xFF, "K10"),
     (0x14, 0x00, 0xFF, "Bobcat"), (0x15, 0x00, 0x01, "Bulldozer"), (0x15, 0x02, 0x1F, "Piledriver"),
@@ -214,8 +211,8 @@ _AMD: tuple[tuple[int, int, int, str], ...] = (
     (0x1A, 0x10, 0x1F, "Zen 5c"), (0x1A, 0x00, 0x2F, "Zen 5"), (0x1A, 0x40, 0x4F, "Zen 5"), (0x1A, 0x60, 0x7F, "Zen 5"),
 )  # fmt: skip
 
-# intel-family.h notes the steppings: 0x8E is Amber Lake 9, Coffee Lake 10, Whiskey Lake 11 and 12; 0x55 from the
-# specification updates of the Xeon Scalable generations.
+# The last stepping of each name: for 0x8E (Amber Lake 9, Coffee Lake 10, Whiskey Lake 11 and 12) and 0x9E from
+# intel-family.h, for 0x55 from the specification updates of the Xeon Scalable generations.
 _STEPPINGS: dict[int, tuple[tuple[int, str], ...]] = {
     0x55: ((4, "Skylake-SP"), (7, "Cascade Lake"), (11, "Cooper Lake")),
     0x8E: ((9, "Kaby Lake"), (10, "Coffee Lake"), (12, "Whiskey Lake")),
@@ -235,7 +232,7 @@ _ARROW_LAKE_U = 0xB5  # has the cores of Meteor Lake
 
 
 def x86(values: Texts) -> Design:
-    """A design from the fields of /proc/cpuinfo (arch/x86/kernel/cpu/proc.c)."""
+    """Parse the fields of x86 (arch/x86/kernel/cpu/proc.c)."""
     family, model = decimal(values.get("cpu family")), decimal(values.get("model"))
     stepping = decimal(values.get("stepping"))
     vendor = values.get("vendor_id") or None
@@ -250,7 +247,7 @@ def x86(values: Texts) -> Design:
 
 
 def microarchitecture(vendor: str, family: int, model: int, stepping: int | None) -> str | None:
-    """The name of a generation; None when no table has it."""
+    """Return the name of an x86 generation; None if no table lists it."""
     if vendor == "GenuineIntel":
         return _intel(family, model, stepping)
     if vendor == "AuthenticAMD":
@@ -273,17 +270,115 @@ def _intel(family: int, model: int, stepping: int | None) -> str | None:
 
 
 def hybrid_core(named: str | None, identity: Collection[tuple[str, int]], kind: str) -> str | None:
-    """The microarchitecture of the cores that the kernel calls cpu_core, cpu_atom and cpu_lowpower."""
+    """Return the microarchitecture of the cores that the kernel calls cpu_core, cpu_atom or cpu_lowpower."""
     if dict(identity).get("model") == _ARROW_LAKE_U and named == "Arrow Lake":
         named = "Meteor Lake"
     return _HYBRID.get(named or "", {}).get(kind)
 
 
+# Arm cores by implementer and part number, the fields of MIDR_EL1. Sources: for Arm's cores their Technical Reference
+# Manuals (`MIDR_EL1, Main ID Register`, and the architecture version in the introduction); for other cores Linux,
+# arch/arm64/include/asm/cputype.h, and util-linux, sys-utils/lscpu-arm.c. Names are spelled as in lscpu.
+IMPLEMENTERS: dict[int, str] = {
+    0x41: "ARM", 0x42: "Broadcom", 0x43: "Cavium", 0x44: "DEC", 0x46: "FUJITSU", 0x48: "HiSilicon", 0x49: "Infineon",
+    0x4D: "Motorola/Freescale", 0x4E: "NVIDIA", 0x50: "APM", 0x51: "Qualcomm", 0x53: "Samsung", 0x56: "Marvell",
+    0x61: "Apple", 0x66: "Faraday", 0x69: "Intel", 0x6D: "Microsoft", 0x70: "Phytium", 0xC0: "Ampere",
+}  # fmt: skip
+
+_ARM: dict[str, dict[int, str]] = {
+    "ARMv4T": {0x920: "ARM920", 0x922: "ARM922", 0x940: "ARM940"},
+    "ARMv5TE": {0x946: "ARM946", 0x966: "ARM966"},
+    "ARMv5TEJ": {0x926: "ARM926", 0xA26: "ARM1026"},
+    "ARMv6": {0xB02: "ARM11-MPCore", 0xB36: "ARM1136", 0xB76: "ARM1176"},
+    "ARMv7-A": {
+        0xC05: "Cortex-A5", 0xC07: "Cortex-A7", 0xC08: "Cortex-A8", 0xC09: "Cortex-A9", 0xC0D: "Cortex-A17",
+        0xC0E: "Cortex-A17", 0xC0F: "Cortex-A15",
+    },
+    "ARMv8-R": {0xD13: "Cortex-R52", 0xD15: "Cortex-R82", 0xD16: "Cortex-R52+"},
+    "ARMv8.0-A": {
+        0xD01: "Cortex-A32", 0xD02: "Cortex-A34", 0xD03: "Cortex-A53", 0xD04: "Cortex-A35", 0xD07: "Cortex-A57",
+        0xD08: "Cortex-A72", 0xD09: "Cortex-A73",
+    },
+    "ARMv8.2-A": {
+        0xD05: "Cortex-A55", 0xD06: "Cortex-A65", 0xD0A: "Cortex-A75", 0xD0B: "Cortex-A76", 0xD0C: "Neoverse-N1",
+        0xD0D: "Cortex-A77", 0xD0E: "Cortex-A76AE", 0xD41: "Cortex-A78", 0xD42: "Cortex-A78AE", 0xD43: "Cortex-A65AE",
+        0xD44: "Cortex-X1", 0xD4A: "Neoverse-E1", 0xD4B: "Cortex-A78C", 0xD4C: "Cortex-X1C",
+    },
+    "ARMv8.4-A": {0xD40: "Neoverse-V1"},
+    "ARMv9.0-A": {
+        0xD46: "Cortex-A510", 0xD47: "Cortex-A710", 0xD48: "Cortex-X2", 0xD49: "Neoverse-N2", 0xD4D: "Cortex-A715",
+        0xD4E: "Cortex-X3", 0xD4F: "Neoverse-V2",
+    },
+    "ARMv9.2-A": {
+        0xD80: "Cortex-A520", 0xD81: "Cortex-A720", 0xD82: "Cortex-X4", 0xD83: "Neoverse-V3AE", 0xD84: "Neoverse-V3",
+        0xD85: "Cortex-X925", 0xD87: "Cortex-A725", 0xD88: "Cortex-A520AE", 0xD89: "Cortex-A720AE",
+        0xD8E: "Neoverse-N3", 0xD8F: "Cortex-A320",
+    },
+    "ARMv9.3-A": {0xD8A: "C1-Nano", 0xD8B: "C1-Pro", 0xD8C: "C1-Ultra", 0xD90: "C1-Premium"},
+}  # fmt: skip
+
+_OTHERS: dict[int, dict[int, str]] = {
+    0x42: {0x00F: "Brahma-B15", 0x100: "Brahma-B53", 0x516: "ThunderX2"},
+    0x43: {
+        0x0A0: "ThunderX", 0x0A1: "ThunderX-88XX", 0x0A2: "ThunderX-81XX", 0x0A3: "ThunderX-83XX",
+        0x0AF: "ThunderX2-99xx", 0x0B0: "OcteonTX2", 0x0B1: "OcteonTX2-98XX", 0x0B2: "OcteonTX2-96XX",
+        0x0B3: "OcteonTX2-95XX", 0x0B4: "OcteonTX2-95XXN", 0x0B5: "OcteonTX2-95XXMM", 0x0B6: "OcteonTX2-95XXO",
+        0x0B8: "ThunderX3-T110",
+    },
+    0x44: {0xA10: "SA110", 0xA11: "SA1100"},
+    0x46: {0x001: "A64FX", 0x003: "MONAKA"},
+    0x48: {
+        0xD01: "TaiShan-v110", 0xD02: "TaiShan-v120", 0xD06: "HIP12", 0xD40: "Cortex-A76", 0xD41: "Cortex-A77",
+    },
+    0x4E: {0x000: "Denver", 0x003: "Denver 2", 0x004: "Carmel", 0x010: "Olympus"},
+    0x50: {0x000: "X-Gene"},
+    0x51: {
+        0x001: "Oryon", 0x00F: "Scorpion", 0x02D: "Scorpion", 0x04D: "Krait", 0x06F: "Krait", 0x201: "Kryo",
+        0x205: "Kryo", 0x211: "Kryo", 0x800: "Falkor-V1/Kryo", 0x801: "Kryo-V2", 0x802: "Kryo-3XX-Gold",
+        0x803: "Kryo-3XX-Silver", 0x804: "Kryo-4XX-Gold", 0x805: "Kryo-4XX-Silver", 0xC00: "Falkor", 0xC01: "Saphira",
+    },
+    0x53: {0x001: "exynos-m1", 0x002: "exynos-m3", 0x003: "exynos-m4", 0x004: "exynos-m5"},
+    0x56: {0x131: "Feroceon-88FR131", 0x581: "PJ4/PJ4b", 0x584: "PJ4B-MP"},
+    0x61: {
+        0x020: "Icestorm-A14", 0x021: "Firestorm-A14", 0x022: "Icestorm-M1", 0x023: "Firestorm-M1",
+        0x024: "Icestorm-M1-Pro", 0x025: "Firestorm-M1-Pro", 0x028: "Icestorm-M1-Max", 0x029: "Firestorm-M1-Max",
+        0x030: "Blizzard-A15", 0x031: "Avalanche-A15", 0x032: "Blizzard-M2", 0x033: "Avalanche-M2",
+        0x034: "Blizzard-M2-Pro", 0x035: "Avalanche-M2-Pro", 0x036: "Sawtooth-A16", 0x037: "Everest-A16",
+        0x038: "Blizzard-M2-Max", 0x039: "Avalanche-M2-Max",
+    },
+    0x66: {0x526: "FA526", 0x626: "FA626"},
+    0x6D: {0xD49: "Azure-Cobalt-100"},
+    0x70: {
+        0x303: "FTC310", 0x660: "FTC660", 0x661: "FTC661", 0x662: "FTC662", 0x663: "FTC663", 0x664: "FTC664",
+        0x862: "FTC862",
+    },
+    0xC0: {0xAC3: "Ampere-1", 0xAC4: "Ampere-1a"},
+}  # fmt: skip
+
+PARTS: dict[tuple[int, int], str] = {
+    **{(0x41, part): name for named in _ARM.values() for part, name in named.items()},
+    **{(maker, part): name for maker, named in _OTHERS.items() for part, name in named.items()},
+}
+
+ARCHITECTURES: dict[tuple[int, int], str] = {
+    **{(0x41, part): version for version, named in _ARM.items() for part in named},
+    (0x43, 0x0AF): "ARMv8.1-A",  # Marvell ThunderX2 CN99xx, product brief
+    (0x46, 0x001): "ARMv8.2-A",  # Fujitsu, A64FX Microarchitecture Manual
+    (0x48, 0xD01): "ARMv8.2-A",  # GCC manual, -mcpu=tsv110
+    (0x48, 0xD40): "ARMv8.2-A",
+    (0x48, 0xD41): "ARMv8.2-A",
+    (0x4E, 0x004): "ARMv8.2-A",  # NVIDIA Jetson AGX Xavier, data sheet
+    (0x6D, 0xD49): "ARMv9.0-A",  # cores of Neoverse N2
+    (0xC0, 0xAC3): "ARMv8.6-A",  # GCC manual, -mcpu=ampere1
+    (0xC0, 0xAC4): "ARMv8.6-A",
+}
+"""The architecture version in the manual of each core."""
+
 _OLD = re.compile(r"([4-7])([A-Z]*)")
 
 
 def design(values: Texts, midr: str | None = None) -> Design:
-    """The design of a CPU from its fields and, of Arm, the register that the kernel shows in sysfs."""
+    """Return the design of a CPU from its fields and, on Arm, the register MIDR_EL1 in sysfs."""
     if "CPU implementer" in values or hexadecimal(midr):
         return arm(values, hexadecimal(midr))
     if values.get("vendor_id", "").startswith("IBM/S390"):
@@ -300,18 +395,16 @@ def design(values: Texts, midr: str | None = None) -> Design:
 
 
 def arm(values: Texts, midr: int | None) -> Design:
-    """The design, from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or the fields that Linux prints.
+    """Return the design from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or the fields that Linux prints.
 
     Bits 31:24 are the implementer, 23:20 the variant, 15:4 the part, 3:0 the revision.
     """
+    names = ("implementer", "variant", "part", "revision")
     if midr:
-        implementer: int | None = midr >> 24 & 0xFF
-        part: int | None = midr >> 4 & 0xFFF
-        variant: int | None = midr >> 20 & 0xF
-        revision: int | None = midr & 0xF
+        identity: list[int | None] = [midr >> 24 & 0xFF, midr >> 20 & 0xF, midr >> 4 & 0xFFF, midr & 0xF]
     else:
-        implementer, part = hexadecimal(values.get("CPU implementer")), hexadecimal(values.get("CPU part"))
-        variant, revision = hexadecimal(values.get("CPU variant")), hexadecimal(values.get("CPU revision"))
+        identity = [hexadecimal(values.get(f"CPU {name}")) for name in names]
+    implementer, _, part, _ = identity
     key = (-1 if implementer is None else implementer, -1 if part is None else part)
     vendor = None if implementer is None else IMPLEMENTERS.get(implementer, f"0x{implementer:02x}")
     return Design(
@@ -319,11 +412,11 @@ def arm(values: Texts, midr: int | None) -> Design:
         PARTS.get(key),
         PARTS.get(key),
         ARCHITECTURES.get(key) or arm_level(values.get("Features", "").split()) or _old(values),
-        numbers(implementer=implementer, variant=variant, part=part, revision=revision),
+        numbers(**dict(zip(names, identity, strict=True))),
     )
 
 
 def _old(values: Texts) -> str | None:
-    """`CPU architecture: 5TEJ`, `7`: the version that 32-bit kernels print."""
+    """Return the version that 32-bit kernels print (`CPU architecture: 5TEJ`, `7`)."""
     match = _OLD.fullmatch(values.get("CPU architecture", ""))
     return f"ARMv{match[1]}{match[2]}" if match else None

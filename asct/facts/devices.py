@@ -1,4 +1,4 @@
-"""The location of hardware devices: their real paths in /sys, queues, and the PCI function above them."""
+"""The locations of hardware devices: real paths in /sys, queues, and the PCI functions that they are attached to."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ _DRIVER = "DRIVER="
 
 @dataclass(frozen=True, slots=True)
 class DeviceLocation:
-    """`queues` of a block device, `receiving` and `sending` of an interface; None where there are none. `link` as in
-    sdk.facts.BlockDevice. `driver` is that of the PCI function."""
+    """The location of a device.
+
+    `queues` applies to block devices, `receiving` and `sending` to network interfaces; None if there are no queues.
+    `link` is as in sdk.facts.BlockDevice, `driver` is the driver of the PCI function.
+    """
 
     path: str
     queues: int | None = None
@@ -30,13 +33,12 @@ class DeviceLocation:
 
     @property
     def pci_address(self) -> str | None:
-        """The PCI function above it."""
-        found = _PCI.findall("/".join(part for part in self.path.split("/") if _PCI.fullmatch(part)))
-        return found[-1] if found else None
+        """The PCI function that the device is attached to."""
+        return next((part for part in reversed(self.path.split("/")) if _PCI.fullmatch(part)), None)
 
 
 def places(found: Snapshot) -> dict[str, DeviceLocation]:
-    """Locations by path (`/sys/block/nvme0n1`); empty if not read; malformed lines are skipped."""
+    """Return the locations by path (`/sys/block/nvme0n1`); malformed lines are skipped."""
     made: dict[str, DeviceLocation] = {}
     for line in (found.command_output("devices") or "").split("\n"):
         cells = line.split("|")
@@ -61,7 +63,7 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
 
 
 def _link(speed: str, width: str) -> str | None:
-    """`16.0 GT/s PCIe x4`; None where the kernel does not know (`Unknown`, width 0 or 255)."""
+    """Return `16.0 GT/s PCIe x4`; None if the kernel does not know (`Unknown`, width 0 or 255)."""
     lanes = whole(width)
     if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):
         return None

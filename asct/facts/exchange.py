@@ -1,5 +1,5 @@
-"""The one script that reads all facts of a host, made of the shell files beside this one and the lists in sources.py;
-a constant for `sh -s`."""
+"""The constant script for `sh -s` that reads all facts of a host, made of the shell files in this folder and the lists
+in sources.py."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from asct.facts.sources import CPU, FILES, FOLDERS, KERNEL_OPTIONS, SECRET_OPTIO
 LANES = 4
 """Number of programs whose versions are queried in parallel."""
 MOST_LINES = 2000
-"""Of one file."""
+"""Limit of lines of one file."""
 MOST_BYTES = 400_000
-"""Of all files, and again of the lines printed once for many CPUs. A host's answer may have 1 MiB in all."""
+"""Limit of bytes of all files, and again of the lines that are printed once for many CPUs. The answer of a host may
+have 1 MiB in all."""
 TOOL_S = 15
 """Time limit for one program in seconds. On an emulated host the slowest take several seconds to print their version. A
 program may be a script that runs others, or wait for a file system or a drive that does not answer."""
 TOOL_BYTES = 8192
-"""Limit of its output."""
+"""Limit of the output of one program."""
 
 
 def _read(name: str, **values: object) -> str:
-    """A shell file without its comments, each `@name@` replaced by its value."""
+    """Read a shell file without its comments and replace each `@name@` by its value."""
     text = re.sub(r"(?m)^( *#(?!:).*)?\n", "", Path(__file__).with_name(name).read_text("utf-8")).strip()
     return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), text)
 
 
 def _commands(name: str, **values: object) -> dict[str, str]:
-    """The commands of a file by their names, in its order."""
+    """Read the commands of a file by name, in its order."""
     _, *parts = re.split(r"^#: (.+)\n", _read(name, **values), flags=re.MULTILINE)
     return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 COMMANDS = _commands("commands.sh")
-"""The shell text of each command that is run each time, by its name."""
+"""The shell text of each command that runs each time, by name."""
 LASTING = _commands("lasting.sh", kernel_options=KERNEL_OPTIONS)
 """Commands whose answers the host keeps until it restarts."""
 TRIAL = {"io_uring": LASTING.pop("io_uring")}
@@ -45,7 +46,7 @@ PROBES = {name: LASTING.pop(name) for name in ("fio-engines", "fio-options")}
 
 
 def script() -> str:
-    """The script; see exchange.sh for its arguments."""
+    """Return the script; see exchange.sh for its arguments."""
     lasting = _lasting()
     paths = [f"printf '%s\\0' {' '.join(FILES)}"]
     functions = [bounds(), f"program={_quoted(awk())}"]
@@ -63,17 +64,17 @@ def script() -> str:
 
 
 def awk() -> str:
-    """The program that packs and limits the output."""
+    """Return the program that packs and limits the output."""
     return _read("pack.awk", cpu=CPU, lines=MOST_LINES, bytes=MOST_BYTES, secret=SECRET_OPTION)
 
 
 def bounds() -> str:
-    """The shell functions that limit commands (limits.sh)."""
+    """Return the shell functions that limit commands (limits.sh)."""
     return _read("limits.sh", seconds=TOOL_S, bytes=TOOL_BYTES)
 
 
 def _lasting() -> str:
-    """The shell functions `lasting` and `trial`: what does not change while a host is up.
+    """Return the shell functions `lasting` and `trial`, whose answers do not change while a host is up.
 
     Each of several processes queries a part and passes on the output of those before it, so nothing has to be written
     to a file meanwhile.

@@ -1,7 +1,7 @@
-"""A snapshot of a machine elsewhere: a kept exchange, or files of /proc and /sys in a folder or a tar.
+"""A snapshot of another machine: a kept exchange, or files of /proc and /sys in a folder or a tar.
 
-Some facts of a live host come from commands, because no file holds them as text: where links lead, and the kernel's
-command line, which leaves a host only with its secrets masked. Here they are made from the files.
+Some facts of a live host come from commands: where links lead, which no file contains, and the kernel's command line,
+which leaves a host only with masked secrets. Here the same output is derived from the files.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _UNAME = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """The answers by the name of the command in `sources`; only of commands of which the dump has something. What they
-    leave out is counted in `left`."""
+    """Return the output of commands as derived from the files of a dump, if it has any for them; `left` counts what the
+    output omits."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "command-line": masked(_text(tree, "/proc/cmdline")),
@@ -52,7 +52,7 @@ def _text(tree: FileTree, path: str) -> str:
 
 
 def _uname(tree: FileTree) -> str:
-    """Lines as from `uname -m; uname -n; uname -r; uname -v`; a file for the first exists since Linux 6.1."""
+    """Return lines as from `uname -m; uname -n; uname -r; uname -v`; the file for the first exists since Linux 6.1."""
     arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
     if match:
@@ -61,7 +61,7 @@ def _uname(tree: FileTree) -> str:
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """When the files were copied: boot time plus uptime (proc(5): `btime` of /proc/stat in seconds since 1970,
+    """Return when the files were copied: boot time plus uptime (proc(5): `btime` of /proc/stat in seconds since 1970,
     /proc/uptime); None unless both exist."""
     start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
     if start is None or age is None or age > _OLDEST_S:
@@ -70,7 +70,7 @@ def taken(tree: FileTree) -> datetime | None:
 
 
 def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
-    """As the command of sources.storage prints them."""
+    """Yield lines as the command `devices` prints them."""
     every = [path for pattern in _PLACES for path in paths(tree, pattern)]
     found = [path for path in every if resolve(tree, (*path, "device"))]
     if len(found) > _MOST:
@@ -91,7 +91,7 @@ def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
 
 
 def _pci(tree: FileTree, real: Path_) -> list[str]:
-    """Of the first folder upwards that has a configuration space."""
+    """Return the properties of the first folder upwards that has a configuration space."""
     while real and tree.entry((*real, "config")) is None:
         real = real[:-1]
     if not real:
@@ -109,15 +109,15 @@ MOST_FOLDERS = 20_000
 DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
-_EXHAUSTED = "only part of it was read: it has too many names, or links that form cycles or repeat the same files"
+_EXHAUSTED = "it was read only in part: it has too many names, or its links form cycles or lead to the same files"
 _WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys, a run, or its `snapshot.txt`"
 
 
 def load(place: Path) -> Snapshot:
-    """The snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
+    """Load the snapshot of the machine whose files are at `place`; raise UsageError if there is none.
 
-    The files are those that asct would read from a host, wherever their folder is in the dump. Output of commands may
-    be in `commands/<name>.txt`, with `[status N]` in the last line.
+    It has the files that asct would read from a host, at any depth of the dump. The output of commands may be in
+    `commands/<name>.txt`, with `[status N]` in the last line.
     """
     try:
         if place.is_dir():
@@ -139,10 +139,10 @@ def _refused(place: Path, why: str) -> UsageError:
 def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     tops = _tops(tree)
     if not tops:
-        raise _refused(place, "; ".join([*notes, "it has neither proc/ nor sys/"]))
+        raise _refused(place, "; ".join([*notes, "it contains neither proc/ nor sys/"]))
     if len(tops) > 1:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
-        raise _refused(place, f"it has several machines: {named}")
+        raise _refused(place, f"it contains several machines: {named}")
     machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
@@ -161,7 +161,7 @@ def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
 
 
 def _tops(tree: FileTree) -> list[Path_]:
-    """The folders that have the files of a machine, none of them inside another."""
+    """Return the folders that have the files of a machine, none of them inside another."""
     found: list[Path_] = []
     ahead: list[Path_] = [()]
     for _ in range(MOST_FOLDERS):

@@ -1,6 +1,6 @@
-"""Files of another machine, in a folder or a tar: found by the patterns that a shell would read on it.
+"""The files of another machine in a dump (a folder or a tar), found by shell patterns.
 
-Links are followed inside the dump alone: an absolute one starts at its top, and none leads out of it. Nothing is
+Links are followed only inside the dump: absolute links start at its top, and none leads out of it. Nothing is
 extracted, and only regular files are read.
 """
 
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Protocol
 
 MOST_LINKS = 40
-"""Links followed for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
+"""Links to follow for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
-"""Bytes of a file; the longest parsed text, the flags of thousands of CPUs, is below."""
+"""Bytes of a file; the longest parsed text, the flags of thousands of CPUs, is shorter."""
 MOST_LOOKS = 2_000_000
-"""Names looked up in one dump. A server with 576 CPUs needs two thirds of it, circular links any number."""
+"""Names to look up in one dump. A server with 576 CPUs needs two thirds of it; circular links would need any number."""
 MOST_TEXT = 64 << 20
-"""Bytes read of one dump: many links may lead to the same file."""
+"""Bytes to read from one dump, because many links may lead to the same file."""
 Path_ = tuple[str, ...]
 """Names from the top of the dump."""
 
@@ -38,23 +38,23 @@ class TreeEntry:
 
 
 class FileTree(Protocol):
-    """A dump whose links are not yet followed."""
+    """The entries of a dump, without following links."""
 
     def names(self, folder: Path_) -> list[str]:
-        """The names in a folder, sorted."""
+        """Return the names in a folder, sorted."""
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """The entry at a path; None if absent. No folder in the path may be a link."""
+        """Return the entry at a path; None if it is missing. No folder in the path may be a link."""
         ...
 
     def read(self, path: Path_) -> bytes | None:
-        """A regular file; None when it cannot be read or is too large."""
+        """Read a regular file; None if it is unreadable or too large."""
         ...
 
 
 def resolve(tree: FileTree, path: Path_) -> Path_ | None:
-    """The path with all links resolved; None if it does not exist or its links form a loop."""
+    """Resolve all links in a path; None if it does not exist or its links form a loop."""
     done: list[str] = []
     ahead = list(reversed(path))
     links = 0
@@ -81,7 +81,7 @@ def resolve(tree: FileTree, path: Path_) -> Path_ | None:
 
 
 def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
-    """The paths below `above` that match a shell pattern, in the shell's order; links keep their names."""
+    """Yield the paths below `above` that match a shell pattern, in the shell's order; links keep their names."""
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 
@@ -107,7 +107,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
-    """The texts of the regular files that paths lead to, by absolute path; what cannot be read is not there."""
+    """Return the texts of the regular files that the paths lead to, by absolute path, without unreadable files."""
     folders: dict[Path_, Path_ | None] = {}
     found = {}
     for path in wanted:
@@ -124,7 +124,7 @@ def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
 
 @dataclass
 class FolderTree:
-    """A folder of this machine."""
+    """A dump in a folder of this machine."""
 
     root: Path
 
@@ -159,13 +159,13 @@ class FolderTree:
 
 @dataclass
 class MemoryTree:
-    """A dump in memory: what a tar held."""
+    """A dump in memory, read from a tar."""
 
     folders: dict[Path_, dict[str, TreeEntry]] = field(default_factory=lambda: {(): {}})
     data: dict[Path_, bytes] = field(default_factory=dict)
 
     def add(self, path: Path_, entry: TreeEntry, data: bytes | None = None) -> None:
-        """Put an entry there, and the folders above it; a later one of the same name counts."""
+        """Add an entry and the folders above it; a later entry replaces an earlier one of the same name."""
         for depth in range(1, len(path)):
             above, name = path[: depth - 1], path[depth - 1]
             self.folders.setdefault(above, {}).setdefault(name, TreeEntry("folder"))
@@ -187,8 +187,8 @@ class MemoryTree:
 
 @dataclass
 class SubTree:
-    """The part of a tree below a folder, read within limits: once they are reached it is `exhausted`, and everything
-    else appears absent."""
+    """The part of a tree below a folder, within limits: once they are reached, it is `exhausted` and all other entries
+    appear to be missing."""
 
     tree: FileTree
     top: Path_

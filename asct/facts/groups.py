@@ -1,4 +1,4 @@
-"""The limits of control groups: CPUs (cpuset), time on them (cpu.max, cpu.cfs_quota_us), memory.
+"""The limits of control groups: CPUs (cpuset), CPU time (cpu.max, cpu.cfs_quota_us) and memory.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst, cpuset(7).
 """
@@ -6,7 +6,7 @@ Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from asct.facts.cpusets import listed, told
 from asct.facts.snapshot import Snapshot
@@ -20,39 +20,37 @@ _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def allowed(found: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """The affinity mask of the account's process; in a dump without it the CPUs of its cpuset."""
+    """Return the CPUs in the affinity mask of the account's process; in a dump without it, the CPUs of its cpuset."""
     status = fields(found.text("/proc/self/status"))
     cpus = told(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:
         texts = (listed(found.text(path)) for path in _cpusets(found))
         cpus = next((text for text in texts if text), None)
-    if cpus is None:
-        gaps.note("cpu.allowed", "neither /proc/self/status nor a cpuset reports it")
-    return sorted(cpus or ())
+    return sorted(gaps.known("cpu.allowed", cpus, "neither /proc/self/status nor a cpuset reports it") or ())
 
 
 def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
-    """The tightest CPU limit of the account's control groups, in CPUs; None without a limit.
-
-    On a host a command walks from the group upwards; in a dump the same files are read.
-    """
-    said = found.command_output("cpu-groups")
-    if said is None and found.text("/proc/self/cgroup") is not None:
-        said = "\n".join(_limits(found))
-    if said is None:
-        gaps.note("cpu.quota", "the account's control groups could not be read")
-    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
+    """Return the tightest CPU limit of the account's control groups, in CPUs; None without a limit."""
+    said = _printed(found, "cpu-groups", _limits, "cpu.quota", gaps)
+    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
     return min((time / period for time, period in rows if period and time), default=None)
 
 
 def memory(found: Snapshot, gaps: UnknownFacts) -> str:
-    """A line for each group of the account with a limit of memory, and those above: the limit, what is used, and of
-    that the inactive file cache, in bytes. As the command of sources.memory prints them; of a dump from the files."""
-    said = found.command_output("memory-groups")
+    """Return a line for each group of the account, and those above, that limits memory: the limit, the usage, and the
+    part of it that is inactive file cache, in bytes."""
+    return _printed(found, "memory-groups", _memory_limits, "memory.limit_bytes", gaps)
+
+
+def _printed(
+    found: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
+) -> str:
+    """Return the lines that a command prints on a host; in a dump, the same lines from its files."""
+    said = found.command_output(command)
     if said is None and found.text("/proc/self/cgroup") is not None:
-        said = "\n".join(_memory_limits(found))
+        said = "\n".join(of_files(found))
     if said is None:
-        gaps.note("memory.limit_bytes", "the account's control groups could not be read")
+        gaps.note(field, "the account's control groups could not be read")
     return said or ""
 
 
@@ -65,26 +63,25 @@ def _memory_limits(found: Snapshot) -> Iterator[str]:
         )
         for above in _upwards(path):
             at = f"{root}{above}/memory"
-            texts = [(found.text(f"{at}.{name}") or "").strip() for name in (limit, used)]
+            texts = [found.line(f"{at}.{name}") or "" for name in (limit, used)]
             cached = _CACHED.search(found.text(f"{at}.stat") or "")
             if not texts[0].startswith(_UNLIMITED):
                 yield " ".join([*texts, *([cached[1]] if cached else [])])
 
 
 def _limits(found: Snapshot) -> Iterator[str]:
-    """`quota period` in microseconds of each group of the account and those above it."""
+    """Yield `quota period` in microseconds for each group of the account and those above it."""
     for names, path in _groups(found):
         for above in _upwards(path):
             if not names:
-                yield (found.text(f"{_ROOT}{above}/cpu.max") or "").strip()
+                yield found.line(f"{_ROOT}{above}/cpu.max") or ""
             elif "cpu" in names.split(","):
                 for at in (f"{_ROOT}/cpu{above}", f"{_ROOT}/{names}{above}"):
-                    texts = (found.text(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
-                    yield " ".join(text.strip() for text in texts)
+                    yield " ".join(found.line(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
 
 
 def _cpusets(found: Snapshot) -> Iterator[str]:
-    """The files that may have the CPUs of the account's cpuset, its own group first."""
+    """Yield the files that may list the CPUs of the account's cpuset, its own group first."""
     for names, path in _groups(found):
         for above in _upwards(path):
             if not names:
@@ -92,13 +89,13 @@ def _cpusets(found: Snapshot) -> Iterator[str]:
             elif "cpuset" in names.split(","):
                 yield f"{_ROOT}/cpuset{above}/cpuset.effective_cpus"
                 yield f"{_ROOT}/cpuset{above}/cpuset.cpus"
-    for above in _upwards((found.text("/proc/self/cpuset") or "").strip()):
+    for above in _upwards(found.line("/proc/self/cpuset") or ""):
         yield f"/dev/cpuset{above}/cpus"
         yield f"/dev/cpuset{above}/cpuset.cpus"
 
 
 def _groups(found: Snapshot) -> Iterator[tuple[str, str]]:
-    """Controllers (none in version 2) and path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
+    """Yield controllers (none in version 2) and path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
     for line in (found.text("/proc/self/cgroup") or "").split("\n"):
         parts = line.split(":", 2)
         if len(parts) == 3:
@@ -106,7 +103,7 @@ def _groups(found: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """`/a/b`, `/a` and the root, which is empty."""
+    """Yield `/a/b`, `/a` and the root, which is empty."""
     names = [name for name in path.split("/") if name]
     for count in range(len(names), -1, -1):
         yield "".join(f"/{name}" for name in names[:count])

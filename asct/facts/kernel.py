@@ -1,4 +1,4 @@
-"""The build and boot options of the kernel, its protections, its clock, and what balances interrupts."""
+"""The kernel: build and boot options, protections, clock sources and interrupt balancing."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MASK = "***"
 _SECRET = re.compile(
     r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
 )
-"""Applied to the text up to the last equals sign of a word, because a value may contain a name itself."""
+"""Matched against a word up to its last equals sign, because a value may contain a name itself."""
 _LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
 _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
 
 def masked(line: str) -> str:
-    """A kernel command line with possible passwords and keys masked: `rd.luks.key=***`.
+    """Mask possible passwords and keys in a kernel command line: `rd.luks.key=***`.
 
-    Every account of the host can read /proc/cmdline, but results travel further. The exchange masks it in the same way
-    before it leaves the host (`sources.kernel`). A quoted value may contain blanks.
+    Every account of the host can read /proc/cmdline, but results are passed on. The command `command-line` masks it in
+    the same way before it leaves the host. A quoted value may contain blanks.
     """
     words: list[str] = []
     within = False
@@ -40,44 +40,34 @@ def masked(line: str) -> str:
 
 
 def kernel(found: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[str, Any]:
-    """The fields of sdk.facts.System that are about the kernel."""
+    """Return the fields of sdk.facts.System that describe the kernel."""
+    line = masked(found.command_output("command-line") or found.text("/proc/cmdline") or "") or None
+    clock = found.line(f"{CLOCKS}/current_clocksource")
+    irqs = cpu_mask(found.text("/proc/irq/default_smp_affinity"))  # Documentation/core-api/irq/irq-affinity.rst
+    if irqs is None:
+        gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not report it")
     return {
         "kernel_options": _options(found, gaps),
-        "command_line": _command_line(found, gaps),
-        "clock_source": _clock_source(found, gaps),
+        "command_line": gaps.known("system.command_line", line, "/proc/cmdline does not report it"),
+        "clock_source": gaps.known("system.clock_source", clock, f"{CLOCKS} does not report it"),
         "clock_sources": (found.text(f"{CLOCKS}/available_clocksource") or "").split(),
         "security_modules": _security_modules(found, gaps),
         "lockdown": _lockdown(found, gaps),
         "mitigations": _mitigations(found, gaps),
         "resctrl": _resctrl(found, gaps),
-        "irq_default_affinity": _irq_affinity(found, gaps),
+        "irq_default_affinity": irqs or [],
         "irqbalance": _irqbalance(found, container, gaps),
     }
 
 
-def _command_line(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    line = found.command_output("command-line") or found.text("/proc/cmdline")
-    if not line:
-        gaps.note("system.command_line", "/proc/cmdline does not report it")
-    return masked(line) if line else None
-
-
 def _options(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
-    """`CONFIG_HZ`: `250`; `n` for what is not set. Texts without their quotes."""
+    """Return the options (`CONFIG_HZ`: `250`), `n` for those that are not set; texts without their quotes."""
     made: dict[str, str] = {}
     for line in (found.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
             made[match[1]] = "n" if match[2] is None else match[2].strip('"')
-    if not made:
-        gaps.note("system.kernel_options", "neither /proc/config.gz nor a file in /boot or /lib/modules reports it")
-    return dict(sorted(made.items()))
-
-
-def _clock_source(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    text = (found.text(f"{CLOCKS}/current_clocksource") or "").strip()
-    if not text:
-        gaps.note("system.clock_source", f"{CLOCKS} does not report it")
-    return text or None
+    why = "neither /proc/config.gz nor a file in /boot or /lib/modules reports it"
+    return dict(sorted(gaps.known("system.kernel_options", made, why).items()))
 
 
 def _security_modules(found: Snapshot, gaps: UnknownFacts) -> list[str]:
@@ -88,28 +78,24 @@ def _security_modules(found: Snapshot, gaps: UnknownFacts) -> list[str]:
 
 
 def _lockdown(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """`none`, `integrity` or `confidentiality` (kernel_lockdown(7))."""
+    """Return `none`, `integrity` or `confidentiality` (kernel_lockdown(7))."""
     mode = chosen(found.text(f"{SECURITY}/lockdown"))
-    if mode is None:
-        built = found.text(f"{SECURITY}/lsm") is not None
-        if built:
-            gaps.not_applicable("system.lockdown", "the kernel has no lockdown support")
-        else:
-            gaps.note("system.lockdown", _SECURITYFS)
+    if mode is None and found.text(f"{SECURITY}/lsm") is not None:
+        gaps.not_applicable("system.lockdown", "the kernel has no lockdown support")
+    elif mode is None:
+        gaps.note("system.lockdown", _SECURITYFS)
     return mode
 
 
 def _mitigations(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     folder = f"{VULNERABILITIES}/"
-    made = {path[len(folder) :]: text.strip() for path, text in found.files.items() if path.startswith(folder)}
-    if not made:
-        gaps.note("system.mitigations", f"there is no {VULNERABILITIES}")
-    return dict(sorted(made.items()))
+    made = {path[len(folder) :]: found.files[path].strip() for path in found.beginning(folder)}
+    return gaps.known("system.mitigations", made, f"there is no {VULNERABILITIES}")
 
 
 def _resctrl(found: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Whether caches and memory bandwidth can be shared out: the kernel makes /sys/fs/resctrl where the CPU has it
-    (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
+    """Return whether caches and memory bandwidth can be partitioned: the kernel creates /sys/fs/resctrl if the CPU
+    supports it (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
     there = present(found)
     if there is None:
         gaps.note("system.resctrl", "/sys/fs/resctrl was not checked")
@@ -117,21 +103,13 @@ def _resctrl(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     return "/sys/fs/resctrl" in there
 
 
-def _irq_affinity(found: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """The CPUs that new interrupts go to (Documentation/core-api/irq/irq-affinity.rst)."""
-    cpus = cpu_mask(found.text("/proc/irq/default_smp_affinity"))
-    if cpus is None:
-        gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not report it")
-    return cpus or []
-
-
 def _irqbalance(found: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
-    """By the control group of its service, its pid file or socket, or because nothing like it is installed. A container
-    does not see the daemons of its host."""
+    """Return whether irqbalance runs, by the control group of its service, its PID file or socket; False if it is not
+    installed. A container does not see the daemons of its host."""
     answer = found.command_output("irqbalance")
     if answer == "running":
         return True
     if answer in ("stopped", "absent") and container == "none":
         return False
-    gaps.note("system.irqbalance", "neither a service manager nor a pid file reports it")
+    gaps.note("system.irqbalance", "neither a service manager nor a PID file reports it")
     return None

@@ -1,4 +1,5 @@
-"""Memory, huge pages, swap, and how the kernel manages them."""
+"""Memory, huge pages, swap and NUMA nodes, and how the kernel manages them. Node numbers may have gaps, and a node may
+have memory but no CPUs."""
 
 from __future__ import annotations
 
@@ -7,21 +8,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from asct.facts import channels, groups, smbios
+from asct.facts import groups, smbios
 from asct.facts.smbios import MemoryDevice
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import MM
-from asct.facts.unknown import UnknownFacts, chosen, fields, whole
-from asct.sdk.facts import HugePages, Memory, MemoryModule
+from asct.facts.sources import MM, NODE
+from asct.facts.unknown import UnknownFacts, chosen, cpu_mask, fields, folders, whole
+from asct.sdk.facts import HugePages, Memory, MemoryModule, NodePerformance, NumaNode
 
 BANDWIDTH = "memory.theoretical_bandwidth"
 _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 
 
 def described(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
-    """The fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes a second) of sdk.facts.Memory.
+    """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
-    A virtual machine has the modules that its hypervisor makes up; channels and bandwidth are then unknown.
+    The modules of a virtual machine are made up by its hypervisor, so its channels and bandwidth are unknown.
     """
     try:
         devices = smbios.devices(found)
@@ -30,16 +31,15 @@ def described(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
         for field in _FIELDS:
             gaps.note(f"memory.{field}", str(error))
         return {}
-    if ecc is None:
-        gaps.note("memory.ecc", "the firmware does not report it (SMBIOS type 16)")
+    gaps.known("memory.ecc", ecc, "the firmware does not report it (SMBIOS type 16)")
     ram = [one for one in devices if one.ram]
     return {"modules": [_module(one, ram) for one in ram], "ecc": ecc, **_summed(devices, virtualization, gaps)}
 
 
 def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for field, of in (("channels", lambda: len(channels.channels_of(devices))),
-                      ("theoretical_bandwidth", lambda: channels.peak_of(devices))):  # fmt: skip
+    for field, of in (("channels", lambda: len(smbios.channels_of(devices))),
+                      ("theoretical_bandwidth", lambda: smbios.peak_of(devices))):  # fmt: skip
         try:
             if virtualization not in (None, "none"):
                 raise ValueError("a virtual machine's firmware does not describe the host's memory")
@@ -52,8 +52,8 @@ def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: U
 def _module(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> MemoryModule:
     channel = None
     if one.populated:
-        with suppress(ValueError):  # why, stands at `channels`
-            channel = " ".join(channels.channel_of(one, devices))
+        with suppress(ValueError):  # the reason is noted for `channels`
+            channel = " ".join(smbios.channel_of(one, devices))
     return MemoryModule(
         slot=one.locator or "?",
         bank=one.bank or None,
@@ -89,16 +89,13 @@ _FROM_MEMINFO = {
 
 
 def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """The memory, from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, the firmware's
-    description of modules."""
+    """Return the memory facts from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if run as root, the
+    firmware's description of the modules."""
     info = fields(found.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
-        if value is None:
-            gaps.note(f"memory.{field}", "/proc/meminfo does not report it")
+        gaps.known(f"memory.{field}", value, "/proc/meminfo does not report it")
     page = _kib(fields(found.command_output("page-size")).get("KernelPageSize"))
-    if page is None:
-        gaps.note("memory.page_bytes", "/proc/self/smaps does not report it")
     limited = _groups(groups.memory(found, gaps))
     available, total = sizes["available_bytes"], sizes["total_bytes"]
     limits = [limit for limit, _ in limited if total is None or limit < total]
@@ -106,7 +103,7 @@ def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> M
     balancing = _sysctl(found, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
     return Memory(
         **sizes,
-        page_bytes=page,
+        page_bytes=gaps.known("memory.page_bytes", page, "/proc/self/smaps does not report it"),
         huge_pages=pools({path: text for path, text in found.files.items() if path.startswith(f"{MM}/hugepages/")}),
         thp=_thp(found, "thp", "enabled", gaps),
         thp_defrag=_thp(found, "thp_defrag", "defrag", gaps),
@@ -120,8 +117,8 @@ def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> M
 
 
 def _groups(said: str) -> list[tuple[int, int]]:
-    """For each control group of the account with a limit: the limit in bytes, and the remaining bytes (usage counts,
-    except reclaimable file cache)."""
+    """Return the limit and the remaining bytes of each control group of the account that limits memory. Reclaimable
+    file cache does not count as used."""
     rows = _ROOM.findall(said)
     return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 
@@ -132,8 +129,8 @@ def _kib(text: str | None) -> int | None:
 
 
 def pools(files: dict[str, str]) -> list[HugePages]:
-    """Pools of huge pages from `.../hugepages-<kB>kB/{nr,free}_hugepages`, smallest page first; of the machine or of a
-    node (Documentation/admin-guide/mm/hugetlbpage.rst). One without both numbers is left out."""
+    """Return the huge page pools of a machine or node from `.../hugepages-<kB>kB/{nr,free}_hugepages`, smallest page
+    first (Documentation/admin-guide/mm/hugetlbpage.rst). Pools without both numbers are omitted."""
     counts: dict[int, dict[str, int]] = {}
     for path, text in files.items():
         match, value = _POOL.fullmatch(path), whole(text)
@@ -147,17 +144,64 @@ def pools(files: dict[str, str]) -> list[HugePages]:
 
 
 def _sysctl(found: Snapshot, field: str, path: str, gaps: UnknownFacts) -> int | None:
-    value = whole(found.text(path))
-    if value is None:
-        gaps.note(f"memory.{field}", f"there is no {path}")
-    return value
+    return gaps.known(f"memory.{field}", whole(found.text(path)), f"there is no {path}")
 
 
 def _thp(found: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str | None:
     text = found.text(f"{MM}/transparent_hugepage/{file}")
-    mode = chosen(text)
-    if mode is None:
-        gaps.note(
-            f"memory.{field}", f"there is no {MM}/transparent_hugepage" if text is None else "no mode is selected"
-        )
-    return mode
+    why = f"there is no {MM}/transparent_hugepage" if text is None else "no mode is selected"
+    return gaps.known(f"memory.{field}", chosen(text), why)
+
+
+_NODE_MEMORY = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d{1,18})\s*kB", re.ASCII)
+_NODE_NAME = re.compile(r"node(\d{1,5})", re.ASCII)
+_NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
+
+
+def nodes(found: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
+    """Return the online nodes by number; empty, with a note, if the kernel was built without NUMA."""
+    texts = {
+        int(match[1]): files
+        for name, files in folders(found, NODE).items()
+        if (match := _NODE_NAME.fullmatch(name)) and any(known in files for known in _NODE_FILES)
+    }
+    gaps.known("nodes", texts, f"{NODE} lists no nodes")
+    made = [_node(number, texts[number], gaps) for number in sorted(texts)]
+    if made and not any(node.firmware for node in made):
+        gaps.note("nodes.firmware", "the firmware does not report it (ACPI HMAT)")
+    return made
+
+
+def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
+    """Return the CPUs of a node, from the mask if a copy of /sys has no list. A memory-only node has none."""
+    mask = cpu_mask(texts.get("cpumap"))
+    if "cpulist" not in texts and mask is not None:
+        return mask
+    return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
+
+
+def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
+    memory = {name: int(kib) * 1024 for name, kib in _NODE_MEMORY.findall(texts.get("meminfo", ""))}
+    distances = [whole(one) for one in texts.get("distance", "").split()]
+    for field, value in (("memory_bytes", memory.get("MemTotal")), ("distances", distances)):
+        gaps.known(f"nodes.{number}.{field}", value, f"{NODE}/node{number} does not report it")
+    free = memory.get("MemFree")
+    return NumaNode(
+        id=number,
+        cpus=_cpus(number, texts, gaps),
+        memory_bytes=memory.get("MemTotal"),
+        free_bytes=free,
+        available_bytes=None if free is None else free + memory.get("Inactive(file)", 0),
+        distances=[] if None in distances else [one for one in distances if one is not None],
+        huge_pages=pools(texts),
+        firmware=_firmware(texts),
+    )
+
+
+def _firmware(texts: dict[str, str]) -> NodePerformance | None:
+    """Parse the access classes, in MB/s and ns (Documentation/ABI/stable/sysfs-devices-node); 0 means not reported."""
+    scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
+    values = {name: whole(texts.get(f"access0/initiators/{name}")) for name in scales}
+    if not any(values.values()):
+        return None
+    return NodePerformance(**{name: value * scales[name] if value else None for name, value in values.items()})

@@ -31,7 +31,7 @@ _DF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MountLine:
-    """A line of mountinfo. `device` is `major:minor`."""
+    """A line of mountinfo; `device` is `major:minor`."""
 
     device: str
     target: str
@@ -41,14 +41,13 @@ class MountLine:
 
 
 def lines(found: Snapshot) -> list[MountLine]:
-    """All mounts in mount order; malformed lines are skipped."""
+    """Return all mounts in mount order; malformed lines are skipped."""
     text = veiled(found.text("/proc/self/mountinfo") or "")
     return [line for one in text.split("\n") if (line := _line(one))]
 
 
 def veiled(text: str) -> str:
-    """Mounts without logins and the values of options that may be secrets, as the exchange leaves them out on the
-    host."""
+    """Mask logins and the values of options that may be secrets, as pack.awk does on the host."""
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
@@ -68,15 +67,15 @@ def _line(text: str) -> MountLine | None:
 
 
 def _plain(text: str) -> str:
-    """Blanks and the like are written as `\\040`."""
+    """Decode escaped characters: a blank is printed as `\\040`."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
-    """Mounts that hold files, by mount point; of several at one mount point the topmost.
+    """Return the mounts that hold files; of several at one mount point, the topmost.
 
-    Sizes in bytes; network file systems are not queried, because an absent server would block. Their server addresses
-    are masked, because they identify other machines.
+    Network file systems have no sizes: querying one blocks if its server is down. Their server addresses are masked,
+    because they identify other machines.
     """
     if found.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
@@ -104,8 +103,8 @@ def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
 
 
 def _sizes(found: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
-    """Size and available bytes by mount point (POSIX df -P), and why others are unknown. df lists a device once,
-    wherever else it is mounted; if it fails on one file system, it still lists the others."""
+    """Return size and available bytes by mount point (POSIX df -P), and why others are unknown. df lists each device
+    once; if it fails on one file system, it still lists the others."""
     answer = found.commands.get("space")
     rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]
     sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}

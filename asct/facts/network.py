@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from asct.facts.devices import DeviceLocation, places
@@ -32,7 +33,7 @@ _SIX = "/proc/net/ipv6_route"
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """`text` with its prefix; `lasting` is one that other machines may reach and that is not thrown away soon."""
+    """An address with its prefix; `lasting` if it is global and neither temporary nor deprecated."""
 
     interface: str
     version: int
@@ -42,7 +43,7 @@ class _Address:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A default route; the lowest metric wins."""
+    """A default route; the one with the lowest metric applies."""
 
     version: int
     interface: str
@@ -51,14 +52,12 @@ class _Route:
 
 
 def network(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
-    """The network that the account sees."""
-    texts = folders(found, NET)
-    where, addresses = places(found), _addresses(found.command_output("addresses"))
-    if not texts:
-        gaps.note("network.interfaces", f"{NET} is empty")
-    if not addresses:
-        gaps.note("network.addresses", "the program `ip` is missing")
-    routes = sorted(_routes(found.command_output("routes"), arch), key=lambda route: route.metric)
+    """Return the network as the account sees it."""
+    texts = gaps.known("network.interfaces", folders(found, NET), f"{NET} is empty")
+    addresses = _addresses(found.command_output("addresses"))
+    gaps.known("network.addresses", addresses, "the program `ip` is missing")
+    where = places(found)
+    routes = _routes(found.command_output("routes"), arch)
     made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
     for name, files in texts.items():
@@ -103,7 +102,7 @@ def _interface(
 
 
 def _kind(files: Mapping[str, str], hardware: bool) -> str:
-    """A veth is the one that has neither hardware nor a name for its kind, and another interface behind it."""
+    """Return the kind of an interface. A veth has neither hardware nor a DEVTYPE, but is linked to another one."""
     number = files.get("type", "")
     devtype = re.search(r"^DEVTYPE=(\S+)$", files.get("uevent", ""), re.MULTILINE)
     if "tun_flags" in files:
@@ -126,52 +125,37 @@ def _addresses(said: str | None) -> list[_Address]:
         if not match:
             continue
         name, family, text, prefix, rest = match.groups()
-        try:
-            address = ipaddress.ip_interface(f"{text}/{prefix}")
-        except ValueError:
-            continue
         words = (rest or "").split("\\")[0].split()
         lasting = "global" in words and not {"temporary", "deprecated", "tentative"} & set(words)
-        made.append(_Address(name, 6 if family == "inet6" else 4, address.with_prefixlen, lasting))
+        with suppress(ValueError):
+            address = ipaddress.ip_interface(f"{text}/{prefix}")
+            made.append(_Address(name, 6 if family == "inet6" else 4, address.with_prefixlen, lasting))
     return made
 
 
 def _routes(said: str | None, arch: str | None) -> list[_Route]:
+    """Parse default routes, lowest metric first; malformed lines are skipped."""
     made = []
     for line in (said or "").split("\n"):
         path, _, text = line.partition(":")
         words = text.split()
-        try:
-            route = _route6(words) if path == _SIX else _route4(words, arch)
-        except (ValueError, IndexError):
-            continue
-        if route is not None:
-            made.append(route)
-    return made
-
-
-def _route4(words: list[str], arch: str | None) -> _Route | None:
-    raw = bytes.fromhex(words[2])
-    if len(raw) != 4:
-        return None
-    address = ipaddress.IPv4Address(raw if arch in _BIG_ENDIAN else raw[::-1])
-    flags = int(words[3], 16)
-    if flags & _REJECT:
-        return None
-    return _Route(4, words[0], str(address) if flags & _GATEWAY else None, int(words[6]))
-
-
-def _route6(words: list[str]) -> _Route | None:
-    raw, flags = bytes.fromhex(words[4]), int(words[8], 16)
-    if len(raw) != 16 or flags & _REJECT:
-        return None
-    return _Route(6, words[9], str(ipaddress.IPv6Address(raw)) if flags & _GATEWAY else None, int(words[5], 16))
+        with suppress(ValueError, IndexError):
+            if path == _SIX:
+                flags, metric, name = int(words[8], 16), int(words[5], 16), words[9]
+                gateway = str(ipaddress.IPv6Address(bytes.fromhex(words[4])))
+            else:
+                flags, metric, name = int(words[3], 16), int(words[6]), words[0]
+                raw = bytes.fromhex(words[2])
+                gateway = str(ipaddress.IPv4Address(raw if arch in _BIG_ENDIAN else raw[::-1]))
+            if not flags & _REJECT:
+                made.append(_Route(6 if path == _SIX else 4, name, gateway if flags & _GATEWAY else None, metric))
+    return sorted(made, key=lambda route: route.metric)
 
 
 def _own(
     version: int, routes: list[_Route], addresses: list[_Address], found: Snapshot, gaps: UnknownFacts
 ) -> str | None:
-    """The first lasting address of the interface of the default route, without its prefix."""
+    """Return the first lasting address of the interface of the default route, without its prefix."""
     for route in routes:
         for one in addresses:
             if route.version == one.version == version and route.interface == one.interface and one.lasting:
@@ -192,5 +176,5 @@ def _namespace(found: Snapshot, gaps: UnknownFacts) -> str | None:
     if said == "unreadable" and whole(found.command_output("id")) != 0:
         gaps.note("network.namespace", NEEDS_ROOT)
     else:
-        gaps.note("network.namespace", "the network namespace of the first process is not accessible")
+        gaps.note("network.namespace", "the network namespace of the first process cannot be read")
     return None

@@ -1,18 +1,21 @@
-"""The means of observation on the host: performance monitors, tracers, BPF.
+"""What a host offers for observation: performance monitors, tracers, BPF and temperature sensors.
 
 Source: Linux Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
 Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, the log's `generic`),
-drivers/perf/arm_pmu.c (the log's `counters available`).
+drivers/perf/arm_pmu.c (the log's `counters available`), Documentation/ABI/testing/sysfs-class-thermal,
+Documentation/hwmon/sysfs-interface.rst (thousandths of degrees Celsius).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from asct.facts.devices import places
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import EVENTS
+from asct.facts.sources import EVENTS, HWMON, ZONES
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, cpu_mask, folders, present, whole
-from asct.sdk.facts import Perf
+from asct.sdk.facts import Perf, Thermal
 
 _SAMPLING = ("arm_spe", "ibs_")
 _TRACE = ("cs_etm", "intel_pt", "intel_bts")
@@ -24,10 +27,9 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """The access of the account: `kcore` and `devmem` tell whether it may read these files."""
+    """Return what the account may use; `kcore` and `devmem` tell whether it may read these files."""
     pmus = sorted(folders(found, EVENTS))
-    if not pmus:
-        gaps.note("perf.pmus", f"{EVENTS} is empty")
+    gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
     there = present(found)
     if there is None:
         for field in ("kcore", "devmem", "btf"):
@@ -49,27 +51,23 @@ def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) ->
 
 
 def _sysctl(found: Snapshot, name: str, field: str, gaps: UnknownFacts) -> int | None:
-    text = (found.text(f"/proc/sys/kernel/{name}") or "").strip()
-    if not _SIGNED.fullmatch(text):
-        gaps.note(f"perf.{field}", f"there is no /proc/sys/kernel/{name}")
-        return None
-    return int(text)
+    text = found.line(f"/proc/sys/kernel/{name}") or ""
+    value = int(text) if _SIGNED.fullmatch(text) else None
+    return gaps.known(f"perf.{field}", value, f"there is no /proc/sys/kernel/{name}")
 
 
 def _user_access(found: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Whether programs may read counters without a call of the kernel: `rdpmc` of x86 (0: never), a sysctl of Arm."""
+    """Return whether programs may read counters without a system call: `rdpmc` on x86 (0: never), a sysctl on Arm."""
     texts = [text for path, text in sorted(found.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")]
     values = [whole(text) for text in (*texts, found.text("/proc/sys/kernel/perf_user_access"))]
-    known = [value for value in values if value is not None]
-    if not known:
-        gaps.note("perf.user_access", "neither rdpmc nor perf_user_access reports it")
-        return None
-    return all(value > 0 for value in known)
+    known = [value > 0 for value in values if value is not None]
+    why = "neither rdpmc nor perf_user_access reports it"
+    return gaps.known("perf.user_access", all(known) if known else None, why)
 
 
 def counters(found: Snapshot, gaps: UnknownFacts) -> int | None:
-    """Counters of one CPU that can count any event; of the kind of CPU that has the fewest. The one of Arm that counts
-    cycles alone is none of them."""
+    """Return how many counters of a CPU can count any event, for the kind of CPU with the fewest. The cycle counter of
+    Arm cannot."""
     said = found.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
     for total, mask in _ARM.findall(said):
@@ -78,17 +76,67 @@ def counters(found: Snapshot, gaps: UnknownFacts) -> int | None:
     known = [number for number in numbers if number]
     if not known:
         denied = "not permitted" in said and whole(found.command_output("id")) != 0
-        reason = "no file reports it, and the kernel log no longer does"
+        reason = "no file reports it, and the kernel log no longer contains it"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 
 
 def _bpf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
-    """Whether the kernel has the system call bpf(2)."""
+    """Return whether the kernel has the system call bpf(2)."""
     if found.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True
-    built = kernel_options.get("CONFIG_BPF_SYSCALL")
-    if built is None:
-        gaps.note("perf.bpf", "neither a sysctl nor the kernel configuration reports it")
+    option = kernel_options.get("CONFIG_BPF_SYSCALL")
+    why = "neither a sysctl nor the kernel configuration reports it"
+    return gaps.known("perf.bpf", None if option is None else option == "y", why)
+
+
+_INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
+_TRIP = re.compile(r"trip_point_(\d{1,4})_type", re.ASCII)
+_MILLI = re.compile(r"-?\d{1,7}", re.ASCII)
+_HIGHEST = 1000.0
+"""Degrees Celsius; broken sensors report more, or less than absolute zero."""
+_LOWEST = -273.15
+
+
+def thermal(found: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
+    """Return the sensors by name: `coretemp Core 0`, `acpitz`. A thermal zone that hwmon lists again counts once."""
+    where = places(found)
+    made = [_zone(files) for files in folders(found, ZONES).values() if files.get("type")]
+    for name, files in folders(found, HWMON).items():
+        place = where.get(f"{HWMON}/{name}")
+        if place is None or "/thermal_zone" not in place.path:
+            made += _chip(files)
+    gaps.known("thermal", made, "the kernel has no temperature sensor")
+    return sorted(made, key=lambda one: one.name)
+
+
+def _zone(files: Mapping[str, str]) -> Thermal:
+    trips = [match[1] for path, text in files.items() if (match := _TRIP.fullmatch(path)) and text == "critical"]
+    critical = [value for trip in trips if (value := _celsius(files.get(f"trip_point_{trip}_temp"))) is not None]
+    return Thermal(
+        name=files["type"], celsius=_celsius(files.get("temp")), critical_celsius=_too_hot(min(critical, default=None))
+    )
+
+
+def _chip(files: Mapping[str, str]) -> list[Thermal]:
+    numbers = sorted(int(match[1]) for path in files if (match := _INPUT.fullmatch(path)))
+    return [
+        Thermal(
+            name=f"{files.get('name') or 'hwmon'} {files.get(f'temp{number}_label') or f'temp{number}'}",
+            celsius=_celsius(files.get(f"temp{number}_input")),
+            critical_celsius=_too_hot(_celsius(files.get(f"temp{number}_crit"))),
+        )
+        for number in numbers
+    ]
+
+
+def _celsius(text: str | None) -> float | None:
+    if text is None or not _MILLI.fullmatch(text):
         return None
-    return built == "y"
+    value = int(text) / 1000
+    return value if _LOWEST <= value <= _HIGHEST else None
+
+
+def _too_hot(celsius: float | None) -> float | None:
+    """Return a limit; zero, negative and implausibly high values mean that no limit is set."""
+    return celsius if celsius is not None and 0 < celsius < 250 else None

@@ -1,4 +1,4 @@
-"""Read a host's facts in one exchange: a constant script, its output kept raw, then pure parsers."""
+"""Read the facts of a host in one exchange: a constant script, its raw output, then pure parsers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from asct.errors import HostError
-from asct.facts import blocks, cpu, memory, mounts, network, nodes, perf, snapshot, software, system, thermal
+from asct.facts import blocks, cpu, memory, mounts, network, perf, snapshot, software, system
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.exchange import script
@@ -26,10 +26,10 @@ _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimi
 
 
 def limits(found: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
-    """The soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None is
-    unlimited.
+    """Return the soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None
+    is unlimited.
 
-    They apply to sessions opened by the transport; other logins may have different limits.
+    They apply to sessions that the transport opens; other logins may have different limits.
     """
     made: dict[str, int | None] = {}
     for line in (found.text("/proc/self/limits") or "").split("\n"):
@@ -47,17 +47,15 @@ _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 
 def load(found: Snapshot, gaps: UnknownFacts) -> Load:
-    """Load from /proc/loadavg (proc(5)) and /proc/pressure (accounting/psi.rst, `some`, percent of 10 s)."""
+    """Return the load from /proc/loadavg (proc(5)) and /proc/pressure (accounting/psi.rst, `some`, percent of 10 s)."""
     words = (found.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
     for field, value in (("load1", one), ("load5", five), ("load15", fifteen), ("running", running)):
-        if value is None:
-            gaps.note(f"load.{field}", "/proc/loadavg does not report it")
+        gaps.known(f"load.{field}", value, "/proc/loadavg does not report it")
     pressures = {f"{name}_pressure_avg10": _pressure(found, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
-        if value is None:
-            gaps.note(f"load.{field}", "/proc/pressure does not report it: the kernel does not track it")
+        gaps.known(f"load.{field}", value, "/proc/pressure does not report it: the kernel does not track it")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 
@@ -81,12 +79,11 @@ _FIELDS = (
     (HWMON, "thermal"),
     (ZONES, "thermal"),
 )
-"""Beginnings of paths, and the fact that is read of what is there; of all others it is `system`."""
+"""The fact that files below a path belong to; files of other paths belong to `system`."""
 
 
 def reasons(left: Mapping[str, int]) -> dict[str, str]:
-    """Why a fact is not whole, by its field. `left` counts by the field already (entries, lines of a command) or by the
-    path of a file (lines)."""
+    """Return why facts are incomplete, by field. `left` counts omitted entries by field, or omitted lines by file."""
     files: dict[str, dict[str, int]] = {}
     made: dict[str, str] = {}
     for name, count in left.items():
@@ -94,15 +91,15 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
             field = next((field for start, field in _FIELDS if name.startswith(start)), "system")
             files.setdefault(field, {})[name] = count
         else:
-            made[name] = f"{count} more omitted: too many"
+            made[name] = f"too many entries: {count} omitted"
     for field, counts in files.items():
-        told = f"lines of {', '.join(counts)} omitted ({sum(counts.values())}): too many"
+        told = f"too many lines in {', '.join(counts)}: {sum(counts.values())} omitted"
         made[field] = f"{made[field]}; {told}" if field in made else told
     return made
 
 
 def interconnects(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
-    """`CMN-700` and how many there are, by name: from the devices of the firmware, else from the driver's PMUs."""
+    """Count the meshes by name (`CMN-700`), from the devices of the firmware or else from the PMUs of the driver."""
     regions = sysfs.regions(found)
     kinds: Counter[str] = Counter(region.kind for region in regions)
     source = "firmware devices"
@@ -118,11 +115,11 @@ def interconnects(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> list
 
 
 TIMEOUT_S = 180.0
-"""A loaded or emulated host takes most of a minute to ask its programs what they are, once after each start."""
+"""A loaded or emulated host takes most of a minute to query its programs, once after each boot."""
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
-    """The facts of an open host; the raw output is kept in the folder `raw`. Raises HostError."""
+    """Read the facts of an open host and keep the raw output in the folder `raw`; raise HostError."""
     token = _token()
     answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
@@ -132,8 +129,10 @@ def collect(host: Host, raw: Path) -> HostFacts:
 
 
 def probe(host: Host, base: str) -> Snapshot:
-    """A snapshot of a host without opening it, in one exchange. Leaves only tool versions in the account's cache.
-    `base` is the location of a run's work folder. Raises HostError."""
+    """Take a snapshot of a host without opening it; raise HostError.
+
+    It leaves only tool versions in the account's cache. `base` is the location of a run's work folder.
+    """
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)
     if f"{token} over" not in answer.stdout:
@@ -147,7 +146,7 @@ def _token() -> str:
 
 
 def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
-    """Parses the facts in a snapshot. Unreadable values are null, and `unknown` gives the reason."""
+    """Parse the facts in a snapshot. Unreadable values are None, and `unknown` has the reasons."""
     gaps = UnknownFacts()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
@@ -160,14 +159,14 @@ def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool 
         cpu=chips.cpu,
         caches=chips.caches,
         cache_levels=chips.cache_levels,
-        nodes=nodes.nodes(found, gaps),
+        nodes=memory.nodes(found, gaps),
         memory=memory.memory(found, machine.virtualization, gaps),
         interconnects=interconnects(found, machine.arch, gaps),
         block_devices=blocks.block_devices(found, gaps),
         mounts=mounts.mounts(found, gaps),
         network=network.network(found, machine.arch, gaps),
         perf=perf.perf(found, machine.kernel_options, gaps),
-        thermal=thermal.thermal(found, gaps),
+        thermal=perf.thermal(found, gaps),
         load=load(found, gaps),
         tools=software.tools(found, gaps),
         io_uring=software.io_uring(found, gaps),

@@ -1,12 +1,17 @@
-"""Structures of SMBIOS, the firmware's description of the machine: types 16, "Physical Memory Array", and 17,
-"Memory Device".
+"""Memory modules, their channels and peak bandwidth, from SMBIOS, the firmware's description of the machine: types 16,
+"Physical Memory Array", and 17, "Memory Device".
 
 Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.17 (type 16),
 7.18 (type 17).
+
+SMBIOS has no field for the channel of a module, only the names printed on the board (Device Locator and Bank Locator),
+and each vendor has its own. What these names leave ambiguous is unknown. The peak is the sum over the populated
+channels of configured speed times data width; two modules on one channel count once.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,8 +49,11 @@ _UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefin
 
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
-    """A memory device: its locators as printed on the board, and None (`kind`, `technology`: 0) for values that the
-    firmware does not report. `size_bytes` is 0 for an empty slot. Speeds in megatransfers per second."""
+    """A memory device with its locators as printed on the board.
+
+    Values that the firmware does not report are None, or 0 for `kind` and `technology`. `size_bytes` is 0 for an empty
+    slot. Speeds are in megatransfers per second.
+    """
 
     locator: str
     bank: str
@@ -63,17 +71,17 @@ class MemoryDevice:
 
     @property
     def populated(self) -> bool:
-        """Whether a module is fitted, even if its size is unknown."""
+        """Whether a module is installed, even if its size is unknown."""
         return self.size_bytes != 0
 
     @property
     def ram(self) -> bool:
-        """Whether it is memory that programs use, rather than a firmware chip."""
+        """Whether programs use it as memory; firmware chips are listed too."""
         return self.kind not in _NOT_RAM
 
 
 def structures(found: Snapshot) -> list[bytes]:
-    """Structures of types 16 and 17 with their strings. Raises ValueError with the reason why there are none."""
+    """Return the structures of types 16 and 17 with their strings; raise ValueError with the reason if none exist."""
     said = found.command_output("memory-devices")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
@@ -84,7 +92,7 @@ def structures(found: Snapshot) -> list[bytes]:
 
 
 def devices(found: Snapshot) -> list[MemoryDevice]:
-    """The memory devices. Raises ValueError with the reason when they cannot be read."""
+    """Return the memory devices; raise ValueError with the reason if they cannot be read."""
     made = [device(raw) for raw in structures(found) if raw[:1] != bytes([_ARRAY])]
     if not made:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
@@ -92,8 +100,8 @@ def devices(found: Snapshot) -> list[MemoryDevice]:
 
 
 def error_correction(found: Snapshot) -> str | None:
-    """Error correction of the system memory: `multi-bit ECC`; None if not reported. Raises ValueError with the reason
-    if the structures are unreadable."""
+    """Return the error correction of the system memory (`multi-bit ECC`), None if it is not reported; raise ValueError
+    with the reason if the structures are unreadable."""
     arrays = [raw for raw in structures(found) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
     told = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
     return ", ".join(sorted(one for one in told if one)) if told and None not in told else None
@@ -103,11 +111,11 @@ def _raw(line: str) -> bytes:
     try:
         return bytes.fromhex(line)
     except ValueError:
-        raise ValueError(f"a memory device is not hexadecimal: {line[:40]!r}") from None
+        raise ValueError(f"a memory device is not printed in hexadecimal: {line[:40]!r}") from None
 
 
 def device(raw: bytes) -> MemoryDevice:
-    """Parse one structure followed by its strings; raises ValueError for another type or a truncated structure."""
+    """Parse one structure followed by its strings; raise ValueError for another type or a truncated structure."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")
@@ -130,7 +138,7 @@ def device(raw: bytes) -> MemoryDevice:
 
 
 def _number(body: bytes, offset: int, size: int) -> int | None:
-    """A little-endian field; None when the structure is of an older version that ends before it."""
+    """Read a little-endian field; None if the structure is of an older version that ends before it."""
     field = body[offset : offset + size]
     return int.from_bytes(field, "little") if len(field) == size else None
 
@@ -140,7 +148,8 @@ def _known(word: int | None) -> int | None:
 
 
 def _size(body: bytes) -> int | None:
-    """Bytes, from the extended field (in MiB) when they do not fit the first one (in MiB, or KiB with its top bit)."""
+    """Read the size in bytes; if it does not fit the first field (MiB, or KiB if its top bit is set), from the extended
+    field (MiB)."""
     size = _number(body, 0x0C, 2)
     if size is None or size == _UNKNOWN_WORD:
         return None
@@ -151,7 +160,7 @@ def _size(body: bytes) -> int | None:
 
 
 def _speed(body: bytes, offset: int, extended: int) -> int | None:
-    """A speed in megatransfers a second; from the extended field when it does not fit the first."""
+    """Read a speed in megatransfers per second, from the extended field if it does not fit the first."""
     speed = _number(body, offset, 2)
     if speed == _UNKNOWN_WORD:
         speed = (_number(body, extended, 4) or 0) & 0x7FFF_FFFF
@@ -159,9 +168,93 @@ def _speed(body: bytes, offset: int, extended: int) -> int | None:
 
 
 def _string(strings: Sequence[bytes], number: int) -> str:
-    """String `number`, counted from 1; 0 means none."""
+    """Return string `number`, counted from 1; 0 means none."""
     return strings[number - 1].decode("ascii", "replace").strip() if 0 < number <= len(strings) else ""
 
 
 def _told(text: str) -> str | None:
     return None if text.lower() in _UNTOLD else text
+
+
+_DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
+"""Memory technologies: not reported, other, unknown, DRAM. All others are non-volatile."""
+_MOST_SLOTS = 3
+"""Modules on one channel. If a letter has more (A1 ... A12), it names a processor."""
+
+_CHANNEL = re.compile(
+    r"(?:CHANNEL|CHAN|CH)[ _-]?([0-9]{1,2}|[A-Z])(?![A-Z])|(?<![A-Z0-9])C([0-9]{1,2})D[0-9]{1,2}(?![0-9])"
+)
+_LETTERED = re.compile(r"DIMM[ _-]?(?:P[0-9]{1,2}[ _-])?([A-Z])[ _-]?([0-9]{1,2})(?![0-9])")
+_SOCKET = re.compile(r"(?<![A-Z])(CPU|PROC|PROCESSOR|SOCKET|NODE|CONTROLLER|MC|IMC|DIE|P)[ _-]?([0-9]{1,3})")
+
+Channel = tuple[str, ...]
+
+
+def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
+    """Return the modules that programs use; raise ValueError if they do not allow conclusions about channels."""
+    devices = [one for one in devices if one.ram]
+    found = [one for one in devices if one.populated]
+    if not found:
+        raise ValueError("the firmware describes no installed memory module")
+    if any(one.technology not in _DRAM_TECHNOLOGIES for one in found):
+        raise ValueError("some modules are non-volatile memory")
+    if len({one.kind for one in found}) > 1:
+        raise ValueError("the modules have different memory types")
+    places = [(one.locator, one.bank) for one in devices]
+    if len(set(places)) < len(places):
+        raise ValueError("several memory devices have the same name, so their channels cannot be distinguished")
+    return found
+
+
+def channels_of(devices: Sequence[MemoryDevice]) -> set[Channel]:
+    """Return the channels that have a module; raise ValueError with the reason if they are ambiguous."""
+    known = [one for one in devices if one.ram]
+    return {channel_of(one, known) for one in fitted(devices)}
+
+
+def peak_of(devices: Sequence[MemoryDevice]) -> float:
+    """Return the peak bandwidth in bytes per second; raise ValueError with the reason if it is ambiguous."""
+    known = [one for one in devices if one.ram]
+    channels: dict[Channel, float] = {}
+    for one in fitted(devices):
+        channel, rate = channel_of(one, known), _module_rate(one)
+        channels[channel] = min(rate, channels.get(channel, rate))
+    return sum(channels.values())
+
+
+def _module_rate(one: MemoryDevice) -> float:
+    if one.speed_mts is None or one.width_bits is None:
+        raise ValueError(f"the firmware does not report the configured speed and width of module {_named(one)}")
+    return one.speed_mts * 1e6 * one.width_bits / 8
+
+
+def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
+    """Return the channel of a module, socket or controller first, from one of its two names; raise ValueError if they
+    do not identify it."""
+    names = [one.bank.upper(), one.locator.upper()]
+    for name, other in (names, names[::-1]):
+        match = _CHANNEL.search(name)
+        if match:
+            return (*_sockets(name, other), match[1] or match[2])
+    match = _LETTERED.search(names[1])
+    if match and _letters_are_channels(match[1], devices):
+        return (*_sockets(names[1], names[0]), match[1])
+    raise ValueError(f"the name of module {_named(one)} does not identify its channel")
+
+
+def _sockets(name: str, other: str) -> tuple[str, ...]:
+    found = _SOCKET.findall(name) or _SOCKET.findall(other)
+    return tuple(f"{word}{number}" for word, number in found)
+
+
+def _letters_are_channels(letter: str, devices: Sequence[MemoryDevice]) -> bool:
+    slots: dict[tuple[str, ...], set[str]] = {}
+    for one in devices:
+        match = _LETTERED.search(one.locator.upper())
+        if match and match[1] == letter:
+            slots.setdefault(_sockets(one.locator.upper(), one.bank.upper()), set()).add(match[2])
+    return all(len(numbers) <= _MOST_SLOTS for numbers in slots.values())
+
+
+def _named(one: MemoryDevice) -> str:
+    return f"`{one.locator or '?'}` (`{one.bank or '?'}`)"

@@ -1,5 +1,5 @@
-"""The raw data of a host: texts of files by path, output of commands by name. From an exchange; files_snapshot.py has
-other origins."""
+"""The raw data of a host: texts of files by path and output of commands by name, as an exchange prints them.
+files_snapshot.py reads other sources."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from functools import cached_property, lru_cache
 from asct.values.cpulist import parse_integers
 
 KEPT = "snapshot.txt"
-"""The name of the file that has what an exchange printed."""
+"""The file with the output of an exchange."""
 _TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
 _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 KILLED = 128 + 9
-"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), as for one over its limit (exchange.bounds)."""
+"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), such as one that timed out (limits.sh)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,11 @@ class CommandOutput:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`files` by absolute path, stripped at the end; `commands` by name. `left` counts what was omitted to limit the
-    output: folders of a fact (`block_devices`), or lines of a file. `notes` describe problems of the source; `taken` is
-    its time, None if unknown."""
+    """The raw data of a host: `files` by absolute path, stripped at the end, and `commands` by name.
+
+    `left` counts what was omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
+    describe problems of the source. `taken` is the time of the data, None if unknown.
+    """
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, CommandOutput] = field(default_factory=dict)
@@ -43,27 +45,31 @@ class Snapshot:
     taken: datetime | None = None
 
     def text(self, path: str) -> str | None:
-        """A file's text; None when it was not there."""
+        """Return the text of a file; None if it is missing."""
         return self.files.get(path)
 
+    def line(self, path: str) -> str | None:
+        """Return the stripped text of a file; None if it is missing or empty."""
+        return self.files.get(path, "").strip() or None
+
     def command_output(self, name: str) -> str | None:
-        """The stripped output of a command; None when it failed or was not run."""
+        """Return the stripped output of a command; None if it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
     def late(self, name: str) -> bool:
-        """Whether a command timed out; otherwise only the out-of-memory killer ends a command this way."""
+        """Return whether a command timed out (or the out-of-memory killer ended it)."""
         answer = self.commands.get(name)
         return answer is not None and answer.status == KILLED
 
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
-        """Files whose whole path fits the regular expression, in order of their path."""
+        """Return the files whose whole path matches the regular expression, in path order."""
         compiled = re.compile(pattern)
         paths = self.beginning(_literal_start(pattern))
         return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
 
     def beginning(self, start: str) -> list[str]:
-        """The paths that begin with `start`, in order; a host has thousands, and each parser needs a few."""
+        """Return the paths that begin with `start`, in order. A host has thousands, and each parser needs a few."""
         first = bisect_left(self._paths, start)
         return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
@@ -74,7 +80,7 @@ class Snapshot:
 
 @lru_cache(maxsize=256)
 def _literal_start(pattern: str) -> str:
-    """What every match of the pattern begins with."""
+    """Return the text that every match of the pattern begins with."""
     found = _LITERAL.match(pattern)
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
@@ -82,7 +88,7 @@ def _literal_start(pattern: str) -> str:
 
 
 def stamp(when: datetime) -> str:
-    """A moment as facts and kept exchanges have it, in UTC: `2026-11-01T04:28:13Z`."""
+    """Format a time for facts and kept exchanges, in UTC: `2026-11-01T04:28:13Z`."""
     return when.strftime(_STAMP)
 
 
@@ -94,15 +100,15 @@ def _moment(text: str) -> datetime | None:
 
 
 def kept(text: str) -> Snapshot | None:
-    """A snapshot from the text of a kept exchange; None if the text is not an exchange."""
+    """Parse a kept exchange; None if the text is not an exchange."""
     found = _TOKEN.match(text)
     return from_output(text, found[1]) if found else None
 
 
 def from_output(text: str, token: str) -> Snapshot:
-    """Read what the script of exchange.py printed: `token kind name` opens a section, the rest are its lines.
+    """Parse the output of the script: a line `token kind name` begins a section.
 
-    An output cut short gives what is there; a command without its closing line counts as failed.
+    A truncated output gives the sections that it has. A command without its closing line counts as failed.
     """
     reading = _SnapshotReader()
     for line in text.split("\n"):
@@ -115,7 +121,7 @@ def from_output(text: str, token: str) -> Snapshot:
 
 
 class _SnapshotReader:
-    """An output while it is read."""
+    """Collects the sections of an output line by line."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}
@@ -127,7 +133,7 @@ class _SnapshotReader:
         self._taken: datetime | None = None
 
     def mark(self, kind: str, name: str, rest: str) -> None:
-        if kind == "taken":  # written behind the answer by who asked for it
+        if kind == "taken":  # appended to a kept exchange by reading.collect
             self._taken = _moment(name)
         if kind == "left":
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
@@ -161,7 +167,7 @@ class _SnapshotReader:
             self._files[self._name] = self._blocks()
 
     def _blocks(self) -> list[str]:
-        """The text with its blocks expanded; each block lists lines in order of first appearance."""
+        """Expand the blocks; each lists its lines in the order in which they first appear."""
         blocks: dict[int, list[tuple[int, str]]] = {}
         ranks: dict[str, int] = {}
         for number, line in self._shared():
@@ -173,7 +179,7 @@ class _SnapshotReader:
         return lines
 
     def _shared(self) -> list[tuple[int, str]]:
-        """(number, line) pairs of lines prefixed by the list of their owners: `0-3,8 size:32K`."""
+        """Return (number, line) pairs of lines that follow the list of their owners: `0-3,8 size:32K`."""
         found: list[tuple[int, str]] = []
         for shared in self._body:
             numbers, _, line = shared.partition(" ")
@@ -182,7 +188,7 @@ class _SnapshotReader:
             except ValueError:
                 continue
             self._copies += len(owners)
-            if self._copies > _MOST_COPIES:  # no machine has so many; it is not the output of the script
+            if self._copies > _MOST_COPIES:  # no machine has that many, so this is not output of the script
                 break
             found += [(number, line) for number in owners]
         return found

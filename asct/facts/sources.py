@@ -1,7 +1,7 @@
-"""The files that asct reads from a host, and the programs that it looks for; exchange.py makes one script of them.
+"""The files that asct reads from a host and the programs that it looks for; exchange.py puts them into one script.
 
 FILES are shell patterns that match few files each, FOLDERS the same files of many folders. Every line of a file is
-taken, up to a limit. One process reads all files, so prefer them to the commands of commands.sh and lasting.sh, which
+read, up to a limit. One process reads all files, so prefer them to the commands of commands.sh and lasting.sh, which
 need a process or more each. Links are followed. A path with a colon cannot be separated from the text of its file:
 reach it through a link without one. A command (`od`, `tr`) reads files that are not text.
 """
@@ -28,11 +28,11 @@ ZONES = "/sys/class/thermal"
 
 @dataclass(frozen=True, slots=True)
 class FolderSet:
-    """The same files of many folders: of every CPU, of every block device.
+    """The same files of many folders, such as those of all CPUs or block devices.
 
-    `patterns` of the shell find the folders, in the order in which they are taken; `files` are names or patterns below
-    each. At most `most` folders are taken, those with a `device` (hardware) first. The number of the others is noted
-    for the fact `field`.
+    Shell `patterns` find the folders, in the order in which they are read; `files` are names or patterns in each. At
+    most `most` folders are read, those with a `device` (hardware) first. Facts note the number of the others for
+    `field`.
     """
 
     field: str
@@ -42,7 +42,7 @@ class FolderSet:
 
 
 def _in(folder: str, names: str) -> tuple[str, ...]:
-    """The paths of `names`, which are separated by blanks, in a folder."""
+    """Return the paths of `names`, which are separated by blanks, in a folder."""
     return tuple(f"{folder}/{name}" for name in names.split())
 
 

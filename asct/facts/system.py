@@ -1,8 +1,12 @@
-"""The machine as a whole: kernel, distribution, account, what it runs in.
+"""The machine as a whole: kernel, distribution, account, vendor and firmware, virtualization and cloud.
 
-Sources of the cloud (from the firmware only, never from the network): cloud-init, tools/ds-identify; Amazon EC2 User
-Guide, "Detect whether a host is an EC2 instance"; the chassis asset tags of Azure and Oracle virtual machines; Google
-Compute Engine, "Detect if a VM is running in Compute Engine".
+Vendor and firmware: SMBIOS as the kernel shows it in /sys/class/dmi/id (drivers/firmware/dmi-id.c: only root may read
+serial numbers and the UUID), else the device tree (Devicetree Specification 0.4, 3.2: model, compatible, serial-number
+of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC), sysfs-firmware-efi (boot).
+
+The cloud is read from the firmware only, never from the network: cloud-init, tools/ds-identify; Amazon EC2 User Guide,
+"Detect whether a host is an EC2 instance"; the chassis asset tags of Azure and Oracle virtual machines; Google Compute
+Engine, "Detect if a VM is running in Compute Engine".
 """
 
 from __future__ import annotations
@@ -10,12 +14,121 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from typing import Literal
 
 from asct.facts.kernel import kernel as of_kernel
-from asct.facts.product import device_tree, dmi, firmware, product
 from asct.facts.snapshot import Snapshot
-from asct.facts.unknown import UnknownFacts, fields, real, whole
-from asct.sdk.facts import System
+from asct.facts.sources import DMI
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, fields, real, whole
+from asct.sdk.facts import Firmware, Product, System
+
+HIDDEN = "hidden by the container"
+_SILENT = "the firmware does not report it"
+_NO_DMI = f"there is no SMBIOS ({DMI})"
+_UNTOLD = frozenset({
+    "", "not specified", "to be filled by o.e.m.", "to be filled by o.e.m", "default string", "system product name",
+    "system manufacturer", "system version", "system serial number", "none", "n/a", "unknown", "not applicable",
+    "o.e.m.", "oem", "undefined", "not available", "x.x", "0", "0123456789", "empty", "no asset tag",
+})  # fmt: skip
+"""Placeholders of firmware whose vendor did not fill in a value."""
+_PRODUCT = {
+    "manufacturer": "sys_vendor",
+    "name": "product_name",
+    "version": "product_version",
+    "family": "product_family",
+    "serial": "product_serial",
+    "uuid": "product_uuid",
+}
+_FOR_ROOT = frozenset({"serial", "uuid"})
+_FIRMWARE = {"vendor": "bios_vendor", "version": "bios_version", "release_date": "bios_date"}
+_BMC = r"/sys/devices/platform/ipmi_bmc\.[0-9]+/firmware_revision"
+
+
+def dmi(found: Snapshot, name: str) -> str | None:
+    """Return an SMBIOS text; None if it is missing or a placeholder."""
+    text = found.line(f"{DMI}/{name}")
+    return None if text is None or text.lower() in _UNTOLD else text
+
+
+def product(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
+    """Return the product names that the firmware reports."""
+    if not _has_dmi(found):
+        return _of_device_tree(found, container, gaps)
+    values = {field: dmi(found, name) for field, name in _PRODUCT.items()}
+    root = whole(found.command_output("id")) == 0
+    for field, name in _PRODUCT.items():
+        hidden = field in _FOR_ROOT and not root and found.text(f"{DMI}/{name}") is None
+        gaps.known(f"system.product.{field}", values[field], NEEDS_ROOT if hidden else _SILENT)
+    board = " ".join(text for name in ("board_vendor", "board_name") if (text := dmi(found, name))) or None
+    return Product(**values, board=gaps.known("system.product.board", board, _SILENT))
+
+
+def _has_dmi(found: Snapshot) -> bool:
+    return any(found.text(f"{DMI}/{name}") is not None for name in ("sys_vendor", "product_name", "bios_vendor"))
+
+
+def device_tree(found: Snapshot) -> dict[str, str]:
+    """Return `model`, `compatible` (separated by blanks) and `serial-number` of the device tree, if there is one."""
+    made: dict[str, str] = {}
+    for line in (found.command_output("device-tree") or "").split("\n"):
+        name, equals, value = line.partition("=")
+        if equals and value.strip():
+            made.setdefault(name, value.strip())
+    return made
+
+
+def _of_device_tree(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
+    tree = device_tree(found)
+    maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
+    made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
+    reason = "the device tree does not report it" if tree else _no_dmi(container)
+    for field in Product.model_fields:
+        gaps.known(f"system.product.{field}", getattr(made, field), reason)
+    return made
+
+
+def _no_dmi(container: str | None) -> str:
+    return _NO_DMI if container in (None, "none") else HIDDEN
+
+
+def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
+    """Return vendor, version and date of the BIOS or UEFI, the BMC version, and how the machine was booted."""
+    silent = _SILENT if _has_dmi(found) else _no_dmi(container)
+    bmc = next((text.strip() for _, text in found.matching(_BMC) if text.strip()), None)
+    reasons = dict.fromkeys(_FIRMWARE, silent) | {
+        "bmc_version": "no IPMI driver reports a BMC",
+        "description": "the kernel has neither ACPI nor a device tree",
+        "boot": "nothing in /sys/firmware reports it",
+    }
+    made = Firmware(
+        **{field: dmi(found, name) for field, name in _FIRMWARE.items()},
+        bmc_version=bmc,
+        description=_description(found),
+        boot=_boot(found, arch, container),
+    )
+    for field, reason in reasons.items():
+        gaps.known(f"system.firmware.{field}", getattr(made, field), reason)
+    return made
+
+
+def _description(found: Snapshot) -> Literal["acpi", "device-tree"] | None:
+    """Return how the firmware describes the machine. ACPI takes precedence, because the kernel adds a stub device tree
+    (Documentation/arch/arm64/arm-acpi.rst)."""
+    if found.text("/sys/firmware/acpi/pm_profile") is not None:
+        return "acpi"
+    return "device-tree" if device_tree(found) else None
+
+
+def _boot(found: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
+    """Return UEFI if its runtime services exist, else BIOS on x86 with SMBIOS, and `other` with a device tree."""
+    if found.text("/sys/firmware/efi/fw_platform_size") is not None:
+        return "uefi"
+    if container not in (None, "none"):
+        return None
+    if arch in ("x86_64", "i686", "i586", "i386"):
+        return "bios" if _has_dmi(found) else None
+    return "other" if device_tree(found) or arch in ("s390x", "s390") else None
+
 
 _UNASKED = "only the cloud's metadata service reports it, and asct does not query the network"
 AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
@@ -23,7 +136,7 @@ AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A file of /sys/class/dmi/id whose text begins with `text`, and whether product_name is the kind of machine."""
+    """A cloud whose `file` in /sys/class/dmi/id begins with `text`. `names_type`: product_name is the instance type."""
 
     file: str
     text: str
@@ -57,17 +170,15 @@ _MARKS = (
     _Mark("product_name", "OpenStack Compute", "openstack"),
     _Mark("sys_vendor", "OpenStack Foundation", "openstack"),
 )
-"""In the order of their weight: clouds made of OpenStack have their own tags."""
+"""In order of precedence: clouds built on OpenStack have their own tags."""
 
 
 def cloud(found: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
-    """The provider and its name for the instance type (`aws`, `c7g.metal`)."""
+    """Return the provider and its name for the instance type (`aws`, `c7g.metal`)."""
     mark = next((one for one in _MARKS if (dmi(found, one.file) or "").startswith(one.text)), None)
     if mark is not None:
         kind = dmi(found, "product_name") if mark.names_type else None
-        if kind is None:
-            gaps.note("system.instance_type", _UNASKED)
-        return mark.cloud, kind
+        return mark.cloud, gaps.known("system.instance_type", kind, _UNASKED)
     if (dmi(found, "bios_version") or "").endswith(".amazon"):  # EC2 on Xen, before Nitro
         gaps.note("system.instance_type", _UNASKED)
         return "aws", None
@@ -85,9 +196,9 @@ _SOURCES = {
     "uid": "id -u",
     "uptime_s": "/proc/uptime",
 }
-# include/linux/proc_ns.h: the inodes of the namespaces that the kernel starts with
+# include/linux/proc_ns.h: the inodes of the initial namespaces
 _FIRST_NAMESPACES = {"pid:[4026531836]", "uts:[4026531838]", "ipc:[4026531839]"}
-# systemd, src/basic/virt.c: makers of virtual machines, and of the firmware that some bring along
+# systemd, src/basic/virt.c: vendors of virtual machines and of their firmware
 _VENDORS = {
     "QEMU": "qemu",
     "KVM": "kvm",
@@ -109,8 +220,8 @@ _VENDORS = {
 
 
 def system(found: Snapshot, gaps: UnknownFacts) -> System:
-    """The system, from uname, os-release(5), the firmware and the kernel."""
-    answer = found.commands.get("uname")  # not `said`: a dump may have no first line, and the others keep their places
+    """Return the system facts from uname, os-release(5), the firmware and the kernel."""
+    answer = found.commands.get("uname")  # unstripped: a dump may have an empty first line
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
     release = os_release(found.text("/etc/os-release") or found.text("/usr/lib/os-release"))
@@ -134,13 +245,12 @@ def system(found: Snapshot, gaps: UnknownFacts) -> System:
         **of_kernel(found, container, gaps),
     )
     for field, source in _SOURCES.items():
-        if getattr(made, field) is None:
-            gaps.note(f"system.{field}", f"{source} does not report it")
+        gaps.known(f"system.{field}", getattr(made, field), f"{source} does not report it")
     return made
 
 
 def libc(said: str | None, gaps: UnknownFacts) -> str | None:
-    """`glibc 2.36` as getconf(1) prints it, or `musl 1.2.4` from musl's loader."""
+    """Return `glibc 2.36`, as getconf(1) prints it, or `musl 1.2.4` from musl's loader."""
     text = said or ""
     if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
         return match[0]
@@ -151,7 +261,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
 
 
 def os_release(text: str | None) -> dict[str, str]:
-    """The assignments of os-release(5); quotes of the shell are taken off, odd lines are passed over."""
+    """Parse the assignments of os-release(5) with shell quotes; malformed lines are skipped."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, equals, value = line.strip().partition("=")
@@ -165,7 +275,7 @@ def os_release(text: str | None) -> dict[str, str]:
 
 
 def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """The hypervisor as systemd-detect-virt names it; without it from /sys and the CPU's flag (`vm`: of some kind)."""
+    """Return the hypervisor by its systemd-detect-virt name, else from /sys and the CPU flag (`vm`: unknown kind)."""
     detected = _detected(found, "hypervisor")
     if detected is not None:
         return detected
@@ -180,16 +290,16 @@ def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
         return "qemu"
     flags = fields(found.text("/proc/cpuinfo")).get("flags")
     if flags is None:
-        gaps.note("system.virtualization", "no systemd-detect-virt, and nothing in /sys reports it")
+        gaps.note("system.virtualization", "systemd-detect-virt is missing, and nothing in /sys reports it")
         return None
     return "vm" if "hypervisor" in flags.split() else "none"
 
 
 def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """The container by its name in systemd-detect-virt, or in its manager's /run/systemd/container.
+    """Return the name of the container from systemd-detect-virt or its manager's /run/systemd/container.
 
-    A file such as /.dockerenv remains if an image is booted as a machine, so a name counts only if the process has
-    namespaces of its own.
+    Files such as /.dockerenv remain if an image is booted as a machine, so a name counts only if the process is not in
+    the initial namespaces.
     """
     named = _detected(found, "container") or found.text("/run/systemd/container")
     spaces = (found.command_output("namespaces") or "").split()
@@ -199,9 +309,11 @@ def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
     if named and inside is not False:
         return named.strip()
     if named:
-        gaps.note("system.container", f"{named.strip()} identifiers found, but in the initial kernel namespaces")
+        gaps.note(
+            "system.container", f"{named.strip()} identifiers were found, but the process is in the initial namespaces"
+        )
     else:
-        gaps.note("system.container", "no systemd-detect-virt, and no container manager reports it")
+        gaps.note("system.container", "systemd-detect-virt is missing, and no container manager reports it")
     return None
 
 

@@ -1,42 +1,50 @@
-"""Facts that could not be read, with the reason; parsers note them instead of raising."""
+"""The reasons for unknown facts, which parsers note instead of raising errors, and parsers of the kernel's formats."""
 
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from asct.facts.snapshot import Snapshot
 from asct.values.cpulist import MAX_CPU, parse_cpulist
 
 NEEDS_ROOT = "needs root"
-"""The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
+"""The reason for every field that only root can read. All use one wording, so that reports can group them."""
 
 LATE = "timed out"
-"""Reason for values of a program that did not answer, after its name."""
+"""The reason for values of a program that did not answer in time, after the name of the program."""
 
 _LONGEST_REASON = 1000
-"""Characters: a reason may quote what could not be read."""
+"""Characters; a reason may quote a malformed text."""
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
+_T = TypeVar("_T")
 
 
 class UnknownFacts:
-    """`reasons` maps a field (`cpu.governor`) to why it is unknown, `absent` those to why there is nothing to know."""
+    """`reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` does so for fields that do not apply."""
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
         self.absent: dict[str, str] = {}
 
     def note(self, field: str, reason: str) -> None:
-        """The field is unknown because of `reason`."""
+        """Record that the field is unknown because of `reason`."""
         self.reasons[field] = begun(reason, _LONGEST_REASON)
 
+    def known(self, field: str, value: _T, reason: str) -> _T:
+        """Return the value; if it is None or empty, note the reason."""
+        if not value and value != 0:
+            self.note(field, reason)
+        return value
+
     def not_applicable(self, field: str, reason: str) -> None:
-        """The machine has no such thing, so there is nothing to know."""
+        """Record that the field does not apply to the machine."""
         self.absent[field] = begun(reason, _LONGEST_REASON)
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
-        """The CPUs of a list as the kernel writes them; empty and noted when it is missing or odd."""
+        """Parse a CPU list; empty, with a note, if it is missing or malformed."""
         if text is None:
             self.note(field, f"{source} is missing")
             return []
@@ -48,18 +56,18 @@ class UnknownFacts:
 
 
 def begun(text: str, most: int) -> str:
-    """The text, cut after `most` characters, with the number of omitted characters."""
+    """Cut the text after `most` characters and append the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
 
 
 def whole(text: str | None) -> int | None:
-    """A whole number as the kernel prints it; None for anything else."""
+    """Parse a whole number as the kernel prints it; None for anything else."""
     stripped = (text or "").strip()
     return int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) < 20 else None
 
 
 def real(text: str | None) -> float | None:
-    """A finite number written with digits and a point; None for anything else."""
+    """Parse a number of digits and a decimal point; None for anything else."""
     stripped = (text or "").strip()
     left, _, right = stripped.partition(".")
     if not (left + right).isdigit() or not stripped.isascii() or len(stripped) > 30:
@@ -68,7 +76,7 @@ def real(text: str | None) -> float | None:
 
 
 def fields(text: str | None) -> dict[str, str]:
-    """`name : value` lines to a dictionary; the first of a name counts."""
+    """Parse lines `name : value`; the first line of each name counts."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, colon, value = line.partition(":")
@@ -78,13 +86,13 @@ def fields(text: str | None) -> dict[str, str]:
 
 
 def chosen(text: str | None) -> str | None:
-    """The choice in brackets of a list as the kernel prints it: `madvise` of `always [madvise] never`."""
+    """Return the choice that the kernel marks with brackets: `madvise` of `always [madvise] never`."""
     match = _CHOSEN.search(text or "")
     return match[1] if match else None
 
 
 def cpu_mask(text: str | None) -> list[int] | None:
-    """The CPUs of a mask as the kernel prints it (`ff,00000003`: words of 32 bits, highest first); None if it is odd.
+    """Parse a CPU mask (`ff,00000003`: words of 32 bits, highest first); None if it is malformed.
 
     Source: Linux Documentation/core-api/printk-formats.rst, bitmaps (`%*pb`).
     """
@@ -97,7 +105,7 @@ def cpu_mask(text: str | None) -> list[int] | None:
 
 
 def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
-    """The files below each folder of `above`, stripped, by the name of the folder and their path in it, in order."""
+    """Return the stripped texts of the files below each folder of `above`, by folder name and path in it, in order."""
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
     for path in found.beginning(prefix):
@@ -108,7 +116,7 @@ def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(found: Snapshot) -> dict[str, bool] | None:
-    """The checked paths that exist, and whether the account may read each one; None if not checked."""
+    """Return the checked paths that exist, and whether the account may read each; None if none was checked."""
     said = found.command_output("present")
     if said is None:
         return None

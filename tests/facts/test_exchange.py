@@ -182,8 +182,8 @@ def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path
     assert (found.left["network.addresses"], found.left["mounts.size_bytes"]) == (500, 200)
     assert len((found.command_output("addresses") or "").split("\n")) == 1000
     unknown = facts_of(found, "h", datetime.now(UTC)).unknown
-    assert unknown["network.addresses"] == "500 more omitted: too many"
-    assert unknown["mounts.size_bytes"] == "200 more omitted: too many"
+    assert unknown["network.addresses"] == "too many entries: 500 omitted"
+    assert unknown["mounts.size_bytes"] == "too many entries: 200 omitted"
     assert unknown["mounts./.size_bytes"].startswith("df's list was truncated")
     assert "too many addresses" in unknown["network.ipv4"]
 
@@ -199,7 +199,7 @@ def test_many_routes(shell: list[str], tmp_path: Path) -> None:
 def test_what_is_left_out_of_files_is_told_of_their_fact() -> None:
     left = {"/proc/self/mountinfo": 7, "/proc/self/mounts": 5, "mounts": 2, f"{CPU}/cpu": 3, "/etc/os-release": 1}
     assert reasons(left) == {
-        "mounts": "2 more omitted: too many; lines of /proc/self/mountinfo, /proc/self/mounts omitted (12): too many",
-        "cpu": f"lines of {CPU}/cpu omitted (3): too many",
-        "system": "lines of /etc/os-release omitted (1): too many",
+        "mounts": "too many entries: 2 omitted; too many lines in /proc/self/mountinfo, /proc/self/mounts: 12 omitted",
+        "cpu": f"too many lines in {CPU}/cpu: 3 omitted",
+        "system": "too many lines in /etc/os-release: 1 omitted",
     }

@@ -94,7 +94,7 @@ def test_an_io_uring_that_is_never_made_is_not_known(
     found, _ = look(shell, tmp_path, "fio", known)
     gaps = UnknownFacts()
     assert (io_uring(found, gaps), found.commands["io_uring"].status) == (None, 137)
-    assert gaps.reasons["io_uring"] == f"fio {LATE} when it was tested"
+    assert gaps.reasons["io_uring"] == f"fio {LATE} during the test"
     assert left(tmp_path) == []
 
 

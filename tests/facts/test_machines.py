@@ -13,7 +13,7 @@ import pytest
 from asct.facts.cpu import Processors, processors
 from asct.facts.describe import describe
 from asct.facts.files_snapshot import load
-from asct.facts.nodes import nodes
+from asct.facts.memory import nodes
 from asct.facts.reading import facts_of
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts
@@ -162,4 +162,4 @@ def test_describe() -> None:
     assert "40 CPUs" in text
     assert "4 nodes" in text
     assert "\n" not in text
-    assert describe(HostFacts(host="h", collected_at="")) == "no facts known"
+    assert describe(HostFacts(host="h", collected_at="")) == "no known facts"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import memory, nodes
+from asct.facts import memory
 from asct.facts.exchange import COMMANDS
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import MM, NODE
@@ -64,7 +64,7 @@ def test_sparse_and_memory_only_nodes() -> None:
         f"{NODE}/node8/meminfo": meminfo,
     }
     gaps = UnknownFacts()
-    made = nodes.nodes(Snapshot(files), gaps)
+    made = memory.nodes(Snapshot(files), gaps)
     assert [(node.id, node.cpus, node.distances) for node in made] == [(0, [0, 1, 2, 3], [10, 40]), (8, [], [40, 10])]
     assert (made[1].memory_bytes, made[1].free_bytes, made[1].available_bytes) == (64 << 30, 1 << 20, 3 << 19)
     assert made[0].available_bytes is None
@@ -127,7 +127,7 @@ def test_pools_and_performance_of_nodes() -> None:
         f"{NODE}/node2/power/control": "auto",
     }
     gaps = UnknownFacts()
-    first, second = nodes.nodes(Snapshot(files), gaps)
+    first, second = memory.nodes(Snapshot(files), gaps)
     assert first.cpus == [0, 31, 32]
     assert first.huge_pages == [HugePages(page_bytes=2 << 20, total=8, free=7)]
     assert (second.cpus, second.huge_pages) == ([], [])

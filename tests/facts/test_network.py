@@ -113,9 +113,9 @@ def test_no_network_at_all() -> None:
     [
         ("first", "pid:[4026531836]", "0", "host", ""),
         ("own", "pid:[4026531836]", "0", "own", ""),
-        ("first", "pid:[4026532000]", "0", None, "is not accessible"),
+        ("first", "pid:[4026532000]", "0", None, "cannot be read"),
         ("unreadable", "pid:[4026531836]", "1000", None, NEEDS_ROOT),
-        ("unreadable", "pid:[4026531836]", "0", None, "is not accessible"),
+        ("unreadable", "pid:[4026531836]", "0", None, "cannot be read"),
     ],
 )
 def test_namespaces(said: str, pids: str, uid: str, namespace: str | None, reason: str) -> None:

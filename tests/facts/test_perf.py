@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts.perf import counters, perf
+from asct.facts.perf import counters, perf, thermal
 from asct.facts.reading import interconnects
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import EVENTS, HWMON, ZONES
-from asct.facts.thermal import thermal
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Interconnect, Thermal
 
@@ -71,7 +70,7 @@ def test_counters_from_the_log(log: str, expected: int | None) -> None:
 
 def test_the_log_may_be_for_root() -> None:
     denied = CommandOutput(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
-    for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file reports it, and the kernel log no longer does")):
+    for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file reports it, and the kernel log no longer contains it")):
         gaps = UnknownFacts()
         assert counters(Snapshot({}, {"counters": denied, "id": CommandOutput(0, uid)}), gaps) is None
         assert gaps.reasons["perf.counters"] == reason

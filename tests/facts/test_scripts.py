@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from asct.facts import exchange, files_snapshot
+from asct.facts.blocks import controllers
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.exchange import COMMANDS, LASTING, bounds
 from asct.facts.files_snapshot import load
 from asct.facts.filetree import FolderTree
 from asct.facts.kernel import kernel
-from asct.facts.nvme import controllers
-from asct.facts.product import device_tree
 from asct.facts.snapshot import CommandOutput, Snapshot
+from asct.facts.system import device_tree
 from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 

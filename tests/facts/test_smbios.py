@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts.channels import channels_of, peak_of
 from asct.facts.exchange import LASTING
 from asct.facts.memory import BANDWIDTH, described
 from asct.facts.reading import facts_of
-from asct.facts.smbios import UNREADABLE, MemoryDevice, device
+from asct.facts.smbios import UNREADABLE, MemoryDevice, channels_of, device, peak_of
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import MemoryModule
@@ -126,10 +125,10 @@ def test_the_slower_module_of_a_channel_sets_its_rate() -> None:
 @pytest.mark.parametrize(
     ("names", "fields", "reason"),
     [
-        ([("A1", "Not Specified")], {}, "does not report its channel"),
-        ([("PROC 1 DIMM 3", "PROC 1")], {}, "does not report its channel"),
-        ([("DIMM 0", "Bank 0")], {}, "`DIMM 0` (`Bank 0`) does not report its channel"),
-        ([(f"DIMM_A{slot}", "") for slot in range(1, 7)], {}, "does not report its channel"),
+        ([("A1", "Not Specified")], {}, "does not identify its channel"),
+        ([("PROC 1 DIMM 3", "PROC 1")], {}, "does not identify its channel"),
+        ([("DIMM 0", "Bank 0")], {}, "`DIMM 0` (`Bank 0`) does not identify its channel"),
+        ([(f"DIMM_A{slot}", "") for slot in range(1, 7)], {}, "does not identify its channel"),
         ([("DIMM_A1", "x"), ("DIMM_A1", "x")], {}, "the same name"),
         ([("DIMM_A1", "x")], {"speed": 0}, "does not report the configured speed and width of module `DIMM_A1`"),
         ([("DIMM_A1", "x")], {"width": 0xFFFF}, "configured speed and width"),
@@ -145,7 +144,7 @@ def test_doubts_are_reasons(names: list[tuple[str, str]], fields: dict[str, int]
 
 
 def test_modules_of_several_types_are_not_added_up() -> None:
-    with pytest.raises(ValueError, match="several memory types"):
+    with pytest.raises(ValueError, match="different memory types"):
         peak_of([device(raw("DIMM_A1")), device(raw("DIMM_B1", kind=0x20))])
 
 
@@ -156,7 +155,7 @@ def test_modules_of_several_types_are_not_added_up() -> None:
         (Snapshot(), "none", "describes no memory devices"),
         (Snapshot({}, {"memory-devices": CommandOutput(0, f"{UNREADABLE}\n")}), "none", NEEDS_ROOT),
         (asked(array()), "none", "describes no memory devices"),
-        (Snapshot({}, {"memory-devices": CommandOutput(0, "no such\n")}), None, "not hexadecimal"),
+        (Snapshot({}, {"memory-devices": CommandOutput(0, "no such\n")}), None, "not printed in hexadecimal"),
     ],
 )
 def test_what_cannot_be_read_is_noted(found: Snapshot, virtualization: str | None, reason: str) -> None:

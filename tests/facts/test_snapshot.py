@@ -65,7 +65,7 @@ def test_what_cpus_have_in_common_is_written_out() -> None:
 
 
 def test_what_is_left_out_is_unknown() -> None:
-    assert "12 more" in facts_of(from_output(OUTPUT, TOKEN), "h", WHEN).unknown["block_devices"]
+    assert "12 omitted" in facts_of(from_output(OUTPUT, TOKEN), "h", WHEN).unknown["block_devices"]
 
 
 @settings(max_examples=200, deadline=None)

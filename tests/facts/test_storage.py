@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from asct.facts.blocks import block_devices
+from asct.facts.blocks import NEEDS_NVME_CLI, block_devices
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.mounts import mounts
-from asct.facts.nvme import NEEDS_NVME_CLI
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import BlockDevice, NvmeHealth

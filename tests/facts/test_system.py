@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from asct.facts import reading, system
-from asct.facts.product import HIDDEN
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import DMI
+from asct.facts.system import HIDDEN
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Firmware, Product, System
 

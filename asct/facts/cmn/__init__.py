@@ -1,1 +1,1 @@
-"""Arm's coherent meshes (CMN-600, CMN-650, CMN-700, CI-700, CMN S3): what they are made of and how they are set up."""
+"""Arm's coherent meshes (CMN-600, CMN-650, CMN-700, CI-700, CMN S3): their structure and configuration."""

@@ -1,7 +1,7 @@
-"""The places of CPUs that were once detected, kept in the account's cache on the host.
+"""Detected CPU locations in meshes, kept in the account's cache on the host.
 
-They hold as long as the machine has the same firmware, meshes and CPUs. The numbers of CPUs come from the firmware, so
-another start of the machine does not change them.
+They are valid while the machine has the same firmware, meshes and CPUs. The firmware assigns the CPU numbers, so a
+reboot does not change them.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ class CachedCpuMap(Fact):
 
 
 def holds_for(found: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
-    """The state for which cached positions are valid: the firmware version, the CPUs of the machine, its meshes."""
+    """Return the state for which cached locations are valid: the firmware version, the CPUs and the meshes."""
     return [
-        (found.text("/sys/class/dmi/id/bios_version") or "").strip(),
-        (found.text(f"{CPU}/present") or "").strip(),
+        found.line("/sys/class/dmi/id/bios_version") or "",
+        found.line(f"{CPU}/present") or "",
         *map(_shape, meshes),
     ]
 
 
 def _shape(mesh: Mesh) -> str:
-    """Identity of a mesh: its size and devices, but not its data source, which differs by account."""
+    """Return a digest of the size and devices of a mesh, without its data source, which depends on the account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def file_name(found: Snapshot) -> str:
-    """The name of the file in the cache. It contains the host name, because several hosts may share a home folder."""
+    """Return the name of the file in the cache. It contains the host name, because hosts may share a home folder."""
     lines = (found.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
 
 
 def cached_text(places: CachedCpuMap) -> str:
-    """The content of the file."""
+    """Return the content of the file."""
     return places.model_dump_json(by_alias=True) + "\n"
 
 
 def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """The meshes with their CPUs from the host's cache; without CPUs, and with the reason, if it does not match."""
+    """Add the CPUs from the host's cache to the meshes, or the reason why the cache has none for them."""
     text = (found.command_output("cmn-cpus") or "").strip()
     why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None
@@ -77,20 +77,21 @@ def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
         why = "the cached detection is for other meshes, CPUs or firmware; run `asct cmn --detect` again"
     if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
-    return [_placed(mesh, kept) for mesh in meshes]
+    return [
+        noted(
+            mesh.model_copy(update={"cpus": kept.places.get(mesh.instance, {}), "detected_at": kept.detected_at}),
+            kept.unknown,
+        )
+        for mesh in meshes
+    ]
 
 
 def _inside(mesh: Mesh, cpus: Mapping[int, CpuPort | None]) -> bool:
-    """Whether all places are crosspoints of the mesh."""
+    """Return whether all places are crosspoints of the mesh."""
     there = {(xp.x, xp.y) for xp in mesh.crosspoints}
     return all(place is None or (place.x, place.y) in there for place in cpus.values())
 
 
-def _placed(mesh: Mesh, kept: CachedCpuMap) -> Mesh:
-    update = {"cpus": kept.places.get(mesh.instance, {}), "detected_at": kept.detected_at}
-    return noted(mesh.model_copy(update=update), kept.unknown)
-
-
 def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:
-    """The mesh with further reasons for its unknown fields."""
+    """Add reasons for unknown fields to a mesh."""
     return mesh.model_copy(update={"unknown": {**mesh.unknown, **reasons}})

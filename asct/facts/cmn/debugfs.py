@@ -1,10 +1,9 @@
-"""The map that the arm_cmn driver draws of a mesh: /sys/kernel/debug/arm-cmn/map, map_1, ... (one a mesh).
+"""The map of a mesh that the arm_cmn driver prints: /sys/kernel/debug/arm-cmn/map, map_1, ... (one for each mesh).
 
-Its format is that of `arm_cmn_map_show` in the kernel's drivers/perf/arm-cmn.c. Rows go from north to south. Each has
-the crosspoints with the debug and trace domain of each, and for each port what hangs on it and the logical ids of
-its devices 0 and 1. What has no node of the configuration tree, as requesters of CPUs have none, has no id either. The
-widths of cells differ between versions of the driver, and numbers of three digits break the columns, so that cells
-are told by the bars between them.
+`arm_cmn_map_show` in the kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each row has
+its crosspoints with their debug and trace domains, and for each port its device and the logical IDs of devices 0 and 1.
+Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width of cells differs
+between driver versions, and numbers of three digits break the columns, so the bars separate the cells.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
 from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
-"""Crosspoints along one axis: CMN S3 has room for 16 in its node ids, the others for fewer."""
+"""Crosspoints along one axis: the node IDs of CMN S3 have room for 16, others for fewer."""
 
 _CODES: Final = {
     "RN-I": 0x01, "RN-D": 0x02, "RN-F_B": 0x04, "RN-F_B_E": 0x05, "RN-F_A": 0x06, "RN-F_A_E": 0x07, "HN-T": 0x08,
@@ -28,7 +27,7 @@ _CODES: Final = {
     "RN-F_E": 0x18, "RN-F_E_E": 0x19, "HN-S": 0x1A, "LCN": 0x1B, "MTSX": 0x1C, "HN-V": 0x1D, "CCG": 0x1E,
     "RN-F_F": 0x20, "RN-F_F_E": 0x21, "SN-F_F": 0x22,
 }  # fmt: skip
-"""The driver's short device names and their device types: `arm_cmn_device_type` of the driver."""
+"""The device type of each short name in the map: `arm_cmn_device_type` of the driver."""
 _HEAD: Final = re.compile(r"\s*X((\s+\d{1,2})+)\s*")
 _XP: Final = re.compile(r"XP #(\d{1,4})")
 _DTC: Final = re.compile(r"DTC (\d)")
@@ -37,7 +36,7 @@ _ID: Final = re.compile(r"#(\d{1,5})")
 
 @dataclass(slots=True)
 class _CrosspointRow:
-    """A crosspoint while its rows are read: device names and ids by port."""
+    """A crosspoint whose rows are being read: device names and IDs by port."""
 
     logical_id: int
     dtc: int | None = None
@@ -47,7 +46,7 @@ class _CrosspointRow:
 
 @dataclass(slots=True)
 class _MapReader:
-    """State of the reader; `places` by (x, y)."""
+    """The state while the map is read; `places` by (x, y)."""
 
     width: int
     places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
@@ -56,7 +55,7 @@ class _MapReader:
     odd: int = 0
 
     def row(self, cells: list[str]) -> Iterator[tuple[_CrosspointRow, str]]:
-        """The crosspoints of the row that is read, each with its cell; a row of another length is counted as odd."""
+        """Yield the crosspoints of the current row with their cells; count a row of another length as odd."""
         self.odd += len(cells) != self.width
         for x, cell in enumerate(cells):
             place = None if self.y is None else self.places.get((x, self.y))
@@ -65,7 +64,7 @@ class _MapReader:
 
 
 def mesh_of_map(text: str, instance: int) -> Mesh | None:
-    """The mesh in a map, null if the text is not a map. Truncated or malformed parts are noted in `unknown`."""
+    """Parse a map; None if the text is not a map. `unknown` lists truncated or malformed parts."""
     lines = text.split("\n")
     head = _HEAD.fullmatch(lines[0])
     width = len(head[1].split()) if head else 0
@@ -83,24 +82,20 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
         gaps.note("crosspoints", f"the driver's map is truncated or malformed: {missing} crosspoints are missing")
     for name in ("node_id", "registers", "slc_bytes", "sf_bytes", "chi", "multiple_dtm"):
         gaps.note(name, "the driver's map does not report it")
+    rows = sorted(reading.places.items(), key=lambda item: item[0][::-1])
     return Mesh(
         width=width,
         height=height,
         source="debugfs",
         instance=instance,
-        crosspoints=[_crosspoint(at, place) for at, place in sorted(reading.places.items(), key=_by_row)],
-        nodes=[node for at, place in sorted(reading.places.items(), key=_by_row) for node in _nodes(at, place)],
+        crosspoints=[_crosspoint(at, place) for at, place in rows],
+        nodes=[node for at, place in rows for node in _nodes(at, place)],
         unknown=gaps.reasons,
     )
 
 
-def _by_row(item: tuple[tuple[int, int], _CrosspointRow]) -> tuple[int, int]:
-    (x, y), _ = item
-    return y, x
-
-
 def _read(reading: _MapReader, line: str) -> None:
-    """Parses one line; text after the last bar is truncated or empty."""
+    """Parse one line; the text after the last bar is truncated or empty."""
     head, bar, rest = line.partition("|")
     cells = rest.split("|")[:-1]
     if not bar or not cells:
@@ -122,8 +117,7 @@ def _read(reading: _MapReader, line: str) -> None:
 
 def _read_ids(reading: _MapReader, port: int, device: int, cells: list[str]) -> None:
     for place, cell in reading.row(cells):
-        found = _ID.search(cell)
-        if found:
+        if found := _ID.search(cell):
             place.ids.setdefault(port, {})[device] = int(found[1])
 
 
@@ -151,7 +145,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """The nodes with these ids, by device type; the map does not list other nodes of a port."""
+    """Yield the nodes with these IDs; the map does not list other nodes of a port."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

@@ -1,9 +1,9 @@
-"""Finds where each CPU enters a mesh: a CPU is loaded, and the port whose requests increase is its port.
+"""Detects where each CPU enters a mesh: the port whose requests increase while the CPU is loaded.
 
 A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
-por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the kernel). All
-that a CPU reads and its caches do not hold is a request (channel REQ) which the port of its RN-F uploads. The kernel
-cmnwatch loads and counts; what is asked of it and what follows from its counts stands here, and is pure.
+por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the kernel). A
+CPU's read that misses its caches is a request (channel REQ) which the port of its RN-F uploads. The kernel cmnwatch
+loads CPUs and counts requests; these pure functions choose its watchpoints and evaluate its counts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from asct.facts.cmn.sysfs import Pmu
 KERNEL: Final = "cmnwatch"
 EVENTS_FILE: Final = "events"
 REQUESTER: Final = "RN-F"
-"""What a CPU, or a cluster of them, is to the mesh."""
+"""The type of a CPU, or a cluster of CPUs, in the mesh."""
 
 LEAST: Final = 0.1
-"""Requests for each line read that a port must show at least. The port of the CPU shows about one; prefetchers and
-lines found in a cache that several CPUs share make it more or less."""
+"""The fewest requests per line read that the port of a CPU shows. About one is usual; prefetchers increase it, lines
+found in a cache that several CPUs share decrease it."""
 SURE: Final = 0.5
-"""From here on the port is right even if others could not be counted."""
+"""Requests per line read from which a port is certain even if others could not be counted."""
 RIVAL: Final = 0.5
-"""A second port with this part of the first one's requests leaves it open which one it is."""
+"""If a second port has more than this share of the requests of the first, the result is ambiguous."""
 
 _WATCHPOINT: Final = {"type": 0x7770, "eventid": 0}
 """watchpoint_up of the driver (CMN_TYPE_WP, CMN_WP_UP): flits from the device to the mesh."""
@@ -40,7 +40,7 @@ _BEYOND: Final = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class WatchedPort:
-    """One port that is watched, and the event that counts its requests."""
+    """A watched port and the event that counts its requests."""
 
     mesh: int
     x: int
@@ -49,12 +49,12 @@ class WatchedPort:
     device: int | None
     """0 if the port has one device, else unknown: a watchpoint distinguishes ports, not devices."""
     line: str
-    """As cmnwatch reads it: type, CPU to open it on, config, config1, config2."""
+    """The event for cmnwatch: type, CPU to open it on, config, config1, config2."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """Counts of cmnwatch for one loaded CPU: for each watchpoint the requests with and without load (None if not
+    """The counts of cmnwatch for one loaded CPU: for each watchpoint the requests with and without load (None if not
     counted), the lines read, and both durations in ns."""
 
     cpu: int
@@ -67,7 +67,7 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True)
 class PortMatch:
-    """The watched port of a CPU with a confidence from 0 to 1, or None with the reason."""
+    """The port of a CPU with a confidence from 0 to 1, or None with the reason."""
 
     watch: WatchedPort | None
     confidence: float | None = None
@@ -75,12 +75,13 @@ class PortMatch:
 
 
 def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
-    """A watch for every port of the mesh with requesters. Raises ValueError with what is missing.
+    """Return a watch for each port of the mesh with requesters; raise ValueError with what is missing.
 
-    The ports of one crosspoint are far apart: it has few watchpoints, and neighbours are counted at the same time.
+    The ports of one crosspoint are far apart in the list: neighbours are counted together, and a crosspoint has few
+    watchpoints.
     """
     if pmu.type is None or pmu.cpu is None:
-        raise ValueError(f"{pmu.name} does not report its type or the CPU that counts for it")
+        raise ValueError(f"{pmu.name} does not report its type or the CPU that reads its counters")
     bits = usual_bits(mesh.width or 1, mesh.height or 1)
     found: list[tuple[int, WatchedPort]] = []
     for xp in mesh.crosspoints:
@@ -96,9 +97,9 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
 
 
 def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
-    """config, config1 and config2 of a watchpoint for all requests uploaded at a place (`nodeid`, `wp_dev_sel`).
+    """Return config, config1 and config2 of a watchpoint for all requests uploaded at a place (`nodeid`, `wp_dev_sel`).
 
-    Raises ValueError when the driver has no such field, or one too narrow.
+    Raise ValueError if the driver lacks a field or a field is too narrow.
     """
     values = {**_WATCHPOINT, "bynodeid": 1, "wp_chn_sel": _REQ, "wp_grp": 0, "wp_val": 0, "wp_mask": _ANY, **place}
     words = [0, 0, 0]
@@ -113,28 +114,25 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
-    """A sample of cmnwatch for this number of watches; None for anything else."""
+    """Parse a sample of cmnwatch for this number of watches; None for anything else."""
     rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
     cpu = line.get("cpu")
     if not isinstance(cpu, int) or any(row is None for row in rows):
         return None
     counts, idle, lines, ns, idle_ns = (row or [] for row in rows)
-    return RequestCounts(cpu, [_or_none(one) for one in counts], [_or_none(one) for one in idle], lines, ns, idle_ns)
+    with_load, without = ([one if one >= 0 else None for one in values] for values in (counts, idle))
+    return RequestCounts(cpu, with_load, without, lines, ns, idle_ns)
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    """Whole numbers of 64 bits, as the kernel prints them."""
+    """Return a list of 64-bit integers, as the kernel prints it; None for anything else."""
     if not isinstance(value, list) or len(value) != length:
         return None
     return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None
 
 
-def _or_none(value: int) -> int | None:
-    return value if value >= 0 else None
-
-
 def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
-    """The port of one CPU."""
+    """Decide which port is the port of one CPU."""
     shares = sorted(((share, index) for index, share in _shares(row)), reverse=True)
     missing = len(watched) - len(shares)
     if not shares:
@@ -154,7 +152,7 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
 
 
 def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
-    """Of each watch that counted: requests for each line read, less those that come without the load."""
+    """Yield the requests per line read of each watch that counted, less those that occur without load."""
     for index, (count, idle) in enumerate(zip(row.counts, row.idle, strict=True)):
         lines, ns, idle_ns = row.lines[index], row.ns[index], row.idle_ns[index]
         if count is not None and idle is not None and lines > 0 and idle_ns > 0:
@@ -162,7 +160,7 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 
 
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
-    """Locations of CPUs by mesh. A CPU without a location is null in every mesh, because it may be in any."""
+    """Return the locations of CPUs by mesh. A CPU without a location is None in all, because it may be in any."""
     made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):
         at = verdict.watch

@@ -17,9 +17,9 @@ _MARGIN: Final = 4
 
 
 def diagram(mesh: Mesh, width: int) -> list[str]:
-    """The mesh with its links, at most `width` columns wide (a single crosspoint may need more).
+    """Draw the mesh with its links, at most `width` columns wide (a single crosspoint may need more).
 
-    Each crosspoint has its logical id in brackets, its ports as `<port> <device>` (`*2` for two devices), and its CPUs
+    Each crosspoint has its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and its CPUs
     in parentheses.
     """
     cpus = cpus_by_place(mesh)
@@ -48,7 +48,7 @@ def _cell(xp: Crosspoint, cpus: list[int]) -> list[str]:
 
 
 def _drawn_row(cells: list[list[str] | None], y: int, widest: int, *, last: bool, more: bool) -> Iterator[str]:
-    """The crosspoints of a row with the links to their eastern neighbours, then their ports beside the link south."""
+    """Draw the crosspoints of a row with the links to their eastern neighbours, then their ports and southern links."""
     heads = []
     for number, cell in enumerate(cells):
         linked = cell is not None and (more or any(later is not None for later in cells[number + 1 :]))
@@ -66,13 +66,13 @@ def _row(label: str, cells: list[str], widest: int) -> str:
 
 
 def _panels(columns: list[int], cell: int, width: int) -> list[list[int]]:
-    """The columns in groups that fit."""
+    """Return the columns in groups that fit."""
     fit = max(1, (max(width, NARROWEST) - _MARGIN) // cell)
     return [columns[at : at + fit] for at in range(0, len(columns), fit)]
 
 
 def grid(mesh: Mesh, width: int) -> list[str]:
-    """The CPUs of each crosspoint in parentheses; `()` for none. Empty if no CPU was located."""
+    """Draw the CPUs of each crosspoint in parentheses; `()` for none. Empty if no CPU was located."""
     cpus = cpus_by_place(mesh)
     if not cpus or mesh.width is None or mesh.height is None:
         return []
@@ -88,7 +88,7 @@ def grid(mesh: Mesh, width: int) -> list[str]:
 
 
 def cpus_by_place(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
-    """The CPUs whose place is known, by (x, y)."""
+    """Return the CPUs with known locations by (x, y)."""
     made: dict[tuple[int, int], list[int]] = {}
     for cpu, place in sorted(mesh.cpus.items()):
         if place is not None:

@@ -1,5 +1,5 @@
 """The meshes of a machine from all sources, in order of preference: registers, driver map, PMU, firmware. Each source
-fills gaps of the previous ones."""
+fills the gaps of those before it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
-"""The command of a snapshot that has the registers of a mesh, as the kernel cmn prints them: this and its number."""
+"""The command of a snapshot that has the registers of a mesh, printed by the kernel cmn: this and the mesh number."""
 _NONE: Final = (
     f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""One file per mesh, or a separate folder (`map_1`, `arm_cmn_1/map`)."""
+"""Each mesh has a file or a folder (`map_1`, `arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
 @dataclass(frozen=True, slots=True)
 class MeshSources:
-    """The data of all sources on one mesh."""
+    """The data on one mesh from all sources."""
 
     instance: int
     pmu: Pmu | None = None
@@ -38,11 +38,11 @@ class MeshSources:
     map: Mesh | None = None
     registers: Mesh | None = None
     unread: str | None = None
-    """Why the registers could not be read."""
+    """The reason why the registers could not be read."""
 
 
 def found(snapshot: Snapshot) -> list[MeshSources]:
-    """Each mesh with its sources, by instance: the driver's number, else its position among the others."""
+    """Return the sources of each mesh by instance: the driver's number, or the position among the other meshes."""
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
     maps = {int(match[1] or match[2] or 0): text for match, text in snapshot.matching(_MAP)}
@@ -63,7 +63,7 @@ def found(snapshot: Snapshot) -> list[MeshSources]:
 
 
 def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
-    """What the kernel cmn printed by number of the mesh; and why it failed, where it did."""
+    """Return the output of the kernel cmn by mesh number, and the errors of failed calls."""
     good: dict[int, str] = {}
     failed: dict[int, str] = {}
     for name, said in snapshot.commands.items():
@@ -74,8 +74,11 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
-    """The regions by instance. Those without a PMU come after those with one. Where kernels do not link PMU and device,
-    they are taken in order if there are as many of both: the driver numbers meshes as it meets them."""
+    """Return the regions by instance; those without a PMU come last.
+
+    If the kernel does not link PMUs to devices, they match in order if there are as many of both, because the driver
+    numbers meshes in the order in which it finds them.
+    """
     names = {region.name: region for region in described}
     linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
     if not linked and watched:
@@ -87,7 +90,7 @@ def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
 
 
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
-    """The meshes of a machine; none, with the reason, if no source reports one."""
+    """Return the meshes of a machine; none, with the reason, if no source reports one."""
     meshes = [mesh_of(item) for item in found(snapshot)]
     made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:
@@ -96,7 +99,7 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
 
 
 def mesh_of(item: MeshSources) -> Mesh:
-    """One mesh from the best of its sources, with kind, revision and base from the others where it lacks them."""
+    """Build a mesh from the best of its sources; the others add kind, revision and base if it lacks them."""
     read = item.registers if item.registers is not None and item.registers.crosspoints else None
     best = read or item.map or _bare(item)
     if item.registers is not None and read is None:
@@ -122,14 +125,14 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 
 def _bare(item: MeshSources) -> Mesh:
-    """What is left without registers and map: that there is a mesh."""
+    """Return a mesh of which neither registers nor map are known."""
     why = f"only the {'driver' if item.pmu else 'firmware'} reports the mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Contradictions between sources are reported, never averaged."""
+    """Report contradictions between sources; they are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(told.values())) > 1:

@@ -1,8 +1,4 @@
-"""Arguments and output of the kernel `cmn`; kernels/cmn/README.md documents its lines.
-
-`register_list` selects the registers: first those that describe the topology, for all known meshes, then, on request,
-all known registers of the mesh found.
-"""
+"""Arguments and output of the kernel `cmn`; kernels/cmn/README.md documents its lines."""
 
 from __future__ import annotations
 
@@ -21,8 +17,8 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class PrintedNode:
-    """A node as printed. `offset` and `parent` are the register offsets of the node and its parent; `registers` by
-    offset from the node's own. `skipped` is why it was not read, else None."""
+    """A node as printed. `offset` and `parent` are the register offsets of the node and its parent; keys of `registers`
+    count from `offset`. `skipped` is the reason why it was not read, or None."""
 
     offset: int
     parent: int | None
@@ -34,12 +30,12 @@ class PrintedNode:
 
     @property
     def code(self) -> int:
-        """Number of its type."""
+        """The number of its type."""
         return self.info & 0xFFFF
 
     @property
     def node_id(self) -> int:
-        """The id that gives its position in the mesh."""
+        """The ID that encodes its position in the mesh."""
         return self.info >> 16 & 0xFFFF
 
     @property
@@ -50,14 +46,14 @@ class PrintedNode:
 
 @dataclass(frozen=True)
 class KernelOutput:
-    """All nodes, each offset once. `base` is the physical address of the registers, None for registers from a file."""
+    """All nodes, each offset once. `base` is the physical address of the registers, None if they come from a file."""
 
     nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
     """Device nodes were not read."""
     fault: str | None = None
-    """What is wrong with the output."""
+    """The problems of the output, if any."""
 
     @property
     def root(self) -> PrintedNode | None:
@@ -65,25 +61,26 @@ class KernelOutput:
         return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
 
     def below(self, parent: PrintedNode) -> list[PrintedNode]:
-        """The nodes below a node, in their order."""
+        """Return the nodes below a node in order."""
         return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
 
     @cached_property
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
-        """An output that is none of the kernel's may have any number of nodes."""
+        """Cached because malformed output may have any number of nodes."""
         made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)
         return made
 
     def crosspoints(self) -> list[PrintedNode]:
-        """The crosspoints below the root node."""
+        """Return the crosspoints below the root node."""
         root = self.root
         return [node for node in self.below(root) if node.code == XP and not node.skipped] if root else []
 
 
 def register_list(mesh: Mesh | None = None) -> str:
-    """The value of the kernel's `--registers`: all known registers of `mesh`, or the topology registers without one."""
+    """Return the value of the kernel's `--registers`: all known registers of `mesh`, or without it those that describe
+    the topology of any known mesh."""
     if mesh is None or mesh.kind is None:
         groups = {
             (product.part, code): offsets
@@ -110,7 +107,7 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 
 def read_dump(text: str) -> KernelOutput:
-    """Parses the kernel's standard output. Never raises: malformed lines are skipped and counted in `fault`."""
+    """Parse the kernel's standard output. It never raises: malformed lines are skipped, and `fault` counts them."""
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():
@@ -140,7 +137,7 @@ def _parsed(line: str) -> Any:
 
 
 def _node(sample: Mapping[str, Any]) -> PrintedNode | None:
-    """None if it is not what the kernel prints."""
+    """Parse a node; None if it is malformed."""
     offset, parent = sample.get("offset"), sample.get("parent")
     if not _number(offset) or not (parent is None or _number(parent)):
         return None

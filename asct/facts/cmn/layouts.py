@@ -1,4 +1,4 @@
-"""The registers of each node of each mesh and their meaning; layouts.yaml contains the data and its sources."""
+"""The registers of the nodes of each mesh product and their meaning; layouts.yaml has the data and its sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """Bits `msb` to `lsb`. `values` maps encoded numbers to their meaning; it is empty for a plain number."""
+    """Bits `msb` to `lsb` of a register. `values` maps codes to their meaning; it is empty for a plain number."""
 
     name: str
     msb: int
@@ -26,15 +26,15 @@ class FieldLayout:
     values: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, value: int) -> int:
-        """The field of a register's value."""
+        """Return the field of a register's value."""
         return value >> self.lsb & ((1 << (self.msb - self.lsb + 1)) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterLayout:
-    """A register of a node. `offset` counts from the node's registers; `width` is that of the access, in bytes.
+    """A register of a node. `offset` counts from the base of the node; `width` is the access width in bytes.
 
-    `reset` is None where it depends on the configuration or is not known.
+    `reset` is None if it depends on the configuration or is not published.
     """
 
     name: str
@@ -48,7 +48,7 @@ class RegisterLayout:
 
 @dataclass(frozen=True, slots=True)
 class MeshProduct:
-    """A kind of mesh; the comment above `products` in layouts.yaml explains the fields."""
+    """A mesh product; the comment above `products` in layouts.yaml explains the fields."""
 
     kind: MeshKind
     part: int
@@ -65,28 +65,31 @@ class MeshProduct:
     sf_ways: int | None = None
 
     def revision(self, code: int) -> str | None:
-        """`r1p0`; None for an unknown number."""
+        """Return the revision (`r1p0`); None for an unknown number."""
         return self.revisions[code] if code < len(self.revisions) else None
 
     def chi_issue(self, info_global: int) -> str | None:
-        """`CHI-E`. A CMN-600 tells C from B by chic_mode_en, bit 49 (cmn-tools, cmn_devmem.py: `chi_version`)."""
+        """Return the issue of CHI (`CHI-E`). On CMN-600, bit 49, chic_mode_en, separates C from B (cmn-tools,
+        cmn_devmem.py: `chi_version`)."""
         number = 2 + (info_global >> 49 & 1) if self.chi is None else info_global >> self.chi & 7
         return f"CHI-{'?ABCDEFG'[number]}" if number else None
 
     def slc_bytes(self, unit_info: int) -> int | None:
-        """System level cache of one home node; None for an unknown code."""
+        """Return the size of the system level cache of one home node; None for an unknown code."""
         code = unit_info & (7 if len(self.slc_kib) == 8 else 0xF)
         return self.slc_kib[code] << 10 if code < len(self.slc_kib) else None
 
     def sf_bytes(self, unit_info: int) -> int | None:
-        """Bytes of lines that the snoop filter of one home node can track: 512 << sf_size sets of 16 ways, after
-        CMN-650 of sf_num_ways. None for an unknown code."""
+        """Return the bytes of cache lines that the snoop filter of one home node can track; None for an unknown code.
+
+        It has 512 << sf_size sets of 16 ways, in products after CMN-650 of sf_num_ways.
+        """
         code = unit_info >> 4 & 7
         ways = unit_info >> 54 & 0x3F if self.sf_ways is None else self.sf_ways
         return (512 << code) * ways * LINE_BYTES if code <= 4 and ways else None
 
     def discovery(self) -> dict[int, tuple[int, ...]]:
-        """Offsets of the registers that tell the topology and the sizes of the caches, by node type."""
+        """Return the offsets of the registers that describe the topology and the cache sizes, by node type."""
         domain = () if self.domain is None else (self.domain,)
         return {
             CFG: (PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, 0x908),
@@ -107,41 +110,41 @@ def _data() -> dict[str, Any]:
 
 @cache
 def node_types() -> Mapping[int, str]:
-    """Name of each node type by its code."""
+    """Return the name of each node type by code."""
     return {code: name for code, (name, _) in _data()["node_types"].items()}
 
 
 @cache
 def devices() -> Mapping[int, tuple[str, str]]:
-    """Family and full name of each device type on a port by its code."""
+    """Return family and full name of each device type by code."""
     return {code: (family, name) for code, (family, name) in _data()["devices"].items()}
 
 
 @cache
 def products() -> Mapping[int, MeshProduct]:
-    """The known meshes by part number."""
-    made = []
+    """Return the known products by part number."""
+    made: dict[int, MeshProduct] = {}
     for kind, entry in _data()["products"].items():
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
         }
-        made.append(MeshProduct(kind=kind, **values))
-    return {product.part: product for product in made}
+        made[entry["part"]] = MeshProduct(kind=kind, **values)
+    return made
 
 
 def of_kind(kind: MeshKind) -> MeshProduct:
-    """The product of a name."""
+    """Return the product with this name."""
     return next(product for product in products().values() if product.kind == kind)
 
 
 def part_number(periph_id_01: int) -> int:
-    """Bits 7 to 0 and 35 to 32 of por_cfgm_periph_id_0_periph_id_1 (CMN_CFGM_PID0_PART_0, CMN_CFGM_PID1_PART_1)."""
+    """Return the part number in por_cfgm_periph_id_0_periph_id_1 (CMN_CFGM_PID0_PART_0, CMN_CFGM_PID1_PART_1)."""
     return (periph_id_01 >> 32 & 0xF) << 8 | periph_id_01 & 0xFF
 
 
 @cache
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
-    """The registers of nodes of the type `code` in a mesh with this part number; empty for unknown ones.
+    """Return the registers of nodes of the type `code` in the product with this part number, if both are known.
 
     The monitor offset of a CMN S3 crosspoint depends on the revision; without the revision its registers are omitted.
     """
@@ -157,7 +160,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 
 def _applies(entry: Mapping[str, Any], product: MeshProduct, code: int) -> bool:
-    """Whether a register or field exists in this product and node type."""
+    """Return whether a register or field exists in this product and node type."""
     node = node_types()[code]
     return (
         product.kind in entry.get("products", (product.kind,))
@@ -190,7 +193,7 @@ def _expanded(
 def _offsets(
     entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
 ) -> Iterator[tuple[int | str, int]]:
-    """The items of `each` with the offsets of their registers."""
+    """Yield the items of `each` with the offsets of their registers."""
     if isinstance(entry["at"], str):
         yield from enumerate(getattr(product, entry["at"]))
         return

@@ -1,11 +1,11 @@
-"""A mesh from its registers: what it is, its crosspoints with their ports, its nodes, and the registers themselves.
+"""A mesh from its registers: product, crosspoints with their ports, nodes, and the registers themselves.
 
-The order is that of `arm_cmn_discover` in the kernel's drivers/perf/arm-cmn.c. All of it is pure and takes any input:
-what does not fit is left out, and `unknown` says why.
+It follows `arm_cmn_discover` in the kernel's drivers/perf/arm-cmn.c. The functions are pure and accept any input: they
+omit what does not fit, and `unknown` has the reason.
 
-From its highest bits a node id holds x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No register holds
-their widths. The three lowest bits are port and device: two and one where a crosspoint has over two ports, else one
-and two (`arm_cmn_discover`: portid_bits, deviceid_bits). Above them x and y have the same width, set by the mesh size.
+From its highest bits, a node ID consists of x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No register
+has their widths. The three lowest bits are port and device: two and one if a crosspoint has more than two ports, else
+one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which the mesh size sets.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from asct.facts.unknown import UnknownFacts
 _MOST = 16
 """Crosspoints along one axis: four bits."""
 _PLACE_0_1 = 1 << 3
-"""The node id of the crosspoint at (0, 1), however many bits x and y have."""
+"""The node ID of the crosspoint at (0, 1), for any width of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """Crosspoints by the offset of their registers, and the bits that x and y have each."""
+    """The crosspoints by the offset of their registers. x and y have `bits` bits each."""
 
     width: int
     height: int
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """How many ports a crosspoint has, as far as node ids are concerned."""
+    """Number of ports of each crosspoint, as node IDs encode it."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
-        """Port and device of a node; both None if its id does not belong to the crosspoint."""
+        """Return port and device of a node; both None if its ID does not belong to the crosspoint."""
         low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None
@@ -63,7 +63,7 @@ class CrosspointGrid:
 
 
 def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
-    """The grid; None with a note if the ids of the crosspoints do not form a rectangle."""
+    """Return the grid; None with a note if the IDs of the crosspoints do not form a rectangle."""
     crosspoints = dump.crosspoints()
     size = _size(crosspoints, root.children)
     if isinstance(size, str):
@@ -86,7 +86,7 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
 
 
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
-    """Width and height, or why they are unknown. Logical ids increase along x first, so that of (0, 1) is the width."""
+    """Return width and height, or why they are unknown. Logical IDs increase along x first, so (0, 1) has the width."""
     if not crosspoints:
         return "the output has no crosspoints"
     width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
@@ -99,7 +99,7 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
 
 
 def usual_bits(width: int, height: int) -> int:
-    """Two, three or four bits, as the manuals have it; smaller meshes were seen with fewer."""
+    """Return the bits of x and y in the manuals: two, three or four. Some small meshes have fewer."""
     most = max(width, height)
     return 2 if most <= 4 else 3 if most <= 8 else 4
 
@@ -110,7 +110,7 @@ def _connect(root: PrintedNode) -> tuple[int, ...]:
 
 
 def _ports(node: PrintedNode, connect: tuple[int, ...]) -> int:
-    """num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port with a device."""
+    """Return num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port with a device."""
     used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
     return max(node.info >> 48 & 0xF, *used, 0)
 
@@ -120,7 +120,7 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """The mesh that the kernel `cmn` printed, with all registers in it that are known. Never raises."""
+    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. It never raises."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
@@ -135,7 +135,7 @@ class _MeshBuilder:
     gaps: UnknownFacts
 
     def mesh(self, instance: int) -> Mesh:
-        """All but the registers."""
+        """Return the mesh without its registers."""
         root, base = self.dump.root, self.dump.base
         if root is None:
             self.gaps.note("mesh", "the output has no configuration node")
@@ -208,7 +208,7 @@ class _MeshBuilder:
         return sorted(found, key=lambda xp: xp.logical_id)
 
     def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
-        """A CMN-600 does not report it; with a single controller there is a single domain."""
+        """Return the debug and trace domain. CMN-600 does not report it, but one controller means one domain."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
         controllers = sum(one.code == DTC for one in self.dump.nodes)
@@ -242,7 +242,7 @@ class _MeshBuilder:
         return found
 
     def _devices(self, product: MeshProduct, node: PrintedNode, number: int, about: int) -> int | None:
-        """One without an aggregation layer; behind one, num_dev of por_mxp_p<n>_info."""
+        """Return the devices on a port: one without an aggregation layer, else num_dev of por_mxp_p<n>_info."""
         if not about & _CAL:
             return 1
         info = node.registers.get(product.port_info[number]) if number < len(product.port_info) else None
@@ -266,7 +266,7 @@ class _MeshBuilder:
         if held:
             self.gaps.note("nodes", f"{held} nodes were not read: device isolation is on, or they are unreadable")
         elif lost:
-            self.gaps.note("nodes", f"{lost} nodes that the crosspoints count are missing from the output")
+            self.gaps.note("nodes", f"{lost} nodes counted by the crosspoints are missing from the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
     def _node(self, node: PrintedNode, crosspoint: PrintedNode, grid: CrosspointGrid | None) -> MeshNode:
@@ -314,7 +314,7 @@ _ADDRESSES = 1 << 64
 
 
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
-    """The known registers of each node that was read, in output order."""
+    """Return the known registers of each node that was read, in output order."""
     if mesh.kind is None:
         gaps.note("registers", "the registers depend on the mesh product, which is unknown")
         return []
@@ -326,7 +326,9 @@ def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Regist
 
 
 def _of_node(node: PrintedNode, part: int, mesh: Mesh) -> list[Register]:
-    name = _name(node, mesh)
+    kind = node_types().get(node.code, f"{node.code:#x}")
+    number = f"at {node.node_id:#x}" if node.code == RN_SAM else str(node.logical_id)
+    place = next((f" ({xp.x},{xp.y})" for xp in mesh.crosspoints if xp.offset == node.offset), "")
     found = []
     for layout in registers_of(part, mesh.revision, node.code):
         value = node.info if layout.offset == 0 else node.registers.get(layout.offset)
@@ -335,7 +337,7 @@ def _of_node(node: PrintedNode, part: int, mesh: Mesh) -> list[Register]:
         address = None if mesh.base is None else mesh.base + node.offset + layout.offset
         found.append(
             Register(
-                node=name,
+                node=f"{kind} {number}{place}",
                 node_offset=node.offset,
                 name=layout.name,
                 offset=layout.offset,
@@ -360,11 +362,3 @@ def _field(layout: FieldLayout, value: int) -> RegisterField:
         meaning=layout.values.get(number),
         description=layout.description,
     )
-
-
-def _name(node: PrintedNode, mesh: Mesh) -> str:
-    """`XP 3 (1,0)`, `HN-F 7`."""
-    kind = node_types().get(node.code, f"{node.code:#x}")
-    number = f"at {node.node_id:#x}" if node.code == RN_SAM else str(node.logical_id)
-    place = next((f" ({xp.x},{xp.y})" for xp in mesh.crosspoints if xp.offset == node.offset), "")
-    return f"{kind} {number}{place}"

@@ -1,4 +1,4 @@
-"""The coherent meshes of a machine, asct.cmn/1. Unknown values are null, and `unknown` gives the reason.
+"""The coherent meshes of a machine, asct.cmn/1. Unknown values are null, and `unknown` has the reasons.
 
 Terms follow Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP); x increases to the east, y to the
 north, (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and their programming
@@ -29,23 +29,26 @@ Hex = Annotated[
     PlainSerializer(hex, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
 ]
-"""An address, offset or value of a register: a number here, `0x1f` in JSON, where many readers have but 53 bits."""
+"""An address, offset or value of a register: a number here, `0x1f` in JSON, because many readers have only 53 bits."""
 
 
 class Port(Fact):
-    """A port of a crosspoint. `device_type` is the device's name in the manuals (`RN-F_CHIC_ESAM`), null for an unknown
-    code; `kind` its family (`RN-F`); `code` its number, null unless read from registers."""
+    """A port of a crosspoint.
+
+    `device_type` is the name of the device in the manuals (`RN-F_CHIC_ESAM`), null for an unknown code. `kind` is its
+    family (`RN-F`), `code` its number, which only the registers report.
+    """
 
     port: int
     kind: str | None = None
     device_type: str | None = None
     code: int | None = None
     devices: int | None = None
-    """Devices on the port, if the registers report it."""
+    """Number of devices on the port, if the registers report it."""
 
 
 class Crosspoint(Fact):
-    """`ports` are the connected ones. `dtc` is the debug and trace domain that its events are counted in."""
+    """A crosspoint with its connected `ports`. `dtc` is the debug and trace domain that counts its events."""
 
     node_id: int | None = None
     logical_id: int
@@ -54,11 +57,11 @@ class Crosspoint(Fact):
     dtc: int | None = None
     ports: list[Port] = Field(default_factory=list)
     offset: Hex | None = None
-    """Of its registers from the base of the mesh; the same of a node and a register."""
+    """The offset of its registers from the base of the mesh, also for nodes and registers."""
 
 
 class MeshNode(Fact):
-    """A node of the configuration tree other than a crosspoint: `type` is its name (`HN-F`), `code` its number.
+    """A node of the configuration tree other than a crosspoint. `type` is its name (`HN-F`), `code` its number.
 
     The root of the tree has no position. `external` nodes are outside the mesh and were not read.
     """
@@ -76,7 +79,7 @@ class MeshNode(Fact):
 
 
 class RegisterField(Fact):
-    """Bits `msb` to `lsb` of a register; `meaning` is the meaning of the value, null for a plain number."""
+    """Bits `msb` to `lsb` of a register. `meaning` is what the value means, null for a plain number."""
 
     name: str
     msb: int
@@ -87,9 +90,9 @@ class RegisterField(Fact):
 
 
 class Register(Fact):
-    """A register of the node whose registers begin at `node_offset`; `offset` and `address` are its own.
+    """A register of the node whose registers begin at `node_offset`. `offset` and `address` are its own.
 
-    `reset` is null where it depends on how the mesh was built, or is not published.
+    `reset` is null if it depends on the configuration of the mesh or is not published.
     """
 
     node: str
@@ -97,9 +100,9 @@ class Register(Fact):
     node_offset: Hex
     name: str
     offset: Hex
-    """From the base of the node's registers."""
+    """The offset from the base of the node."""
     address: Hex | None = None
-    """The physical one, if the base of the mesh is known."""
+    """The physical address, if the base of the mesh is known."""
     value: Hex
     access: Literal["RO", "RW"] = "RO"
     reset: Hex | None = None
@@ -108,9 +111,9 @@ class Register(Fact):
 
 
 class CpuPort(Fact):
-    """The place where a CPU enters the mesh. `device` is null if several devices share the port.
+    """The place where a CPU enters a mesh. `device` is null if several devices share the port.
 
-    `source` is the method (`detected`: by observing a load), `confidence` ranges from 0 to 1.
+    `source` is the method of detection (`detected`: by observing a load). `confidence` ranges from 0 to 1.
     """
 
     x: int
@@ -123,16 +126,16 @@ class CpuPort(Fact):
 
 
 class Mesh(Fact):
-    """One mesh. `revision` is as Arm writes it (`r3p0`), `chi` the issue of the CHI protocol (`CHI-E`).
+    """A mesh. `revision` is in Arm's notation (`r3p0`), `chi` is the issue of the CHI protocol (`CHI-E`).
 
-    `instance` counts the meshes of the machine; `base` is the physical address of its registers.
+    `instance` is the number of the mesh in the machine; `base` is the physical address of its registers.
     """
 
     kind: MeshKind | None = None
     revision: str | None = None
     chi: str | None = None
     width: int | None = None
-    """Crosspoints along x; `height` along y."""
+    """Number of crosspoints along x; `height` along y."""
     height: int | None = None
     source: MeshSource
     instance: int = 0
@@ -152,8 +155,8 @@ class Mesh(Fact):
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """Number of nodes of each type, including crosspoints, and of devices without a node: requesters and memory
-        (`RN-F`, `SN-F`), counted in ports if the number of devices on one is unknown."""
+        """Count the nodes of each type, including crosspoints, and the devices without a node: requesters and memory
+        (`RN-F`, `SN-F`). A port counts as one device if the number of its devices is unknown."""
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)
         ports: Counter[str] = Counter()
@@ -165,12 +168,12 @@ class Mesh(Fact):
         return dict(sorted((kind, count) for kind, count in found.items() if count))
 
     def at(self, x: int, y: int) -> Crosspoint | None:
-        """The crosspoint of a place, if it is known."""
+        """Return the crosspoint at a place, if it is known."""
         return next((xp for xp in self.crosspoints if (xp.x, xp.y) == (x, y)), None)
 
 
 class CmnReport(Fact):
-    """The meshes of a machine; none with reasons in `unknown` when none was found."""
+    """The meshes of a machine; if none was found, `unknown` has the reasons."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 

@@ -1,8 +1,8 @@
-"""Mesh data that the kernel gives without registers: the PMU of the arm_cmn driver, devices of the firmware (ACPI
-or device tree), and where their registers lie (/proc/iomem).
+"""Mesh data that the kernel reports without registers: the PMUs of the arm_cmn driver, the devices of the firmware
+(ACPI or device tree), and the addresses of their registers (/proc/iomem).
 
-The driver names a PMU arm_cmn_<instance>; `identifier` is the part number in three hexadecimal digits and the revision
-in two; `format/*` say which bits of which word of an event hold a field (drivers/perf/arm-cmn.c, and
+The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits and the revision
+in two; `format/*` has the bits of each event field (drivers/perf/arm-cmn.c, and
 Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the kernel).
 """
 
@@ -22,7 +22,7 @@ from asct.facts.unknown import whole
 _HIDS: Final[Mapping[str, MeshKind]] = {
     "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
 }  # fmt: skip
-"""Ids in ACPI tables: `arm_cmn_acpi_match` of the driver."""
+"""IDs in ACPI tables: `arm_cmn_acpi_match` of the driver."""
 _COMPATIBLE: Final[Mapping[str, MeshKind]] = {
     "arm,cmn-600": "CMN-600", "arm,cmn-650": "CMN-650", "arm,cmn-700": "CMN-700", "arm,cmn-s3": "CMN S3",
     "arm,ci-700": "CI-700",
@@ -41,15 +41,15 @@ class Bits:
     high: int
 
     def holds(self, value: int) -> bool:
-        """Whether a value fits."""
+        """Return whether a value fits."""
         return 0 <= value < 1 << (self.high - self.low + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Pmu:
-    """A PMU of the driver. `type` is its perf_event_open(2) type, `cpu` the CPU to open its events on.
+    """A PMU of the driver. `type` is its type for perf_event_open(2), `cpu` the CPU to open its events on.
 
-    `device` is its platform device (not reported by kernels before 6.12).
+    `device` is its platform device, which kernels before 6.12 do not report.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A firmware device and its registers: `size` bytes from `base`, null if not reported.
+    """A firmware device and its registers: `size` bytes from `base`, None if not reported.
 
-    `root` is the offset of the root of the configuration tree. Only CMN-600 has it elsewhere than at the base: as a
-    range within the other one.
+    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, which has a range for it
+    within the first.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Region:
 
 
 def pmus(found: Snapshot) -> list[Pmu]:
-    """The PMUs of the driver by their number."""
+    """Return the PMUs of the driver by number."""
     names = {match[1]: int(match[2] or 0) for match, _ in found.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
     parents = _parents(found)
     return [_pmu(found, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
@@ -86,8 +86,7 @@ def pmus(found: Snapshot) -> list[Pmu]:
 
 def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
     at = f"{EVENTS}/{name}"
-    text = (found.text(f"{at}/identifier") or "").strip()
-    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text)
+    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", found.line(f"{at}/identifier") or "")
     product = products().get(int(identifier[1], 16)) if identifier else None
     fields = found.matching(rf"{at}/format/(\w+)")
     formats = {match[1]: bits for match, line in fields if (bits := bits_of(line)) is not None}
@@ -104,7 +103,7 @@ def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
 
 
 def bits_of(text: str) -> Bits | None:
-    """`config:27-30`, `config1:0-63` or `config:31`; None for anything else."""
+    """Parse `config:27-30`, `config1:0-63` or `config:31`; None for anything else."""
     match = _BITS.fullmatch(text.strip())
     if match is None:
         return None
@@ -113,7 +112,7 @@ def bits_of(text: str) -> Bits | None:
 
 
 def _parents(found: Snapshot) -> dict[str, str]:
-    """The platform device of each PMU, by the real paths that the command cmn-links printed."""
+    """Return the platform device of each PMU, from the real paths that the command cmn-links prints."""
     made: dict[str, str] = {}
     for line in (found.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
@@ -123,8 +122,8 @@ def _parents(found: Snapshot) -> dict[str, str]:
 
 
 def regions(found: Snapshot) -> list[Region]:
-    """The meshes that the firmware describes, by name: ACPI ones by their address ranges, device tree ones only while
-    the driver is bound to them."""
+    """Return the meshes that the firmware describes, by name. ACPI devices have address ranges; device tree nodes are
+    found only while the driver is bound to them."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     for owner, start, end in _ranges(found.text("/proc/iomem") or ""):
         ranges.setdefault(owner, []).append((start, end))
@@ -136,7 +135,7 @@ def regions(found: Snapshot) -> list[Region]:
 
 
 def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]]]) -> Region:
-    """A range of a device tree is called `pmu@50000000`, its device `50000000.pmu`."""
+    """Return the region of a device. In a device tree the range of `50000000.pmu` is called `pmu@50000000`."""
     names = dict.fromkeys((name, "@".join(reversed(name.split(".", 1)))))
     mine = sorted((one for owner in names for one in ranges.get(owner, ())), key=lambda one: one[0] - one[1])
     if not mine or mine[0][1] == 0:
@@ -147,8 +146,8 @@ def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
-    """Lines of /proc/iomem as owner, first and last address; an account that is not root is shown zeros. A range that a
-    driver has claimed is named twice: by the device and by the driver."""
+    """Yield owner, first and last address of each line of /proc/iomem, which shows zeros to accounts other than root. A
+    range that a driver has claimed has two names: of the device and of the driver."""
     for line in text.split("\n"):
         match = _RANGE.fullmatch(line)
         if match is not None:
