@@ -11,10 +11,9 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import asct.benchmarks
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 INDEX = Path(asct.benchmarks.__file__).parent / "index.json"
 
 
-@dataclass(frozen=True)
-class SettingInfo:
+class SettingInfo(NamedTuple):
     """A setting as text: its type in the words of the plan language, its default as a plan writes it."""
 
     name: str
@@ -40,8 +38,7 @@ class SettingInfo:
         return _written(self.type, value)
 
 
-@dataclass(frozen=True)
-class MetricInfo:
+class MetricInfo(NamedTuple):
     """A metric; `at` are the coordinates of its values."""
 
     name: str
@@ -51,8 +48,7 @@ class MetricInfo:
     help: str
 
 
-@dataclass(frozen=True)
-class FlagInfo:
+class FlagInfo(NamedTuple):
     """A flag of values; `doubtful` when it says not to trust them."""
 
     name: str
@@ -60,8 +56,7 @@ class FlagInfo:
     help: str
 
 
-@dataclass(frozen=True)
-class BenchmarkInfo:
+class BenchmarkInfo(NamedTuple):
     """Information about a benchmark, without importing it. `needs` names the benchmarks whose results it uses."""
 
     name: str
@@ -145,8 +140,7 @@ def common_flags() -> list[FlagInfo]:
     return _index().flags
 
 
-@dataclass(frozen=True)
-class _Index:
+class _Index(NamedTuple):
     """The content of index.json: common flags, and benchmarks by name."""
 
     flags: list[FlagInfo]
@@ -175,12 +169,12 @@ def index_text() -> str:
     from asct.sdk.record import COMMON_FLAGS
 
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
-    common = [_shared(parts["flags"], asdict(item), "") for item in _flags(COMMON_FLAGS)]
+    common = [_shared(parts["flags"], item._asdict(), "") for item in _flags(COMMON_FLAGS)]
     benchmarks = {}
     for benchmark in Registry().all():
-        entry = asdict(describe(benchmark))
+        entry = describe(benchmark)._asdict()
         for part in _PARTS:
-            entry[part] = [_shared(parts[part], item, benchmark.name) for item in entry[part]]
+            entry[part] = [_shared(parts[part], item._asdict(), benchmark.name) for item in entry[part]]
         benchmarks[benchmark.name] = entry
     blocks = (
         f"{_line(name)}: {{\n" + ",\n".join(f"{_line(key)}: {_line(item)}" for key, item in items.items()) + "\n}"

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 PACKAGE = "asct.hosts"
 _PLACES = ("*.py", "*/__init__.py")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A key of a host in a plan; its value is in `HostSpec.options` (a duration in seconds).
 
     `check` returns why a text cannot be used, or an empty text; `hint` is the hint of that error.
@@ -37,11 +35,10 @@ Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
 name, and the keys to keep with their values. Raises BadValueError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
+class Transport(NamedTuple):
     """The extensions of a transport to the plan language."""
 
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, Option] = {}
     split_keys: tuple[str, ...] = ()
     """The keys by which one entry may stand for several hosts."""
     split: Split = lambda _: []

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -82,7 +82,7 @@ class Sshd:
             workdir=str(self.folder / "account" / "work"),
             options={"connect_timeout": PATIENCE_S},
         )
-        return replace(spec, **changes)  # type: ignore[arg-type]
+        return spec._replace(**changes)
 
     def start(self, prefix: Sequence[str] = ()) -> None:
         """Start and wait until it accepts connections; `prefix` is a command that runs it."""

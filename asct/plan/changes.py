@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
@@ -31,8 +31,7 @@ _HINT: Final = "write `--set vars.runtime=5s` or `--set ID.SETTING=VALUE`"
 Parts = Sequence[tuple[str, Span]]
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """One `--set`: its path as written and in parts, and its value."""
 
     path: str
@@ -127,7 +126,7 @@ class Overrides:
         if names[0] == "config":
             names = names[1:]
         if len(names) == 1:
-            self.settings.append((f"{name}.config.{names[0]}", replace(item.value, key_span=rest[-1][1])))
+            self.settings.append((f"{name}.config.{names[0]}", item.value._replace(key_span=rest[-1][1])))
         else:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
@@ -184,12 +183,12 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
 def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
     """The node with the value set at a path; missing maps are created."""
     if not parts:
-        return replace(value, key_span=node.key_span if node and node.key_span else span)
+        return value._replace(key_span=node.key_span if node and node.key_span else span)
     (name, place), *rest = parts
     members = node.value if node is not None and isinstance(node.value, dict) else {}
-    inner = _with(members.get(name), rest, value, place) if rest else replace(value, key_span=place)
+    inner = _with(members.get(name), rest, value, place) if rest else value._replace(key_span=place)
     whole = node if node is not None else Node({}, span, span)
-    return replace(whole, value={**members, name: inner})
+    return whole._replace(value={**members, name: inner})
 
 
 PROFILE_KEYS: Final = ("vars", "defaults", "limits", "report", "strict", "benchmarks")
@@ -225,8 +224,8 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
     maps = dict(found)
     for name, over in changes.value.items():
         if name in maps and isinstance(over.value, dict):
-            kept = replace(over, value={key: item for key, item in over.value.items() if key in _CHANGEABLE})
-            maps[name] = replace(merged(maps[name], kept), span=maps[name].span)
+            kept = over._replace(value={key: item for key, item in over.value.items() if key in _CHANGEABLE})
+            maps[name] = merged(maps[name], kept)._replace(span=maps[name].span)
     return maps
 
 

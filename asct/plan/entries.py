@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
@@ -51,7 +50,7 @@ def _as_map(item: Node, findings: Findings) -> Node | None:
     if isinstance(item.value, dict):
         return item
     if isinstance(item.value, str) and item.value:
-        return Node({"uses": replace(item, key_span=None)}, item.span)
+        return Node({"uses": item._replace(key_span=None)}, item.span)
     hint = "write a name, or `{id: ..., uses: ...}`"
     findings.error("E106", f"a benchmark must be a name or a map, not {kind_of(item.value)}", item.span, hint)
     return None
@@ -120,7 +119,7 @@ def _over(base: Node | None, body: Node) -> Node:
     if base is None:
         return body
     inherited = {key: item for key, item in base.value.items() if key not in ("id", "extends")}
-    return merged(replace(base, value=inherited), body)
+    return merged(base._replace(value=inherited), body)
 
 
 def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:

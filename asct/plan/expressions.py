@@ -13,9 +13,8 @@ atom       = number | size | duration | text | true | false | path | function "(
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from asct.plan.scalars import resolve
 from asct.values.duration import parse_duration
@@ -56,8 +55,7 @@ class ExpressionError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its position."""
 
     kind: str
@@ -67,8 +65,7 @@ class Expression:
     parts: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     at: int

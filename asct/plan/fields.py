@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
@@ -27,8 +26,7 @@ _ELSEWHERE: Final = {
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
-@dataclass(frozen=True, slots=True)
-class ParseContext:
+class ParseContext(NamedTuple):
     """The context of parsing: the findings, and the names that templates outside of `config` may read.
 
     `literal` rejects templates (E125).
@@ -239,4 +237,4 @@ def merged(base: Node, over: Node) -> Node:
     members: dict[str, Any] = dict(base.value)
     for key, item in over.value.items():
         members[key] = merged(members[key], item) if key in members else item
-    return replace(over, value=members)
+    return over._replace(value=members)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from asct.diagnostics.suggest import did_you_mean
@@ -58,7 +58,7 @@ def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> 
 
 
 def _read_group(name: str, body: Node, context: ParseContext, found: Groups) -> None:
-    whole = body if isinstance(body.value, dict) else replace(body, value={"hosts": body})
+    whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
     section = Section(context, whole, f"group `{shown(name)}`", _KEYS)
     section.required("hosts", "add `hosts: [...]`")
     found.written[name] = section.text_nodes("hosts")
@@ -125,4 +125,4 @@ def _with_vars(body: Node, given: Mapping[str, Node] | None) -> Node:
     if own is not None and not isinstance(own.value, dict):
         return body
     whole = Node({**given, **(own.value if own else {})}, own.span if own else body.span, own.key_span if own else None)
-    return replace(body, value={**body.value, "vars": whole})
+    return body._replace(value={**body.value, "vars": whole})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
@@ -88,14 +88,13 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
 
 def under(defaults: Node | None, body: Node) -> Node:
     """A host's map merged over its defaults; an empty value counts as an empty map."""
-    whole = replace(body, value={}) if body.value is None else body
+    whole = body._replace(value={}) if body.value is None else body
     if defaults is None or defaults.value is None:
         return whole
-    return replace(merged(defaults, whole), span=body.span, key_span=body.key_span)
+    return merged(defaults, whole)._replace(span=body.span, key_span=body.key_span)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadHosts:
+class ReadHosts(NamedTuple):
     """The specification of every host, and its settings."""
 
     hosts: dict[str, HostSpec]
@@ -122,7 +121,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> ReadHosts:
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
     """The map of a host, with the keys of its transport and `host.name` in its templates."""
-    named = replace(context, scope=replace(context.scope, host=HostSpec(name)))
+    named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     extra = transport_of(chosen).options if isinstance(chosen, str) else ()
@@ -153,9 +152,9 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
     )
     workdir = _workdir(section)
     if workdir is not None:
-        spec = replace(spec, workdir=workdir)
-    scope = replace(section.context.scope, host=spec)
-    return replace(spec, vars=resolved_vars(section.mapping("vars"), scope, section.findings, "host.vars"))
+        spec = spec._replace(workdir=workdir)
+    scope = section.context.scope._replace(host=spec)
+    return spec._replace(vars=resolved_vars(section.mapping("vars"), scope, section.findings, "host.vars"))
 
 
 def _path(section: Section, key: str) -> str | None:
@@ -231,7 +230,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
             "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
-    return found, replace(whole, value={**made, **written})
+    return found, whole._replace(value={**made, **written})
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
@@ -239,13 +238,13 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
-    transport, scope = transport_of(chosen.value), replace(context.scope, host=HostSpec(name))
+    transport, scope = transport_of(chosen.value), context.scope._replace(host=HostSpec(name))
     given = {key: body.value[key] for key in transport.split_keys if key in body.value}
     try:
         for suffix, changes in transport.split({key: _value(node, scope) for key, node in given.items()}):
             kept = {key: item for key, item in body.value.items() if key not in given}
-            kept |= {key: replace(given[key], value=value) for key, value in changes.items()}
-            yield folder_name(f"{name}-{suffix}", "a host"), replace(body, value=kept)
+            kept |= {key: given[key]._replace(value=value) for key, value in changes.items()}
+            yield folder_name(f"{name}-{suffix}", "a host"), body._replace(value=kept)
     except BadValueError as problem:
         context.findings.bad_value(problem, next(iter(given.values())).span, "E112")
 

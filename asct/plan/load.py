@@ -7,7 +7,7 @@ planner, as are sweeps and templates under `config`. No host is touched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -116,13 +116,13 @@ class _Loading:
                 members[key] = as_node(part, members.get(key), section.node)
         members = apply_profile(members, gathered.profiles, profile, self._findings)
         members = overrides.change_sections(members)
-        return Section(section.context, replace(section.node, value=members), "the plan", None)
+        return Section(section.context, section.node._replace(value=members), "the plan", None)
 
     def _scope(self, section: Section) -> Scope:
         """The names that templates outside of hosts and `config` may read."""
         named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
         scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
-        return replace(scope, vars=resolved_vars(section.mapping("vars"), scope, self._findings))
+        return scope._replace(vars=resolved_vars(section.mapping("vars"), scope, self._findings))
 
     def _read(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Plan:
         scope = self._scope(section)
@@ -309,4 +309,4 @@ class FileMerger:
 def as_node(members: Mapping[str, Node], like: Node | None, fallback: Node) -> Node:
     """A map as a node with the location of its section."""
     base = like if like is not None else fallback
-    return replace(base, value=dict(members))
+    return base._replace(value=dict(members))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
 
@@ -13,8 +13,7 @@ OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict of str to Node.
 
     `key_span` is the location of its key, if it has one.
@@ -54,8 +53,7 @@ class PendingValue:
     paths: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HostSpec:
+class HostSpec(NamedTuple):
     """One host after ranges and defaults. `options` are keys of its transport (such as `partition` of slurm)."""
 
     name: str
@@ -68,9 +66,9 @@ class HostSpec:
     jump: str | None = None
     sudo: bool = False
     workdir: str = "/var/tmp/asct"  # noqa: S108 - the default of the contract; private folders are made below it
-    labels: Mapping[str, str] = field(default_factory=dict)
-    vars: Mapping[str, Node] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = {}
+    vars: Mapping[str, Node] = {}
+    options: Mapping[str, Any] = {}
     span: Span | None = None
 
     @property
@@ -79,16 +77,14 @@ class HostSpec:
         return self.sudo and self.user != "root"
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(NamedTuple):
     """The number of retries of a repeat, and the outcomes to retry."""
 
     max: int = 0
     on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """How points are executed. In an entry, None means the default of the plan."""
 
     repeats: int | None = None
@@ -99,8 +95,7 @@ class Execution:
     strict: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(NamedTuple):
     """(product of `axes` x zips), kept by `where`, minus `exclude`, plus `include`. Axis nodes are lists or ranges."""
 
     axes: Mapping[str, Node]
@@ -111,8 +106,7 @@ class Sweep:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One item of `benchmarks:` after `extends`. `hosts` are names, groups and patterns; None means all hosts."""
 
     id: str
@@ -121,14 +115,13 @@ class Entry:
     uses_span: Span
     hosts: tuple[Node, ...] | None = None
     tags: tuple[str, ...] = ()
-    config: Mapping[str, Node] = field(default_factory=dict)
+    config: Mapping[str, Node] = {}
     sweep: Sweep | None = None
-    needs: Mapping[str, Node] = field(default_factory=dict)
-    execution: Execution = field(default_factory=Execution)
+    needs: Mapping[str, Node] = {}
+    execution: Execution = Execution()
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """Bounds of an expectation; each node is a scalar without templates, such as `130 ns` or `85%`."""
 
     min: Node | None = None
@@ -136,23 +129,21 @@ class Bound:
     no_worse_than: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """One item of `expect:`. `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound per host."""
 
     metric: Node
     span: Span
-    at: Mapping[str, Node] = field(default_factory=dict)
-    bound: Bound = field(default_factory=Bound)
-    by: Mapping[str, tuple[Node, Bound]] = field(default_factory=dict)
+    at: Mapping[str, Node] = {}
+    bound: Bound = Bound()
+    by: Mapping[str, tuple[Node, Bound]] = {}
     of: Node | None = None
     versus: Literal["baseline"] | None = None
     severity: Level = "fail"
     if_missing: OnMissing = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Destroys:
+class Destroys(NamedTuple):
     """Consent to overwrite one device on one host; all values are literal."""
 
     host: str
@@ -163,32 +154,28 @@ class Destroys:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Safety:
+class Safety(NamedTuple):
     """The `safety:` section."""
 
     destroys: tuple[Destroys, ...] = ()
     max_written_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The `limits:` section."""
 
     points: int = 5000
     duration_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportSpec:
+class ReportSpec(NamedTuple):
     """The `report:` section."""
 
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A loaded plan. `text` is the main file; `files` maps the name of every file to its text, for diagnostics."""
 
     name: str
@@ -209,16 +196,15 @@ class Plan:
     benchmarks: tuple[Entry, ...]
     expect: tuple[Expectation, ...] = ()
     baseline: Node | None = None
-    safety: Safety = field(default_factory=Safety)
-    limits: Limits = field(default_factory=Limits)
-    report: ReportSpec = field(default_factory=ReportSpec)
+    safety: Safety = Safety()
+    limits: Limits = Limits()
+    report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
     overrides: tuple[tuple[str, Node], ...] = ()
     """`--set` of a benchmark's setting: ("fine-depth.config.iodepth" or "bench.setting", value)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The result of loading: a plan if there is no error, and all findings.
 
     `partial` is the plan even with errors, if these are local (a misspelt key, a value out of range): the planner

@@ -8,9 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
@@ -31,8 +30,7 @@ _KEYS: Final = ("from", "to", "step", "times")
 _HINT: Final = "write a list, `{from: 1, to: 128, times: 2}` or `{from: 0, to: 100, step: 10}`"
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
+class _Range(NamedTuple):
     first: Fraction
     last: Fraction
     amount: Fraction
@@ -55,7 +53,7 @@ def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     _check_keys(node)
     found = _read(node, kind)
     _check_end(node, found)
-    return [replace(node, value=_written(value, found.kind)) for value in _values(found, node)]
+    return [node._replace(value=_written(value, found.kind)) for value in _values(found, node)]
 
 
 def _problem(node: Node, message: str, hint: str) -> PlanError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import HostSpec, Node, Plan
@@ -23,17 +22,16 @@ class UndefinedError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The names available to a template. `host` and `needs` (aliases) are None where they are not available.
 
     `environment` None means the environment of the process; only the names in `inputs` are readable.
     """
 
-    vars: Mapping[str, Node] = field(default_factory=dict)
+    vars: Mapping[str, Node] = {}
     host: HostSpec | None = None
     needs: Collection[str] | None = None
-    plan: Mapping[str, str] = field(default_factory=dict)
+    plan: Mapping[str, str] = {}
     inputs: Collection[str] = ()
     environment: Mapping[str, str] | None = None
 

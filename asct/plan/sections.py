@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final, Literal, cast
 
 from asct.plan.fields import ParseContext, Section, kind_of
@@ -100,7 +99,7 @@ def read_safety(node: Node | None, context: ParseContext) -> Safety:
     """The `safety:` section. Consent must be literal: templates are rejected."""
     if node is None:
         return Safety()
-    section = Section(replace(context, literal=True), node, "`safety`", ("destroys", "max_written"))
+    section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"))
     destroys = section.members.get("destroys")
     if destroys is not None and not isinstance(destroys.value, list):
         section.wrong(destroys, "`destroys`", "a list", "write `- {host: ..., device: ..., serial: ...}`")

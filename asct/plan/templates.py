@@ -139,10 +139,10 @@ def _evaluated(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
         return _text(node, scope, findings) if "$" in value else node
     if isinstance(value, list):
         items = [_evaluated(item, scope, findings) for item in value]
-        return node if all(map(_is, items, value)) else replace(node, value=items)
+        return node if all(map(_is, items, value)) else node._replace(value=items)
     if isinstance(value, dict):
         members = {key: _evaluated(item, scope, findings) for key, item in value.items()}
-        return node if all(map(_is, members.values(), value.values())) else replace(node, value=members)
+        return node if all(map(_is, members.values(), value.values())) else node._replace(value=members)
     return node
 
 
@@ -161,8 +161,8 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
             return node
         needed = [(path.removeprefix("needs."), at, length) for path, at, length in read if path.startswith("needs.")]
         if needed:
-            return replace(node, value=_pending(node, needed, known))
-        return replace(node, value=_joined(parts, known))
+            return node._replace(value=_pending(node, needed, known))
+        return node._replace(value=_joined(parts, known))
     except ExpressionError as problem:
         findings.append(_located(problem, node, 0))
         return node
@@ -294,7 +294,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     if not any(map(_has_dollar, named.values())):
         return named
     lazy = _Lazy(named, scope)
-    reading = replace(scope, vars=lazy) if where == "vars" else scope
+    reading = scope._replace(vars=lazy) if where == "vars" else scope
     lazy.scope = reading
     found: dict[str, Node] = {}
     for name, node in named.items():

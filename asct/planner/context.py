@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
@@ -15,8 +15,7 @@ from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(NamedTuple):
     """One `--set` of a setting: for the entry `entry_id`, or for all entries that use `benchmark`."""
 
     entry_id: str | None
@@ -91,8 +90,7 @@ def _head(path: str, known: set[str]) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class JobDraft:
+class JobDraft(NamedTuple):
     """A job under construction, with the settings data that other jobs and expectations need.
 
     `explicit` are the settings with a value other than the default, `aliases` the needs that its templates read,

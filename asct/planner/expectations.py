@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
@@ -25,8 +24,7 @@ RELATIVE = ("theoretical_bandwidth",)
 """The facts of a host that `of:` may name as the reference of a percentage."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedMetric:
+class ExpectedMetric(NamedTuple):
     """A metric of a job that an expectation applies to."""
 
     draft: JobDraft
@@ -219,8 +217,7 @@ DescribedBound = tuple[str, Node]
 """A phrase and the bound as written: ("at least", 130 ns)."""
 
 
-@dataclass(frozen=True, slots=True)
-class NumericBounds:
+class NumericBounds(NamedTuple):
     """Bounds as numbers: in the metric's base unit, or fractions of what `of` names. `no_worse_than` is a fraction."""
 
     min: float | None = None

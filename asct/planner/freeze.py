@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, NoReturn
 
 from asct.diagnostics.model import Diagnostic, Span
@@ -59,8 +58,7 @@ def _values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _host(spec: HostSpec) -> dict[str, Any]:
-    names = [name for name in HostSpec.__dataclass_fields__ if name not in ("vars", "span", "labels", "options")]
-    body = {name: getattr(spec, name) for name in names}
+    body = {name: value for name, value in spec._asdict().items() if name != "vars"}
     return {**body, "labels": dict(spec.labels), "options": dict(spec.options), "span": _span(spec.span)}
 
 
@@ -92,14 +90,13 @@ def _job(job: Job) -> dict[str, Any]:
 
 
 def _check(check: Check) -> dict[str, Any]:
-    body = {name: getattr(check, name) for name in Check.__dataclass_fields__}
     hosts = None if check.hosts is None else list(check.hosts)
-    return {**body, "at": dict(check.at), "hosts": hosts, "span": _span(check.span)}
+    return {**check._asdict(), "at": dict(check.at), "hosts": hosts, "span": _span(check.span)}
 
 
 def _safety(safety: Safety) -> dict[str, Any]:
     return {
-        "destroys": [{**asdict(item), "span": _span(item.span)} for item in safety.destroys],
+        "destroys": [{**item._asdict(), "span": _span(item.span)} for item in safety.destroys],
         "max_written_bytes": safety.max_written_bytes,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
@@ -30,8 +30,7 @@ SWEEP_RANK = 5
 SET_RANK = 6
 
 
-@dataclass(frozen=True, slots=True)
-class GivenSetting:
+class GivenSetting(NamedTuple):
     """A setting that the plan sets: main name, spelling, value and layer. A higher `rank` takes precedence."""
 
     name: str
@@ -129,8 +128,7 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
     return {word for item in benchmarks if item is not None for word in context.settings(item).spellings}
 
 
-@dataclass(frozen=True, slots=True)
-class SettingValue:
+class SettingValue(NamedTuple):
     """The value of a setting. `value` is canonical; a pending value is replaced by one computed from example results,
     and `final` is the pending value for the points."""
 
@@ -190,7 +188,7 @@ class ValueReader:
         if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         try:
-            return replace(node, value=axis_values(node, self.settings.kinds.get(name)))
+            return node._replace(value=axis_values(node, self.settings.kinds.get(name)))
         except PlanError as error:
             self.context.findings.take(error)
             return None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry, Safety
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """The origin of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
     `include`, `--set`) and its location."""
 
@@ -19,8 +17,7 @@ class Origin:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """One complete set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
 
     `swept` holds the settings that vary inside the job, in the order of the axes; `settings` all of them, canonical
@@ -32,8 +29,7 @@ class Point:
     settings: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """All the points of one benchmark entry on one host."""
 
     id: str
@@ -45,16 +41,16 @@ class Job:
     warmup: int = 0
     timeout_s: float | None = None
     """The limit of one repeat; None to use the benchmark's own limit for the point (Needs.limit_s)."""
-    retry: Retry = field(default_factory=Retry)
+    retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
     """The seed of the random order, derived from the plan hash."""
     strict: bool = False
     tags: tuple[str, ...] = ()
-    needs: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, str] = {}
     """Alias to the id of a job on the same host whose results this one reads."""
     reason: str = "named in the plan"
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = {}
 
     @property
     def key(self) -> str:
@@ -62,8 +58,7 @@ class Job:
         return f"{self.host}/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """A resolved expectation. Bounds are in the base unit of the metric; `no_worse_than` is a fraction (5% is 0.05).
 
     `job_id` and `metric` may be patterns (`*`); `hosts` None means all. `relative_to` names what `min`/`max` are a
@@ -86,8 +81,7 @@ class Check:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedPlan:
+class ResolvedPlan(NamedTuple):
     """Everything the engine needs. `hash` is 64 hex digits over the canonical JSON of what will be measured."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -55,8 +54,8 @@ class DependencyResolver:
                 continue
             needed = self._needed(draft)
             reason = f"needed by {dependent}" if dependent else draft.job.reason
-            job = replace(draft.job, reason=reason, needs={alias: target.id for alias, target in needed.items()})
-            drafts[host, entry.id] = replace(draft, job=job)
+            job = draft.job._replace(reason=reason, needs={alias: target.id for alias, target in needed.items()})
+            drafts[host, entry.id] = draft._replace(job=job)
             pending += [(target, host, entry.id) for target in needed.values()]
         self._check_single_point(drafts)
         return drafts

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
@@ -42,8 +41,7 @@ CANDIDATES = 1_000_000
 _NO_SWEEP = Sweep({})
 
 
-@dataclass(frozen=True, slots=True)
-class _EntrySweep:
+class _EntrySweep(NamedTuple):
     """The sweep of an entry on a host before expansion. `names` lists the varying settings: axes and zips in order,
     then those of includes."""
 

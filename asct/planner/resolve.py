@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
@@ -24,8 +24,7 @@ _USAGE = frozenset({"E203", "E207"})
 _SAFETY = frozenset({"E251", "E252"})
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """The result: a plan if there is no error, and all findings."""
 
     plan: ResolvedPlan | None
@@ -75,7 +74,7 @@ def _resolved(
     plan: Plan, jobs: Sequence[Job], found: Sequence[Check], diagnostics: tuple[Diagnostic, ...]
 ) -> ResolvedPlan:
     used = {job.host for job in jobs}
-    hosts = {name: replace(spec, vars={}) for name, spec in plan.hosts.items() if name in used}
+    hosts = {name: spec._replace(vars={}) for name, spec in plan.hosts.items() if name in used}
     baseline = _baseline(plan)
     digest = plan_hash(jobs, hosts, found, plan.safety, baseline)
     return ResolvedPlan(
@@ -85,7 +84,7 @@ def _resolved(
         text=plan.text,
         hash=digest,
         hosts=hosts,
-        jobs=tuple(replace(job, seed=job_seed(digest, job)) for job in jobs),
+        jobs=tuple(job._replace(seed=job_seed(digest, job)) for job in jobs),
         checks=tuple(found),
         report=plan.report,
         safety=plan.safety,

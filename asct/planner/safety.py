@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
@@ -80,8 +79,7 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
+class _Write(NamedTuple):
     """A job that writes to a device."""
 
     job: Job

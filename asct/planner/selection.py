@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
@@ -14,8 +14,7 @@ Pair = tuple[str, str]
 """(entry id, host)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Limits a plan; empty means everything. `hosts` are names, groups, ranges or patterns, separated by commas;
     `benchmarks` are entry ids or patterns, `tags` are tags of entries. An entry must match one word of each."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -158,8 +157,7 @@ def _annotations(annotation: Any) -> Iterator[Any]:
 _QUOTED = re.compile(r"'([^']*)'")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingError:
+class SettingError(NamedTuple):
     """One error of one setting. `path` locates it in a list or map value: (2,) is the third item."""
 
     setting: str

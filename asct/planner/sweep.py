@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
@@ -26,16 +26,14 @@ Row = tuple[Any, ...]
 Where = Callable[[Mapping[str, Any]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class SweepAxis:
+class SweepAxis(NamedTuple):
     """Settings that change together: one name, or the names of a zip. Each row has a value per name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class ExcludeRule:
+class ExcludeRule(NamedTuple):
     """An item of `exclude`: matches a row whose values equal all of `values`, compared in the setting's own type."""
 
     values: Mapping[str, Any]
@@ -46,8 +44,7 @@ class ExcludeRule:
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(NamedTuple):
     """The remaining rows in order, and the effect of each rule: exclude i removed `matched[i]` rows.
 
     `dropped_by_where` is, for each exclude, whether it matches a row that `where` removes.

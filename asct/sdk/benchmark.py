@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from asct.sdk.params import Params
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=Params)
 
 
-@dataclass(frozen=True, slots=True)
-class ResultField:
+class ResultField(NamedTuple):
     """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` shows its type
     at plan time."""
 
@@ -32,8 +31,7 @@ class ResultField:
     example: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
+class Dependency(NamedTuple):
     """Another benchmark whose result sets a setting that was left at its default ("auto", None).
 
     The planner adds a job of `benchmark` under the alias `alias` unless every setting of `satisfied_by` is given.

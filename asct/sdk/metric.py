@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from asct.sdk.record import Scalar
@@ -13,8 +12,7 @@ Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%", "d
 Better = Literal["lower", "higher", "neither"]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """One quantity that a benchmark reports.
 
     `coords` are the coordinates of its values (level, size, traffic ...): each key maps to the possible values, or None
@@ -26,12 +24,11 @@ class Metric:
     unit: Unit
     better: Better
     help: str
-    coords: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    coords: Mapping[str, tuple[str, ...] | None] = {}
     comparable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Highlight:
+class Highlight(NamedTuple):
     """A number for the top of a report, named `label`: the best of the values of `metric` with the coordinates `at`.
 
     `at` has every coordinate of such a value; None matches any value of that coordinate.
@@ -39,4 +36,4 @@ class Highlight:
 
     metric: str
     label: str
-    at: Mapping[str, Scalar | None] = field(default_factory=dict)
+    at: Mapping[str, Scalar | None] = {}

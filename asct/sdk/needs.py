@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 SHORTEST_LIMIT_S: Final = 900.0
 """Time limit of a short point if the plan sets none."""
@@ -19,8 +19,7 @@ def is_device_path(path: str) -> bool:
     return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(NamedTuple):
     """A file that `prepare` creates in the work folder of the job and that is removed with the folder."""
 
     name: str

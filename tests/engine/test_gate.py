@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def writing(*points: dict[str, Any], name: str = "a", **fields: Any) -> Job:
 
 def run(tmp_path: Path, guard: Guard, *jobs: Job, safety: Safety | None = None, **options: Any) -> plant.Done:
     ports = plant.collaborators(catalog=plant.Shelf((plant.Probe(), Writer())), provide=guard.provide)
-    plan = replace(plant.plan(*jobs, workdir=tmp_path / "work"), safety=safety or consented())
+    plan = plant.plan(*jobs, workdir=tmp_path / "work")._replace(safety=safety or consented())
     return plant.run(tmp_path / "results", plan, ports, **options)
 
 
@@ -140,7 +139,7 @@ def test_without_its_checks_nothing_is_written(tmp_path: Path) -> None:
         raise plant.NotMeasured(plant.Diagnostic("E401", "no compiler", hint="install gcc"))
 
     ports = plant.collaborators(catalog=plant.Shelf((Writer(),)), provide=unbuilt)
-    plan = replace(plant.plan(writing(), workdir=tmp_path / "work"), safety=consented())
+    plan = plant.plan(writing(), workdir=tmp_path / "work")._replace(safety=consented())
     done = plant.run(tmp_path / "results", plan, ports)
     assert (done.code, done.stored.run.counts) == (3, {"skipped": 1})
     assert done.codes() == ["E401"]

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +72,7 @@ def test_a_noisy_host_is_told_and_flags_only_strict_values(lab: Lab, busy: None)
 def test_a_strict_job_takes_nothing_from_a_noisy_host(lab: Lab, busy: None) -> None:
     slow = job(point(script="sleep 0.6; echo 3"))
     assert telemetry(lab.run(slow)).verdict.state == "noisy"
-    assert not lab.run(replace(slow, strict=True), reuse_s=3600.0).stored.run.jobs[0].reused
+    assert not lab.run(slow._replace(strict=True), reuse_s=3600.0).stored.run.jobs[0].reused
     taken = lab.run(slow, reuse_s=3600.0)
     assert taken.stored.run.jobs[0].reused and taken.stored.run.jobs[0].host_states == {"noisy": 1}
     assert telemetry(taken).verdict.state == "noisy"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def test_a_job_that_writes_more_than_it_said_is_stopped(tmp_path: Path) -> None:
     with loop_device(tmp_path, 64) as loop, throttle(loop, wbps=24 * MIB):
         points = [point("copier", device=str(loop.path), index=number) for number in range(3)]
         safety = consented(12 * MIB, device=str(loop.path), serial=str(loop.backing))
-        plan = replace(plant.plan(job(*points, benchmark="copier"), workdir=tmp_path / "work"), safety=safety)
+        plan = plant.plan(job(*points, benchmark="copier"), workdir=tmp_path / "work")._replace(safety=safety)
         done = plant.run(tmp_path / "results", plan, ports)
     assert (done.code, done.stored.run.counts) == (4, {"failed": 1, "skipped": 2}), done.outcome.findings
     assert done.status().diagnostic["code"] == "E446"

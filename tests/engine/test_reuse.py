@@ -178,7 +178,7 @@ def test_another_build_of_a_kernel_is_measured_again(lab: Lab, other: dict[str, 
 def test_another_version_of_a_benchmark_is_measured_again(lab: Lab, script: str) -> None:
     job = plant.job(plant.point(script=script))
     lab.run(job)
-    assert lab.run(replace(job, version="2"), reuse_s=HOUR).values() == [2.0]
+    assert lab.run(job._replace(version="2"), reuse_s=HOUR).values() == [2.0]
 
 
 def test_what_wipes_its_target_or_writes_to_it_is_not_repeatable() -> None:
@@ -197,7 +197,7 @@ def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str, monk
     assert reused(lab.run(invalid, reuse_s=HOUR)) == {}
     noisy = plant.job(plant.point(script=f"{script} >/dev/null; echo noisy 5"))
     lab.run(noisy)
-    assert reused(lab.run(replace(noisy, strict=True), reuse_s=HOUR)) == {}
+    assert reused(lab.run(noisy._replace(strict=True), reuse_s=HOUR)) == {}
     assert lab.run(noisy, reuse_s=HOUR).status().flags == ["noisy", "reused"]
 
 

@@ -90,7 +90,7 @@ def test_work_folders(kind: str, name: str, request: pytest.FixtureRequest, tmp_
 
 
 def fields(spec: HostSpec) -> dict[str, object]:
-    return {name: getattr(spec, name) for name in spec.__slots__}
+    return spec._asdict()
 
 
 @pytest.mark.ssh

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def refused(spec: HostSpec) -> Diagnostic:
 
 
 def quick(spec: HostSpec, seconds: float = 1.0) -> HostSpec:
-    return replace(spec, options={"connect_timeout": seconds})
+    return spec._replace(options={"connect_timeout": seconds})
 
 
 def ssh_keygen_fingerprint(file: Path) -> str:
@@ -191,10 +190,10 @@ def test_jump_host_is_checked_too(sshd: Sshd, own_sshd: Sshd, tmp_path: Path) ->
     host = open_host(spec)
     assert host.execute(["sh", "-c", "echo ${SSH_CONNECTION##* }"]).stdout == f"{sshd.port}\n"
     host.close()
-    found = refused(replace(spec, known_hosts=str(sshd.known_hosts)))
+    found = refused(spec._replace(known_hosts=str(sshd.known_hosts)))
     assert found.code == "E307"
     assert "jump host" in found.message
-    found = refused(replace(spec, known_hosts=str(own_sshd.known_hosts)))
+    found = refused(spec._replace(known_hosts=str(own_sshd.known_hosts)))
     assert found.code == "E307"
     assert "jump host" not in found.message
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +29,7 @@ class OverwritingParams(DiskParams):
 
 
 def plan_with(*destroys: Destroys) -> Plan:
-    return replace(load(HOSTS), safety=Safety(destroys))
+    return load(HOSTS)._replace(safety=Safety(destroys))
 
 
 def found(*destroys: Destroys) -> list[str]:
@@ -42,7 +40,7 @@ def found(*destroys: Destroys) -> list[str]:
 
 
 def test_a_whole_consent_holds() -> None:
-    assert found(GOOD, replace(GOOD, host="b"), replace(GOOD, device="/dev/loop7", serial="/tmp/backing")) == []
+    assert found(GOOD, GOOD._replace(host="b"), GOOD._replace(device="/dev/loop7", serial="/tmp/backing")) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def test_a_whole_consent_holds() -> None:
     ],
 )
 def test_half_a_consent_does_not(changes: dict[str, str | None], message: str) -> None:
-    messages = found(replace(GOOD, **changes))
+    messages = found(GOOD._replace(**changes))
     assert len(messages) == 1 and message in messages[0]
 
 
@@ -87,7 +85,7 @@ DEVICES = st.from_regex(r"/dev/(loop[0-9]+|disk/by-id/[a-zA-Z0-9:.-]+)", fullmat
 def test_no_hostile_text_becomes_a_consent(device: str, serial: str) -> None:
     """Whatever is let through makes one line of the targets file, which says just that."""
     findings = Findings()
-    check_consent(plan_with(replace(GOOD, device=device, serial=serial)), findings)
+    check_consent(plan_with(GOOD._replace(device=device, serial=serial)), findings)
     if findings.all():
         return
     assert device.startswith(("/dev/disk/by-id/", "/dev/loop"))
@@ -98,7 +96,7 @@ def test_no_hostile_text_becomes_a_consent(device: str, serial: str) -> None:
 @given(st.sampled_from(("", " ", "\t", "\n", "\x00", "$", "${x}", "..", "*", "\u202e", "'", ";", "\\")))
 def test_marks_in_a_device_are_refused(mark: str) -> None:
     findings = Findings()
-    check_consent(plan_with(replace(GOOD, device=f"/dev/disk/by-id/nvme-A{mark}B")), findings)
+    check_consent(plan_with(GOOD._replace(device=f"/dev/disk/by-id/nvme-A{mark}B")), findings)
     assert bool(findings.all()) == bool(mark)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
     from asct.doctor.meshes import MeshQuery, read_meshes
     from asct.engine.services import default_services
 
-    spec = replace(host_of(host), sudo=sudo)
+    spec = host_of(host)._replace(sudo=sudo)
     query = MeshQuery(every_register=options.verbosity > 0 or options.json, detect=detect)
     console = options.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:

@@ -3,8 +3,7 @@ CPUs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts, NumaNode
@@ -13,8 +12,7 @@ UNBOUND = -1
 """Node number of memory that is not bound to a node."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryNode:
+class MemoryNode(NamedTuple):
     """One node: its usable CPUs, and whether it has memory. `bind` is the value of a kernel's --node."""
 
     id: int
