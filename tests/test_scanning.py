@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -103,7 +102,7 @@ def test_a_transport_is_a_file(lay: Lay, tmp_path: Path) -> None:
     assert ("added", "Added: a transport to what only a shell reaches.") in transports()
     plan = load_plan(Path("p.yaml"), text=PLAN).plan
     assert plan is not None
-    host = make_host(replace(plan.hosts["n1"], workdir=str(tmp_path / "work")))
+    host = make_host(plan.hosts["n1"]._replace(workdir=str(tmp_path / "work")))
     host.open(SessionSpec("r", "the tests"))
     try:
         task = Task(Process(("sh", "-c", "cat given; echo $RACK"), f"{host.work}/t"), tmp_path, files={"given": "in "})
