@@ -53,7 +53,7 @@ GROUPS = (
     Group("chaos", "faults at random moments, and resumed runs", files=("e2e/test_chaos.py", "e2e/test_survival.py"),
         paths=("asct/hosts", "asct/engine", "asct/store", "tests/chaos", "tests/netns")),
     Group("sudo", "privileges and what runs with them", files=("e2e/test_sudo.py", "kernels/test_asroot.py"), paths=(
-        "asct/hosts", "asct/engine/privilege", "kernels/guard", "tests/sudo.py",
+        "asct/hosts", "asct/engine/programs", "kernels/guard", "tests/sudo.py",
     )),
     Group("drives", "a guest with drives in every state", paths=(*_GUARD, *_STORAGE, "tests/machines"), files=(
         "machines/test_drives.py", "machines/test_guard.py", "machines/test_purges.py",

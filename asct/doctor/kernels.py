@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.engine.host import owner_of
-from asct.engine.privilege import Rights
-from asct.engine.programs import Programs, process_of, texts
+from asct.engine.programs import Programs, Rights, process_of, texts
 from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, SessionSpec, Task

@@ -187,12 +187,12 @@ class EventBus:
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
-        """Distribute an event without storing it: it only concerns those who watch the run."""
+        """Distribute an event without storing it in the journal: it is only for live displays."""
         with self._mutex:
             self._distribute(event)
 
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
-        """A diagnostic of a host or of the run; it is kept for run.json even when the journal cannot be written."""
+        """Emit a diagnostic of a host or of the run; it is kept for run.json even if the journal cannot be written."""
         event = Notice(host, diagnostic)
         with self._mutex:
             self.findings.append((host, diagnostic))
@@ -201,12 +201,12 @@ class EventBus:
             self._distribute(event)
 
     def notices(self, host: str | None, diagnostics: Iterable[Diagnostic]) -> None:
-        """A notice for each diagnostic."""
+        """Emit a notice for each diagnostic."""
         for diagnostic in diagnostics:
             self.notice(host, diagnostic)
 
     def emit_last(self, event: Event) -> None:
-        """The end of the run: distributed even when the journal cannot be written."""
+        """Emit the end of the run, even if the journal cannot be written."""
         with self._mutex:
             self._writer.journal_last(stamped(event))
             self._distribute(event)

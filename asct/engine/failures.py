@@ -53,7 +53,7 @@ def _killed(ran: StepRun, number: int) -> Diagnostic:
     name = signal_name(number)
     hints = {
         "SIGKILL": "the Linux kernel may have run out of memory: check `dmesg` on the host, or reduce the sizes",
-        "SIGILL": "the program uses an instruction that this CPU does not have: remove its build cache and run again",
+        "SIGILL": "the program uses an instruction that this CPU lacks: remove its build cache and run again",
     }
     hint = hints.get(name, "run it again with the command below, in a debugger if it fails again")
     return _failure("E602", ran, f"was killed by {name}", hint)
@@ -92,11 +92,11 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """The limit is that of the step, which is generous, or what remains of the time limit of the point."""
+    """The limit is the step's own, which is generous, or the rest of the point's."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
-        hint = "it should take far less: check the log of the Linux kernel (`dmesg`) and other activity on the host"
+        hint = "it should take much less: check the log of the Linux kernel (`dmesg`) and other activity on the host"
     return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
 

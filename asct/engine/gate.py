@@ -95,7 +95,7 @@ class JobGuard:
         ]
 
     def expect(self, demand: JobNeeds) -> None:
-        """Note how much the job is going to write, as its benchmark estimates."""
+        """Note how many bytes the job will write, as estimated by its benchmark."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
             self._target(path).planned_bytes = demand.writes.get(path, 0) * times
@@ -137,8 +137,8 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """The step with a limit of bytes written, if the plan leaves it less than its own limit. guard adds up the
-        targets of a program, so that none of several can exceed the limit."""
+        """Lower the step's limit of bytes written if the plan allows less. guard adds up the targets of a program, so
+        that none of several can exceed the limit."""
         limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
         if limit is None or not paths:
             return step
@@ -152,8 +152,8 @@ class JobGuard:
         return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
 
     def begin(self, step: Step) -> Diagnostic | None:
-        """Before a step: note that its program writes, in case the run ends during it. Returns a refusal if the limit
-        of the plan is already reached."""
+        """Note before a step that its program writes, in case the run ends meanwhile. Returns a refusal if the limit of
+        the plan is already reached."""
         paths = self._written_paths(step)
         for path in paths:
             if self._gate.limit is not None and self._gate.spent[path] >= self._gate.limit:
@@ -167,8 +167,8 @@ class JobGuard:
         return None
 
     def settle(self, output: Output, raw: str) -> Diagnostic | None:
-        """After a step: count the bytes written and note why guard refused to start it. Returns a refusal if the limit
-        of the plan stopped it."""
+        """Count the bytes written by a step, or note why guard refused to start it. Returns a refusal if the limit of
+        the plan stopped it."""
         paths = self._written_paths(output.step)
         if not paths:
             return None

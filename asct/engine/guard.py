@@ -153,9 +153,9 @@ CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.ite
 """By the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
-    "E444", "run as root, or allow the account to read it; asct writes only what it could check"
+    "E444", "run as root, or allow the account to read it; asct writes only to devices that it could check"
 )
-UNCHECKED: Final = FailedCheckText("E445", "read the output of the checks; without them asct writes to no device")
+UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct writes to no device without them")
 VOLUME: Final = FailedCheckText(
     "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan again"
 )

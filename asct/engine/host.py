@@ -21,11 +21,9 @@ from asct.engine.preflight import (
     check_targets,
     device_names,
     find_tools,
-    missing_devices,
     target_kinds,
 )
-from asct.engine.privilege import Rights
-from asct.engine.programs import Programs, process_of, texts
+from asct.engine.programs import Programs, Rights, process_of, texts
 from asct.engine.services import RunContext
 from asct.engine.telemetry.readings import READING
 from asct.errors import HostError, HostLocked, HostLost, NotMeasured
@@ -37,10 +35,10 @@ from asct.sdk.guard import Target, inspection
 from asct.sdk.needs import GUARD
 
 _REOPENINGS = 3
-"""How often in a row a lost host is reconnected."""
+"""Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Longer than the checks of many drives take; a drive that does not respond is not written."""
+"""Enough for the checks of many drives; asct does not write to a drive that does not respond."""
 
 
 class HostSession:
@@ -106,7 +104,7 @@ class HostSession:
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
-        """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
+        """Open the host for this run. If two hosts of a plan are one machine, the second waits for the first."""
         session = SessionSpec(
             self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
         )
@@ -182,7 +180,7 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Everything that keeps a job with these needs from running here; builds its kernels. Raises HostLost."""
+        """Build the kernels of a job with these needs; returns why it cannot run here. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -196,10 +194,10 @@ class HostSession:
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
-        """Check the files and devices that the plan names as they are now; repeated right before a job writes them."""
+        """Check the present state of the plan's files and devices; called again right before a job writes to them."""
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
-        known = device_names(self.host) if missing_devices(kinds) else ()
+        known = device_names(self.host, kinds)
         problems = check_targets(needs, kinds, self.made, guard.consents, self.name, known)
         if refused := [item for item in problems if is_refusal(item)]:
             guard.note(occasion, GuardReport(refusals=refused))
@@ -207,7 +205,7 @@ class HostSession:
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:
-        """Run the kernel guard on devices that are to be written, and keep its output."""
+        """Inspect devices with the kernel guard before a job writes to them."""
         if missing := self._kernel(GUARD):
             return list(missing)
         writer, step = self._run.writer, inspection(targets)
@@ -224,12 +222,12 @@ class HostSession:
         return found.refusals
 
     def will_write(self, needs: JobNeeds) -> None:
-        """Note which named files the job about to start creates: later jobs of this run may write them."""
+        """Remember which files the job will create: later jobs of this run may overwrite them."""
         kinds = target_kinds(self.host, list(needs.writes))
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
-        """Why a kernel cannot be built for the host; nothing when it is there. A failed build is not tried again."""
+        """Return why a kernel cannot be built for the host; empty if it is available. A failed build is not retried."""
         if name not in self.programs.kernels and name not in self._failed:
             try:
                 self._provide(name)

@@ -1,4 +1,4 @@
-"""One job on one host: checks, preparation, its repeats in the planned order, retries, results for other jobs.
+"""One job on one host: checks, preparation, repeats in the planned order, retries, results for other jobs.
 
 How a repeat is retried is decided in one place, `JobRunner._measure`.
 """
@@ -156,7 +156,7 @@ class JobRunner:
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
     def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
-        """The points, once the job may start: results that it needs are there and its targets pass the checks."""
+        """Return the points if the job may start: the results it needs exist and its targets pass the checks."""
         if self.entry.note or self._run.stop.requested:
             return None
         try:
@@ -173,10 +173,8 @@ class JobRunner:
         return None if self.entry.note else self._points
 
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
-        """The repeats to measure, in the order of the plan: those that no earlier part and no earlier run measured.
-
-        Raises HostLost.
-        """
+        """Return the repeats that are not measured yet, in planned order: neither by an earlier part of this run nor by
+        a run that is reused. Raises HostLost."""
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
         done = self._completed(points)
@@ -191,7 +189,7 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Count the repeats that are not measured again: (point id, repeat) of each. Raises StoreError."""
+        """Count the repeats that are not measured again; returns (point id, repeat) of each. Raises StoreError."""
         job, done = self.job, set[tuple[str, int]]()
         for point in points:
             for repeat in range(1, job.repeats + 1):
@@ -221,7 +219,6 @@ class JobRunner:
             known.measured_at = min(known.measured_at, found.measured_at)
 
     def _count_host_state(self, found: HostVerdict | None) -> None:
-        """None: the host state was not read."""
         if found is not None:
             _count(self.entry.host_states, found.state)
             for what in {reason.what for reason in found.reasons}:
@@ -255,7 +252,7 @@ class JobRunner:
     # ---- preparation, again after the connection was lost ----
 
     def _prepared(self) -> RepeatRunner | None:
-        """What measures on the present connection, the job's folder prepared; None when that is impossible."""
+        """Return the runner for the present connection, with the job prepared; None if that is impossible."""
         session = self._session
         if not session.is_open:
             self.entry.note = self.entry.note or f"the connection to host {self.job.host} was lost"
@@ -279,7 +276,7 @@ class JobRunner:
         return self._repeats
 
     def _announce(self, repeats: RepeatRunner) -> None:
-        """Send the tasks that are known already to the host: its runner continues when the connection breaks."""
+        """Send the tasks that are known in advance to the host: its runner continues if the connection breaks."""
         tasks: list[Task] = []
         for attempt in self._queue:
             found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
@@ -292,7 +289,7 @@ class JobRunner:
     # ---- one repeat ----
 
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
-        """Measure one attempt and decide whether it counts. A retry comes last: the cause may have passed by then."""
+        """Measure one attempt and decide whether it counts. Retries come last: the cause may have passed by then."""
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
         repeats.measure(attempt)
@@ -342,7 +339,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Seconds for all repeats of a job as far as they are known without the host; 0 when nothing is known."""
+    """Estimate the seconds for all repeats of a job without its host; 0 if nothing is known."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0

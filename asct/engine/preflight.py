@@ -34,7 +34,7 @@ class JobNeeds:
     scratch: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     targets: dict[str, bool] = field(default_factory=dict)
-    """Path to whether a point writes it without permission to overwrite; False also if it is only read."""
+    """Path to whether a point writes to it without permission to overwrite; False if it is only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class JobNeeds:
 
 
 def version_key(text: str) -> tuple[int, ...]:
-    """The first dotted number of `text` ("fio-3.33" gives (3, 33)); empty when there is none."""
+    """Return the first dotted number of `text` ("fio-3.33" gives (3, 33)); empty if there is none."""
     match = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
@@ -101,19 +101,12 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Why a point does not fit the host, while other points of its job may; the message starts with `what`."""
-    return _cpus(need, facts, what) or _memory(need, facts, what)
-
-
-def _cpus(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
+    """Return why the host cannot run a point, although it may run others of its job; the message starts with `what`."""
     usable = usable_cpus(facts)
-    if not usable or need.cpus <= len(usable):
-        return None
-    message = f"{what}: requires {need.cpus} CPUs, {len(usable)} are usable (CPU {format_cpulist(usable)})"
-    return Diagnostic("E427", message, hint="widen the affinity mask or the cpuset of the account, or omit this point")
-
-
-def _memory(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
+    if usable and need.cpus > len(usable):
+        message = f"{what}: requires {need.cpus} CPUs, {len(usable)} are usable (CPU {format_cpulist(usable)})"
+        hint = "widen the affinity mask or the cpuset of the account, or omit this point"
+        return Diagnostic("E427", message, hint=hint)
     available = facts.memory.available_bytes
     if available is None or need.memory_bytes <= available:
         return None
@@ -180,9 +173,9 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Why targets of the plan must not be touched, by their kind. `made` are files that this run created on the host,
-    `consented` devices that the plan gives up: whether these may be written is found out by the kernel guard. `known`
-    are names of devices that the host has, for suggestions."""
+    """Return why targets of the plan must not be used. `made` are files that this run created on the host, `consented`
+    devices that the plan allows to be overwritten (the kernel guard checks those), `known` names of the host's devices,
+    for suggestions."""
     findings = []
     for path, careful in demand.targets.items():
         kind, written = kinds.get(path, "other"), path in demand.written
@@ -225,13 +218,11 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
     return None
 
 
-def missing_devices(kinds: Mapping[str, Kind]) -> bool:
-    """Whether a device of the plan does not exist, so that the names of existing ones are useful."""
-    return any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items())
-
-
-def device_names(host: Host) -> list[str]:
-    """Names of the host's block devices that a plan may use: by-id, and loop devices in use. Raises HostError."""
+def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
+    """Names of the host's block devices that a plan may use: by-id, and loop devices in use. They are read only if a
+    device in `kinds` does not exist. Raises HostError."""
+    if not any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items()):
+        return []
     script = 'for p in /dev/disk/by-id/* /sys/block/loop*/loop; do [ ! -e "$p" ] || echo "$p"; done'
     lines = host.execute(["sh", "-c", script]).stdout.splitlines()
     return [f"/dev/{line.split('/')[3]}" if line.startswith("/sys/") else line for line in lines if line.isprintable()]
@@ -251,7 +242,7 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Absolute paths of programs on the host's PATH; those not found are left out. Raises HostError."""
+    """Return the absolute paths of the programs that are on the host's PATH. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 

@@ -1,13 +1,18 @@
-"""Paths of the programs on a host: kernels that were built for it, and tools that it has."""
+"""The programs on a host: paths of kernels and tools, and which kernels sudo allows to run as root."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from asct.hosts.base import Process
+from asct.diagnostics.model import Diagnostic
+from asct.errors import HostTimeout
+from asct.hosts.base import Host, Process
 from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Privilege
 from asct.sdk.step import Companion, Kernel, Program, Step
 from asct.toolchain.provide import BuiltKernel
 
@@ -62,9 +67,88 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """The fetched files as text; invalid bytes become replacement characters."""
-    return {name: _text(f"{folder}/{name}") for name in names}
+    found = {}
+    for name in names:
+        with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123 - pathlib doubles the time for thousands of files
+            found[name] = file.read().decode("utf-8", errors="replace")
+    return found
 
 
-def _text(path: str) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files: pathlib would double the time
-        return file.read().decode("utf-8", errors="replace")
+_ASK_S: Final = 20.0
+"""Time limit of sudo: looking up an account on a directory server may take several seconds."""
+_DESCRIBED: Final = '{"t":"describe"'
+
+
+class Rights:
+    """The kernels that may run as root on one host with `sudo: true`; `granted` are those that sudo allows.
+
+    Each kernel is run through sudo once, with an option that only makes it describe itself. This shows more than
+    `sudo -l`: whether sudo requires a password or a terminal, and whether the file may be executed in its folder.
+    """
+
+    def __init__(self, host: str, *, sudo: bool) -> None:
+        self._host = host
+        self._sudo = sudo
+        self._refusals: dict[str, tuple[str, str]] = {}
+        """Why sudo refused a kernel, and the line of sudoers that allows it."""
+        self._reported: set[Privilege] = set()
+        self.granted: set[str] = set()
+
+    def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
+        """Try the kernels that are built; returns a diagnostic for each refusal: an error if the job cannot run without
+        it, otherwise a warning, once. Raises HostLost."""
+        if not self._sudo or programs.facts.system.uid == 0:
+            return []
+        found = []
+        for item in wanted:
+            if item.kernel not in programs.kernels:
+                continue
+            refusal = self._refusal(connection, programs, item.kernel)
+            if refusal is not None and (item.needed or item not in self._reported):
+                self._reported.add(item)
+                found.append(_refused(self._host, item, *refusal))
+        return found
+
+    def _refusal(self, connection: Host, programs: Programs, kernel: str) -> tuple[str, str] | None:
+        if kernel not in self.granted and kernel not in self._refusals:
+            path = programs.kernels[kernel]
+            why = _tried(connection, path)
+            if why is None:
+                self.granted.add(kernel)
+            else:
+                account = connection.execute(["id", "-un"]).stdout.strip()
+                self._refusals[kernel] = why, sudoers_line(account, path, programs.built[kernel].sha256)
+        return self._refusals.get(kernel)
+
+
+def _tried(connection: Host, path: str) -> str | None:
+    """Why a kernel cannot be run through sudo; None if it was run."""
+    try:
+        answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
+    except HostTimeout:
+        return f"sudo did not respond within {_ASK_S:g} s"
+    if answer.status == 0 and answer.stdout.startswith(_DESCRIBED):
+        return None
+    lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else f"exit status {answer.status}, no output"
+
+
+def sudoers_line(account: str, path: str, sha256: str) -> str:
+    """The line of sudoers that allows `account` to run the program at `path` as root, only with this checksum."""
+    return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
+
+
+def _escaped(text: str) -> str:
+    """Escape what would end a word or start a comment. Wildcards in a path are harmless because of the checksum."""
+    return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
+
+
+def _refused(host: str, item: Privilege, why: str, line: str) -> Diagnostic:
+    lost = "" if item.needed else "; measured without it"
+    return Diagnostic(
+        "E428",
+        f"host {host}: sudo refuses to run {item.kernel} ({why}), which as root {item.why}{lost}",
+        hint="add this line to sudoers on the host (`visudo -f /etc/sudoers.d/asct`), or remove `sudo: true`",
+        verbatim=line,
+        severity="error" if item.needed else "warning",
+    )

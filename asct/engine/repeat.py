@@ -44,9 +44,9 @@ from asct.store.layout import RepeatKey
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
-"""A benchmark that still returns steps after so many never ends."""
+"""A benchmark that returns more steps than this would never end."""
 _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
-"""What a benchmark raises that reads an output of an unexpected shape."""
+"""Exceptions of a benchmark that reads an output of an unexpected shape."""
 
 
 class _UnreadableError(Exception):
@@ -59,8 +59,9 @@ class _ContractBreachError(ValueError):
 
 @dataclass(slots=True)
 class Attempt:
-    """One try at one repeat of a point: what to measure, what its steps left, how it ended. `repeat` counts from 1;
-    warm-ups are 0, -1, ..."""
+    """One attempt to measure one repeat of a point: what to measure, results of its steps, how it ended.
+
+    `repeat` counts from 1; warm-ups are 0, -1, ..."""
 
     point: BoundPoint
     repeat: int
@@ -81,7 +82,7 @@ class Attempt:
     cut_off: bool = False
     """It ended before its last step."""
     advanced: bool = False
-    """It left finished steps that another attempt continues after."""
+    """It finished steps, after which the next attempt continues."""
     telemetry: Telemetry | None = None
     """Host state during the steps; None when no step ran."""
 
@@ -92,7 +93,7 @@ class Attempt:
         return Attempt(self.point, self.repeat, self.number, self.previous)
 
     def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """All steps ended, but the attempt has no values."""
+        """End the attempt without values."""
         self.status, self.diagnostic = status, diagnostic
 
 
@@ -161,7 +162,7 @@ class RepeatRunner:
         attempt.steps = StepOutputs()  # on disk now: one that waits for its retry takes no memory
 
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
-        """The tasks of a repeat whose steps are known before it runs; otherwise none."""
+        """Return the tasks of a repeat if its steps are known before it runs; otherwise none."""
         benchmark, params, context = self._benchmark, point.params, self._context
         if (
             point.unfit is not None
@@ -196,7 +197,7 @@ class RepeatRunner:
     # ---- the steps of an attempt ----
 
     def _open(self, attempt: Attempt) -> None:
-        """Make its folder: empty, or with the steps that an earlier part of the run finished."""
+        """Create its folder, or keep the one in which an earlier part of the run finished steps."""
         point = attempt.point
         attempt.folder = self._folder(point, attempt.repeat)
         if point.unfit is None and self._benchmark.continues(point.params):
@@ -211,7 +212,7 @@ class RepeatRunner:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps but the noted ones; if these belong to another measurement, start with the first step."""
+        """Run all steps without a note; if the notes belong to another measurement, start with the first step."""
         try:
             self._run_steps(attempt)
         except StepsChangedError as change:
@@ -289,7 +290,7 @@ class RepeatRunner:
         return RateFeed(emit)
 
     def _cut_off(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """The attempt failed before its last step ended; if the run is being stopped, it was interrupted."""
+        """End the attempt before its last step; if the run is being stopped, it was interrupted."""
         attempt.cut_off = True
         if self._run.stop.at_once:
             status, diagnostic = "interrupted", None
@@ -432,16 +433,16 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
-        """The values, with a flag when the host state questions them. A noisy host does so only under `strict`: the
-        kernels of asct report themselves whether noise reached what they measure."""
+        """Flag the values if the host state makes them doubtful: a noisy host only with `strict`, because kernels
+        report themselves whether noise affected their values."""
         state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
         flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
         return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
     def _judge(self, attempt: Attempt) -> None:
-        """Flagged results make the repeat `noisy`; under `strict` it then counts as not measured.
+        """Flagged results make the repeat `noisy`; with `strict` it then counts as not measured.
 
-        Flags of a detail do not: the result that sums it up has a flag of its own if its details question it.
+        Flags of details do not count: if they make the summarizing result doubtful, it is flagged as well.
         """
         results = [item for item in attempt.measurements if not item.detail]
         flags = sorted({flag for item in results for flag in item.flags if doubtful(flag)})
@@ -454,11 +455,11 @@ class RepeatRunner:
             attempt.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """A repeat that ran all steps but has no values that count starts over next time."""
+        """Discard the notes of a repeat that ran all steps but has no valid values, so that it starts over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         attempt.advanced = notes.finished > 0
         if not attempt.cut_off and attempt.status != "ok":
-            notes.discard()
+            self._writer.discard_steps(attempt.folder)
 
     def _document(self, attempt: Attempt, records: Sequence[Record], started_at: str) -> None:
         done, point = attempt.steps, attempt.point

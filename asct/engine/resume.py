@@ -14,7 +14,7 @@ from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.layout import RepeatKey, RunLayout, repeat_key
-from asct.store.model import HostVerdict, Status
+from asct.store.model import HostVerdict
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 
@@ -75,18 +75,10 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Measu
                 key = (job.host, job.id, point.id, repeat)
                 if ends.get(key) not in accepted or key not in recorded:
                     continue
-                status = _status(stored, key)
+                status = stored.status_if_readable(stored.layout.repeat(*key))
                 if status is not None and status.status == ends[key] and status.has_all(recorded[key]):
                     found[key] = MeasuredRepeat(status.status, status.started_at, status.reused_from, status.telemetry)
     return found
-
-
-def _status(stored: StoredRun, key: RepeatKey) -> Status | None:
-    """status.json of a repeat; None if it is missing or damaged."""
-    try:
-        return stored.status(stored.layout.repeat(*key))
-    except StoreError:
-        return None
 
 
 def _key(record: Record) -> RepeatKey:

@@ -155,13 +155,11 @@ def _may_be_reused(
     job: Job, point: Point, benchmark: Benchmark[Any], runs: EarlierRuns, newest: HostFacts | None
 ) -> bool:
     params = benchmark.params_model.model_validate(known_settings(point))
-    if not can_be_reused(benchmark.needs(params, newest)):
+    if newest is None or not can_be_reused(benchmark.needs(params, newest)):
         return False
     return any(
-        all(status.reuse_key for status in found.statuses) and _unchanged(found.facts(), newest)
+        all(status.reuse_key for status in found.statuses)
+        and (facts := found.facts()) is not None
+        and not changes(facts, newest)
         for found in _earlier_points(runs, job, point.id)
     )
-
-
-def _unchanged(before: HostFacts | None, after: HostFacts | None) -> bool:
-    return before is not None and after is not None and not changes(before, after)

@@ -85,8 +85,8 @@ def apply(
 ) -> RunOutcome:
     """Measure all points of `resolved`; with `resume` only the missing ones of that run.
 
-    A failed measurement is part of the outcome. Raises StoreError when the results folder cannot be made (nothing was
-    touched then) and SafetyError when another process writes the run.
+    A failed measurement is part of the outcome. Raises StoreError if the results folder cannot be
+    created (nothing has been changed then), and SafetyError if another process writes the run.
     """
     services = services or default_services()
     started = time.monotonic()
@@ -173,14 +173,14 @@ class HostRunner:
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
         self._run = run
-        self._session = HostSession(run, spec, earlier.folders.get(spec.name, ""))
-        self.jobs = [JobRunner(run, self._session, job, earlier, last=job is jobs[-1]) for job in jobs]
+        self.session = HostSession(run, spec, earlier.folders.get(spec.name, ""))
+        self.jobs = [JobRunner(run, self.session, job, earlier, last=job is jobs[-1]) for job in jobs]
         self.entry = HostEntry(
             name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not started"
         )
 
     def run(self) -> None:
-        """Open the host, check its jobs, measure them, close it. A failure of the host is noted; raises StoreError."""
+        """Open the host, check and measure its jobs, close it. Its failures become notices; raises StoreError."""
         if self._run.stop.requested:
             return
         try:
@@ -190,29 +190,25 @@ class HostRunner:
             for job in self.jobs:
                 job.entry.refused |= isinstance(error, HostLocked)
         finally:
-            self._session.close()
-
-    def interrupt(self) -> None:
-        """End the running task; may be called from another thread."""
-        self._session.interrupt()
+            self.session.close()
 
     def _measure(self) -> None:
-        self._session.open()
-        self._set("ok", "", describe(self._session.facts))
+        self.session.open()
+        self._set("ok", "", describe(self.session.facts))
         for job in self.jobs:
             job.preflight()
         self._report_disturbances()
-        self._session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
+        self.session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
         for job in self.jobs:
             job.run({other.job.id: other.exports for other in self.jobs})
-            if not self._session.is_open:
+            if not self.session.is_open:
                 self._lost()
                 break
 
     def _report_disturbances(self) -> None:
         """Store the disturbances of the host, with a notice if they affect these jobs. Raises HostLost."""
-        host = self._session.host
-        found = assess(self._session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
+        host = self.session.host
+        found = assess(self.session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
         writer = self._run.writer
         writer.document(writer.layout.disturbances(self.entry.name), found, sync=False)
         line = disturbance_notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})
@@ -276,11 +272,11 @@ def _wait(
         if run.stop.at_once and time.monotonic() - interrupted > _INTERRUPT_AGAIN_S:
             interrupted = time.monotonic()
             for host in hosts:
-                host.interrupt()
+                host.session.interrupt()
 
 
 def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
-    """A results tree that cannot be written ends the run with a notice; anything else is a bug and is raised."""
+    """Emit a notice if the results tree could not be written; raise any other exception, which is a bug."""
     for future in futures:
         error = future.exception()
         if error is not None and not isinstance(error, StoreError):
@@ -326,7 +322,7 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter) -> None:
-    """After a bug, or a results tree that failed at the start: write into run.json that the run is incomplete."""
+    """Mark the run as incomplete in run.json after a bug, or if the results tree cannot be written at the start."""
     try:
         writer.finish(status="incomplete", exit_code=70, ended_at=now())
     except StoreError:

@@ -1,4 +1,4 @@
-"""What the steps of a repeat left: outputs for the benchmark, and notes on disk for a long repeat.
+"""The results of the steps of a repeat: outputs for the benchmark, and notes on disk for a long repeat.
 
 The steps of a benchmark follow from its settings and the outputs of earlier steps. After an interruption it is asked
 for its steps again, one by one; a step that has a note is not run, its output is read back. A step that differs from
@@ -51,7 +51,7 @@ class StepOutputs:
 
 
 class StepsChangedError(Exception):
-    """The steps of a repeat differ from its notes; the argument says how."""
+    """The steps of a repeat differ from its notes; the argument explains how."""
 
 
 class StepNotes:
@@ -88,10 +88,6 @@ class StepNotes:
         self._earlier = []
         self._next = self._noted = 0
 
-    def discard(self) -> None:
-        """Remove the notes: the repeat ended, but its values do not count, so the next attempt starts over."""
-        self._writer.discard_steps(self._repeat)
-
     def replay(self, step: Step, done: StepOutputs) -> bool:
         """Read the output of `step` back if it has a note; raises StepsChangedError if it is for another step."""
         if self._next == len(self._earlier):
@@ -110,7 +106,7 @@ class StepNotes:
     def check_replayed(self) -> None:
         """After the last step: raises StepsChangedError if there are notes of further steps."""
         if self._next < len(self._earlier):
-            raise StepsChangedError(f"it had {len(self._earlier)} steps or more, now it ends at step {self._next}")
+            raise StepsChangedError(f"it had at least {len(self._earlier)} steps, now it ends after step {self._next}")
 
     def add(self, step: Step, done: StepOutputs) -> None:
         """Note the step that has just succeeded, the last of `done`; the first one after a pause is marked."""

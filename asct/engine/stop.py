@@ -1,4 +1,4 @@
-"""Why a run ends early. Every host's thread asks between measurements; a signal handler may set it."""
+"""The request to end a run early: checked by the thread of each host between measurements, set by signal handlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 
 
 class StopRequest:
-    """Plain attributes, no lock: the handler runs between two instructions of the main thread and must never wait."""
+    """Whether and why a run must end. There is no lock because a signal handler must never wait."""
 
     def __init__(self, *, fail_fast: bool = False) -> None:
         self._fail_fast = fail_fast
@@ -23,17 +23,17 @@ class StopRequest:
         self.hung_up = False
 
     def request(self, reason: Reason) -> None:
-        """Ask for the end; the first reason stays, except that every other one replaces `fail-fast`."""
+        """Request the end; the first reason is kept, but any other one replaces `fail-fast`."""
         if self.reason in (None, "fail-fast"):
             self.reason = reason
 
     def measurement_failed(self) -> None:
-        """A repeat ended without values: with `--fail-fast` no further one begins."""
+        """With `--fail-fast`, end the run because a repeat ended without values."""
         if self._fail_fast:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """The signal handler: a second signal changes nothing, so that cleaning up is never cut short half-way.
+        """Handle a signal; a second one changes nothing, so that cleaning up is never cut short.
 
         A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as such: 143 is the exit code documented for
         a run that was ended from outside after cleaning up, 129 has no meaning there.

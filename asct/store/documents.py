@@ -108,8 +108,8 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
         raise store_error("E507", f"{place}: expected schema asct.{kind}/{VERSIONS[kind]}, found {found}")
     version = int(match[2])
     if version > VERSIONS[kind]:
-        message = f"{place}: has schema {name}, this asct reads up to asct.{kind}/{VERSIONS[kind]}"
-        raise store_error("E509", message, "use a newer asct")
+        message = f"{place}: has schema {name}; this asct version reads up to asct.{kind}/{VERSIONS[kind]}"
+        raise store_error("E509", message, "use a newer asct version")
     lifted = dict(document)
     while version < VERSIONS[kind]:
         migration = MIGRATIONS.get((kind, version))

@@ -150,10 +150,7 @@ class EarlierRuns:
     ) -> tuple[Status, ...] | None:
         found = []
         for number in range(1, repeats + 1):
-            try:
-                status = stored.status(point / f"r{number}")
-            except StoreError:
-                return None
+            status = stored.status_if_readable(point / f"r{number}")
             if status is None or not self._usable(status, accepted):
                 return None
             found.append(status)
@@ -176,5 +173,5 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
         try:
             found.setdefault(repeat_key(body), []).append(line)
         except (KeyError, TypeError) as error:
-            raise store_error("E508", f"{place}: does not name its repeat") from error
+            raise store_error("E508", f"{place}: does not identify its repeat") from error
     return found

@@ -70,7 +70,7 @@ def clear_run(folder: Path) -> None:
     """
     if not (folder / "run.json").is_file():
         if folder.is_dir() and any(folder.iterdir()):
-            message = f"{folder}: contains files but no run of asct; nothing was replaced"
+            message = f"{folder}: contains files but no asct run; nothing was replaced"
             raise StoreError(Diagnostic("E516", message, hint="use a new or empty folder"))
         return
     try:
@@ -152,7 +152,7 @@ class RunLock:
         except BlockingIOError:
             holder = os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
             os.close(descriptor)
-            message = f"{self.path.parent}: process {holder} of asct is writing this run"
+            message = f"{self.path.parent}: asct process {holder} is writing this run"
             raise SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it")) from None
         except OSError:  # the file system has no locks: the user must ensure a single writer
             os.close(descriptor)

@@ -139,7 +139,7 @@ class Status(_Document):
 
 
 class CommandDocument(_Document):
-    """jobs/.../command.json: the command lines of a repeat, so that they can be run again by hand."""
+    """jobs/.../command.json: the command lines of a repeat, so that they can be run again manually."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str

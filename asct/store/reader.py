@@ -73,6 +73,13 @@ class StoredRun:
         """status.json of a repeat's folder; None if the repeat did not end."""
         return self._document(Status, "status", self.layout.status(repeat))
 
+    def status_if_readable(self, repeat: Path) -> Status | None:
+        """Like `status`, but None also for a damaged file."""
+        try:
+            return self.status(repeat)
+        except StoreError:
+            return None
+
     def command(self, repeat: Path) -> CommandDocument | None:
         """command.json of a repeat's folder; None if the repeat did not end."""
         return self._document(CommandDocument, "command", self.layout.command(repeat))

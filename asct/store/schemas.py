@@ -82,7 +82,7 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Of a schema of alternatives, the one for each `t`: far quicker, and its errors name the field at fault."""
+    """A validator for each `t` of a schema of alternatives: faster, and its errors name the wrong field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():

@@ -155,9 +155,5 @@ def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
 
 def _statuses(stored: StoredRun) -> Iterator[tuple[Path, Status]]:
     for folder in stored.repeats():
-        try:
-            status = stored.status(folder)
-        except StoreError:
-            continue
-        if status is not None:
+        if (status := stored.status_if_readable(folder)) is not None:
             yield folder, status

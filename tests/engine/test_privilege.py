@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from asct.engine.privilege import Rights, sudoers_line
-from asct.engine.programs import Programs
+from asct.engine.programs import Programs, Rights, sudoers_line
 from asct.errors import HostTimeout
 from asct.hosts import errors
 from asct.hosts.base import CommandResult, Host

@@ -98,7 +98,7 @@ def test_a_newer_version_is_refused_by_name(tmp_path: Path) -> None:
     stored = written(tmp_path)
     stored.layout.records.write_text('{"schema": "asct.record/7"}\n')
     with pytest.raises(
-        StoreError, match=r"records\.jsonl:1: has schema asct\.record/7, this asct reads up to asct\.record/1"
+        StoreError, match=r"records\.jsonl:1: has schema asct\.record/7; this asct version reads up to asct\.record/1"
     ):
         stored.records()
 

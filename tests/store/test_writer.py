@@ -77,7 +77,7 @@ def test_force_touches_only_what_a_run_wrote(tmp_path: Path) -> None:
     (folder / "mine.txt").write_text("mine")
     clear_run(folder)
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
-    with pytest.raises(StoreError, match="no run of asct"):
+    with pytest.raises(StoreError, match="no asct run"):
         clear_run(folder)
     clear_run(tmp_path / "absent")
 

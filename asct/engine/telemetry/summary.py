@@ -20,7 +20,7 @@ from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
 _NOT_READ: Final = (
-    "not read: the host cannot, its clock was set back, or the program was killed together with the shell that reads"
+    "not read: not possible on this host, or its clock was set back, or the program was killed together with its shell"
 )
 _LATE_S: Final = 1.0
 """The idle time of a CPU is counted when it wakes up, by some Linux kernels late."""

@@ -133,7 +133,7 @@ def _memory(found: NoiseEvidence) -> Reasons:
 def _swap(found: NoiseEvidence) -> Reasons:
     pages = found.growth.get("swapped_in_pages", 0) + found.growth.get("swapped_out_pages", 0)
     if pages > SWAP_PAGES:
-        means = "pages were swapped: memory accesses may have waited for a drive, and drives had other requests"
+        means = "pages were swapped: memory accesses may have waited for a drive, and drives served other requests"
         yield _reason("swap", "noisy", pages, SWAP_PAGES, "pages", means)
 
 
@@ -151,7 +151,7 @@ def _quota(found: NoiseEvidence) -> Reasons:
 def _heat(found: NoiseEvidence) -> Reasons:
     times = found.growth.get("heat_throttles", 0)
     if times > 0:
-        means = "CPUs were throttled because of heat (thermal_throttle): they ran below their frequency"
+        means = "CPUs were throttled because of heat (thermal_throttle): they ran at a lower frequency"
         yield _reason("heat", "invalid", times, 0, "times", means)
     slowed = {name: state for moment in found.moments for name, state in moment.cooling.items() if state > 0}
     if slowed:
