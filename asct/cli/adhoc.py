@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import nearest
+from asct.diagnostics.suggest import did_you_mean
 from asct.errors import UsageError
 from asct.values.cpulist import parse_integers
 
 if TYPE_CHECKING:
-    from asct.registry import BenchmarkInfo
+    from asct.registry import BenchmarkInfo, Registry
     from asct.sdk.benchmark import Benchmark
 
 GROUPS = ("all", "default")
@@ -24,10 +25,10 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
-    """The benchmarks that `words` select, in the order of the catalog. Raises UsageError with every unknown word.
+    """Return the benchmarks that `words` select, in catalog order. Raises UsageError with every unknown word.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. Without any word but exclusions,
-    `default` is selected. A hidden benchmark is selected by its name or alias only.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If there are only exclusions, `default`
+    is selected. A hidden benchmark is selected only by its name or alias.
     """
     problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
     if problems:
@@ -56,17 +57,14 @@ def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkI
 
 
 def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo]) -> Diagnostic:
-    known = [*GROUPS]
-    for item in benchmarks:
-        known += [item.name, *item.aliases, *item.keywords]
+    known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
     bare = word.removeprefix("^")
-    close = nearest(bare, sorted(set(known)))
-    hint = f"did you mean `{close}`?" if close else "`asct list` shows names and keywords"
+    hint = did_you_mean(bare, known, "`asct list` shows names and keywords")
     return Diagnostic("E913", f"no benchmark, alias or keyword is named `{bare}`", hint=hint)
 
 
-def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
-    """Settings by benchmark from texts like `bench.setting=value`. A setting without `=` is true.
+def user_settings(items: Iterable[str], catalog: Registry) -> dict[str, dict[str, Any]]:
+    """Return the settings by benchmark from texts like `bench.setting=value`. A setting without `=` is true.
 
     Raises UsageError for a text without a dot or an unknown benchmark; the planner rejects unknown settings.
     """
@@ -75,9 +73,9 @@ def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) ->
     for item in items:
         path, has_value, text = item.partition("=")
         owner, _, name = path.partition(".")
-        benchmark = next((one for one in benchmarks if owner == one.name or owner in one.aliases), None)
+        benchmark = catalog.get(owner)
         if benchmark is None or not name:
-            problems.append(_bad_setting(item, owner, benchmarks))
+            problems.append(_bad_setting(item, owner, catalog))
             continue
         found.setdefault(benchmark.name, {})[name] = convert(benchmark, name, text) if has_value else True
     if problems:
@@ -85,10 +83,9 @@ def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) ->
     return found
 
 
-def _bad_setting(item: str, owner: str, benchmarks: Sequence[Benchmark[Any]]) -> Diagnostic:
-    known = [name for one in benchmarks for name in (one.name, *one.aliases)]
-    close = nearest(owner, known)
-    hint = f"did you mean `{close}`?" if close else "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
+def _bad_setting(item: str, owner: str, catalog: Registry) -> Diagnostic:
+    known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
+    hint = did_you_mean(owner, known, "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`")
     return Diagnostic("E910", f"`{item}` does not name a setting of a benchmark", hint=hint)
 
 
@@ -116,10 +113,8 @@ def _schema(benchmark: Benchmark[Any], name: str) -> dict[str, Any]:
 
 def _items(schema: dict[str, Any], text: str) -> list[Any]:
     if schema.get("type") == "integer" and schema.get("unit") is None and "-" in text.strip("-"):
-        try:
+        with suppress(ValueError):  # the planner reports the error with its location
             return parse_integers(text)
-        except ValueError:
-            pass  # the planner reports the error with its location
     inner = text.strip().removeprefix("[").removesuffix("]")
     return [_scalar(schema, part.strip()) for part in inner.split(",") if part.strip()]
 
@@ -138,15 +133,13 @@ def _scalar(schema: dict[str, Any], text: str) -> Any:
 
 def _number(text: str) -> int | float | None:
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return None
 
 
 def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None) -> str:
-    """The plan as YAML. `host` is a host of the plan language under its name; None means this machine."""
+    """Return the plan as YAML. `host` is the `hosts:` section; None means this machine."""
     import yaml
 
     entries: list[Any] = [
@@ -163,8 +156,11 @@ def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], ho
 _LARGEST_FILE_BYTES = 8 << 20
 
 
-def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
-    """Settings from a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
+def file_settings(name: str, catalog: Registry) -> dict[str, dict[str, Any]]:
+    """Read settings from a JSON file as written by `config save` of ASCT: {benchmark: {setting: value}}.
+
+    Raises UsageError if the file cannot be read or names an unknown benchmark.
+    """
     hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
         with Path(name).open("rb") as file:
@@ -181,9 +177,9 @@ def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, 
     values: dict[str, dict[str, Any]] = {}
     problems: list[Diagnostic] = []
     for owner, settings in found.items():
-        benchmark = next((one for one in benchmarks if owner == one.name or owner in one.aliases), None)
+        benchmark = catalog.get(owner)
         if benchmark is None:
-            problems.append(_bad_setting(owner, owner, benchmarks))
+            problems.append(_bad_setting(owner, owner, catalog))
             continue
         values[benchmark.name] = {key: _from_json(benchmark, key, value) for key, value in settings.items()}
     if problems:
@@ -193,6 +189,5 @@ def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, 
 
 def _from_json(benchmark: Benchmark[Any], name: str, value: Any) -> Any:
     """A bare number for a duration means seconds, as in ASCT's files."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _scalar(_schema(benchmark, name), str(value)) if _schema(benchmark, name).get("unit") == "s" else value
-    return value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value}s" if number and _schema(benchmark, name).get("unit") == "s" else value

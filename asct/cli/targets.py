@@ -1,4 +1,4 @@
-"""`--host [USER@]ADDRESS[:PORT]` as a host of the plan language."""
+"""Converts `--host [USER@]ADDRESS[:PORT]` to a host of the plan language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^
 
 
 def host_of(text: str | None) -> HostSpec:
-    """This machine for None or `local`, else a host over ssh. Raises a usage error for anything else."""
+    """Return this machine for None or `local`, else a host over ssh. Raises UsageError if `text` is not an address."""
     if text is None or text == "local":
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)
@@ -30,10 +30,12 @@ def host_of(text: str | None) -> HostSpec:
 
 
 def as_plan(spec: HostSpec) -> dict[str, Any] | None:
-    """The `hosts:` part of a plan for this host; None for this machine."""
+    """Return the `hosts:` section of a plan for this host; None for this machine."""
     if spec.transport == "local":
         return None
-    host: dict[str, Any] = {"transport": spec.transport, "address": spec.address, "port": spec.port}
+    host: dict[str, Any] = {"transport": spec.transport, "address": spec.address}
+    if spec.port != 22:
+        host["port"] = spec.port
     if spec.user:
         host["user"] = spec.user
     return {spec.name: host}

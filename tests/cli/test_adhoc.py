@@ -67,19 +67,19 @@ def test_a_selection_of_nothing_is_an_error() -> None:
     ],
 )
 def test_values_follow_the_type_of_the_setting(text: str, name: str, value: object) -> None:
-    assert adhoc.user_settings([text], installed().all()) == {"storage-io-depth-sweep": {name: value}}
+    assert adhoc.user_settings([text], installed()) == {"storage-io-depth-sweep": {name: value}}
 
 
 @pytest.mark.parametrize("text", ["sidz.duration=2s", "duration=2s", "sids.=2", "=", "sids"])
 def test_a_setting_of_no_benchmark_is_an_error(text: str) -> None:
     with pytest.raises(UsageError, match="does not name a setting"):
-        adhoc.user_settings([text], installed().all())
+        adhoc.user_settings([text], installed())
 
 
 def test_a_settings_file_as_asct_saves_it(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"sids": {"duration": 0.5, "iodepth_sweep_steps": [1, 2]}}))
-    found = adhoc.file_settings(str(file), installed().all())
+    found = adhoc.file_settings(str(file), installed())
     assert found == {"storage-io-depth-sweep": {"duration": "0.5s", "iodepth_sweep_steps": [1, 2]}}
 
 
@@ -88,4 +88,4 @@ def test_a_broken_settings_file_is_an_error_that_names_it(tmp_path: Path, text: 
     file = tmp_path / "config.json"
     file.write_text(text)
     with pytest.raises(UsageError):
-        adhoc.file_settings(str(file), installed().all())
+        adhoc.file_settings(str(file), installed())

@@ -45,7 +45,7 @@ def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force
 
 
 def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
-    """Every setting that has a default, as a plan writes it; a list setting stands for the one it sweeps."""
+    """Every setting that has a default, in plan notation; a setting that is swept is represented by its list."""
     swept = set(benchmark.params_model.step_settings.values())
     values = {}
     for setting in info.settings:
@@ -58,7 +58,7 @@ def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
 
 
 def _in_plan(setting: SettingInfo, value: Any) -> Any:
-    """Sizes and durations as text with their unit, the rest as it is."""
+    """Sizes and durations as text with their unit; other values are unchanged."""
     if isinstance(value, list | tuple):
         return [_in_plan(setting, item) for item in value]
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -75,9 +75,8 @@ def check(options: GlobalOptions, file: str) -> None:
     from asct.cli.loading import load
     from asct.registry import installed
 
-    benchmarks = installed().all()
-    values = adhoc.file_settings(file, benchmarks)
-    chosen = [item.name for item in benchmarks if item.name in values]
+    values = adhoc.file_settings(file, installed())
+    chosen = sorted(values)
     if chosen:
         load(options, file, PlanSelection(), text=adhoc.plan_text(chosen, values, None))
     options.console.result(f"{file}: ok, settings of {counted(len(chosen), 'benchmark')}")

@@ -64,7 +64,7 @@ def _without_marks(text: str) -> str:
 
 
 def _table(block: str, width: int) -> str:
-    """A Markdown table as it is when it fits, else its rows as indented text below their first cell."""
+    """A Markdown table unchanged if it fits, else each row as indented text below its first cell."""
     lines = block.split("\n")
     if max(map(len, lines)) <= width:
         return block
@@ -140,7 +140,7 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
-    """What the benchmark says of `name` as a metric, as a setting and as a flag."""
+    """The descriptions of the metric, the setting and the flag `name` of a benchmark, if it has them."""
     texts = []
     for metric in benchmark.metrics:
         if metric.name == name:
@@ -162,8 +162,7 @@ def _flag_text(flag: FlagInfo) -> str:
 
 
 def _unknown(name: str) -> click.UsageError:
-    from asct.diagnostics.suggest import nearest
+    from asct.diagnostics.suggest import did_you_mean
 
-    close = nearest(name, topics())
-    hint = f"did you mean `{close}`?" if close else "a topic is a benchmark, metric, setting, flag or error code"
+    hint = did_you_mean(name, topics(), "a topic is a benchmark, metric, setting, flag or error code")
     return click.UsageError(f"unknown topic `{name}`; {hint}")

@@ -27,15 +27,6 @@ def _help(names: tuple[str, ...]) -> str:
             raise click.UsageError(f"`{context.command_path}` has no command `{name}`")
         found = group.get_command(context, name)
         if found is None:
-            raise _unknown(name, group.list_commands(context))
+            raise click.exceptions.NoSuchCommand(name, possibilities=group.list_commands(context), ctx=context)
         context = click.Context(found, info_name=name, parent=context)
     return context.get_help()
-
-
-def _unknown(name: str, known: list[str]) -> click.UsageError:
-    """The error for an unknown command, with the nearest one."""
-    from asct.diagnostics.suggest import nearest
-
-    close = nearest(name, known)
-    advice = f"; did you mean `{close}`?" if close else f"; `{PROGRAM} help` lists all commands"
-    return click.UsageError(f"no such command `{name}`{advice}")

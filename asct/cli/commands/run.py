@@ -44,7 +44,7 @@ def command(
 ) -> int:
     """Run benchmarks by name, alias or keyword, without writing a plan.
 
-    SELECT is a name, alias or keyword, `all`, or `default` (used if nothing is selected); `^SELECT` excludes. Needed
+    SELECT is a name, alias or keyword, `all`, or `default` (used if nothing is selected); `^SELECT` excludes. Required
     benchmarks run as well. The output directory has the layout of a run in the results tree.
     """
     from asct.cli.dryrun import dry_run
@@ -65,7 +65,7 @@ def command(
 
 
 def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
-    """The tables on stdout, or the CSV and JSON files that users of ASCT know."""
+    """Print the tables, or write the CSV and JSON files as ASCT does."""
     from asct.cli.reports import print_tables, view_of
     from asct.export import write_all
 
@@ -78,12 +78,12 @@ def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
 
 
 def _names_setting(word: str) -> bool:
-    """Whether an argument is a setting that follows --user-config: `ls.stride=128`. Benchmark names have no dot."""
+    """Whether an argument is a further setting of --user-config (`ls.stride=128`). Names of benchmarks have no dot."""
     return "=" in word or "." in word
 
 
 def _require_unused(folder: Path) -> None:
-    """Refuse a directory that is not empty before anything is measured. Raises UsageError, StoreError."""
+    """Refuse a directory that is not empty before the first measurement. Raises UsageError, StoreError."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import StoreError, UsageError
 
@@ -110,9 +110,8 @@ def _plan(
     from asct.registry import installed
 
     chosen = [info.name for info in adhoc.select(words, installed().infos)]
-    benchmarks = installed().all() if config or assignments else []
-    values = adhoc.file_settings(config, benchmarks) if config else {}
-    for name, changed in adhoc.user_settings(assignments, benchmarks).items():
-        values[name] = {**values.get(name, {}), **changed}
+    values = adhoc.file_settings(config, installed()) if config else {}
+    for name, changed in adhoc.user_settings(assignments, installed()).items():
+        values.setdefault(name, {}).update(changed)
     text = adhoc.plan_text(chosen, values, as_plan(host_of(address)))
     return load(options, "asct run", PlanSelection(), text=text)  # diagnostics show this name as the file
