@@ -58,7 +58,7 @@ class Step:
 
     It runs in its own folder on the host. `files` are written there first (name to text); `collect` names the
     files to fetch afterwards besides stdout and stderr. `timeout_s` None means the time limit of the point. `label`
-    describes the step in the progress of a long repeat (`round 7, cell 12 of 56`); its default is the name. `as_root`
+    describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name. `as_root`
     marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, with the locale as
     its only variable of `env`.
     """

@@ -84,10 +84,10 @@ def test_of_many_hosts_those_at_work_are_shown() -> None:
 
 def test_the_step_of_a_long_repeat_and_the_rate_of_its_drives_are_shown_while_they_last() -> None:
     begun = events.PointStarted("a", "iops", "0" * 12, 1, "", 10.0)
-    step = events.StepStarted("a", "iops", "0" * 12, 1, 12, "round 7, cell 12 of 56")
+    step = events.StepStarted("a", "iops", "0" * 12, 1, 12, "round 7, workload 12 of 56")
     state = state_after(START, begun, step, RATES).hosts["a"]
     line = live_line("a", state, now=state.started + 1, columns=140)
-    assert "iops  round 7, cell 12 of 56  412 MB/s, 101k ops/s" in line
+    assert "iops  round 7, workload 12 of 56  412 MB/s, 101k ops/s" in line
     narrow = live_line("a", state, now=state.started + 1, columns=80)
     assert len(narrow) <= 80 and "iops  round 7" in narrow
     assert state_after(START, begun, RATES, step).hosts["a"].rate == ""  # of the step before

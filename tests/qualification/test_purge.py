@@ -197,9 +197,9 @@ def test_an_erase_that_fails_takes_the_password_back() -> None:
     [
         (ERASABLE, ""),
         (ERASABLE.replace("not\tfrozen", "\tfrozen"), "froze"),
-        (ERASABLE.replace("not\tenabled", "\tenabled"), "a password is set"),
-        (ERASABLE.replace("\t\tsupported\n", "\tnot\tsupported\n"), "no security erase"),
-        ("/dev/sda:\n", "no security erase"),
+        (ERASABLE.replace("not\tenabled", "\tenabled"), "has a password"),
+        (ERASABLE.replace("\t\tsupported\n", "\tnot\tsupported\n"), "does not support security erase"),
+        ("/dev/sda:\n", "does not support security erase"),
     ],
 )
 def test_what_keeps_an_ata_drive_from_being_erased(text: str, why: str) -> None:
@@ -230,7 +230,7 @@ def test_scsi_commands_concern_the_whole_drive(method: str) -> None:
         (Drive(tools=("fio",)), "ata-erase", "the host has no hdparm"),
         (Drive({"partition": True}), "sg-format", "the target is a partition"),
         (Drive(), "nvme-format", "not an NVMe drive"),
-        (Drive(nvme(fna=2), alone=False), "nvme-format", "all of its namespaces at once"),
+        (Drive(nvme(fna=2), alone=False), "nvme-format", "all namespaces at once"),
     ],
 )
 def test_a_method_that_was_named_is_refused_where_it_cannot_be(drive: Drive, method: str, message: str) -> None:

@@ -53,7 +53,8 @@ def test_a_steady_drive_is_done_with_the_window() -> None:
     rounds = [f"round{number:02}-{cell}" for number in range(1, 6) for cell in cells]
     assert run.names == ["inspect", "precondition-1", "precondition-2", *rounds]
     assert history(run).verdict().steady
-    assert [output.step.label for output in run.outputs[3:5]] == ["round 1, cell 1 of 3", "round 1, cell 2 of 3"]
+    labels = [output.step.label for output in run.outputs[3:5]]
+    assert labels == ["round 1, workload 1 of 3", "round 1, workload 2 of 3"]
 
 
 @pytest.mark.parametrize(("growth", "reason"), [(0.02, "excursion"), (0.00999, "slope")])

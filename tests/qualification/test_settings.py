@@ -61,14 +61,14 @@ def test_the_cells_of_the_specification() -> None:
     assert len(cells) == 56
     assert (cells[0].label, cells[7].label, cells[-1].label) == ("1024k 100/0", "512 100/0", "512 0/100")
     assert len(IopsParams().cells(4096)) == 49
-    assert [one.label for one in IopsParams().places()] == ["4k 0/100", "64k 65/35", "1024k 100/0"]
+    assert [one.label for one in IopsParams().dependent_cells()] == ["4k 0/100", "64k 65/35", "1024k 100/0"]
     assert len(LatencyParams().cells(512)) == 9
     assert (LatencyParams().numjobs, LatencyParams().iodepth) == (1, 1)
 
 
 def test_dependent_cells_follow_the_matrix_unless_they_are_named() -> None:
     def labels(**changes: str) -> list[str]:
-        return [one.label for one in IopsParams(**changes).places()]
+        return [one.label for one in IopsParams(**changes).dependent_cells()]
 
     assert labels(block_sizes="4K,64K", mixes="100,0") == ["4k 0/100"]
     assert labels(block_sizes="8K,16K", mixes="100,30") == ["8k 30/70"]

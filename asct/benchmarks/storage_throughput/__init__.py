@@ -17,7 +17,7 @@ from asct.instruments.qualification.settings import (
     Workload,
     size_name,
 )
-from asct.instruments.qualification.tables import QualificationView, notes_of, phase_tables, profile_label, views
+from asct.instruments.qualification.tables import QualificationView, notes_of, phase_tables, views
 from asct.sdk.figure import Column, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.params import Count, Size, setting
@@ -122,7 +122,7 @@ def _averages(view: QualificationView, slug: str) -> Table:
         Column("latency", "Write Lat. (us)", 1e-6, help="mean latency"),
         Column("flags", "Flags", format="text"),
     )
-    title = f"Average MB/s vs. Block Size and R/W{profile_label(view)}{view.suffix}"
+    title = f"Average MB/s vs. Block Size and R/W{view.suffix}"
     notes = ("MB = 1,000,000 bytes", *notes_of(view))
     return Table(f"{slug}{view.slug}", title, columns, tuple(rows), notes, view.flags("bandwidth"))
 

@@ -1,4 +1,4 @@
-"""The base of the drive qualifications. A subclass declares its settings and its phases."""
+"""The base class of the drive qualifications. A subclass declares its settings and its phases."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Start and end of fio below guard."""
+"""Time to start and end fio under guard."""
 ASSUMED_BYTES: Final = 10**12
-"""Assumed size of a named target, which is known only on its host. `active_range` overrides it."""
+"""Assumed size of a named target until its host reports it. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
 _USUAL_BYTES_PER_S: Final = 1_000_000_000
 _PURGE_S: Final = 60.0
 _LONGEST_PURGE_S: Final = 24 * 3600.0
 _PASS_SHARE: Final = 0.25
-"""Of the time of a cell, until its rate has settled (profile fast)."""
+"""Share of the time of a workload after which its rate has usually settled (profile fast)."""
 
 
 def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
-    """Bytes of the active range, `named` for a target of unknown size."""
+    """Return the bytes of the active range; a named target is assumed to have `named` bytes."""
     size = params.filesize if params.makes_file else params.active_range or named
     return round((params.active_range or size) * params.capacity_fraction)
 
 
 def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """The usual duration: as many rounds as the window has."""
+    """Return the usual duration: the number of rounds of the window."""
     passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
     opening = passes + (_PURGE_S if params.file_names else 0.0)
     return sum(opening + _usual_rounds(params, phase) for phase in phases)
 
 
 def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """The worst-case duration: all rounds, on a large and slow drive."""
+    """Return the worst-case duration: the maximum number of rounds on a large and slow drive."""
     opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
     return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
 
 
 def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """At most about: preconditioning, and all rounds at the speed of a fast drive."""
+    """Return the bytes that preconditioning and the maximum number of rounds write on a fast drive."""
     seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
     return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
 
@@ -77,7 +77,7 @@ def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
 
 
 def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
-    """Seconds of all processes, each times the weight of its cell."""
+    """Return the total time of all processes, weighted by their workload."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     whole = sum(weight(cell) for cell in phase.cells) * each
     if params.profile == "pts":
@@ -91,8 +91,8 @@ def _tracked(phase: Phase) -> set[Workload]:
 
 
 FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
-    NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none), so it had content",
-    UNVERIFIED: "the purge succeeded, but blocks that were read back were not empty",
+    NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none)",
+    UNVERIFIED: "the purge reported success, but blocks that were read back were not empty",
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
     NOT_STEADY: "the steady state was not reached: these are averages of rounds that still change; another flag "
     "gives the reason",
@@ -110,7 +110,7 @@ Q = TypeVar("Q", bound=QualificationParams)
 
 
 class Qualification(Benchmark[Q]):
-    """Look at the target, then for each phase purge, precondition, and repeat rounds until nothing changes any more."""
+    """A benchmark that purges and preconditions the target in each phase, then repeats rounds until it is steady."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
@@ -121,17 +121,17 @@ class Qualification(Benchmark[Q]):
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
-        """The phases on a target with that logical block: no cell has smaller requests."""
+        """Return the phases, without workloads that are smaller than the logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Problems of the target and of the rules."""
+        """Yield contradictory settings of the target and of the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
         yield from settings_at_odds(params)
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
-        """The usual time covers as many rounds as the window has; the longest time covers all rounds."""
+        """Return the requirements, with the usual and the worst-case duration."""
         phases = self.phases(params, 512)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")
@@ -152,37 +152,32 @@ class Qualification(Benchmark[Q]):
         )
 
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
-        """Lay out the temporary file."""
+        """Return the step that writes the temporary file."""
         return layout_steps([point.fio(point.filesize) for point in points], context)
 
     def steps(self, params: Q, context: Context) -> Sequence[Step]:
-        """The next steps of the first phase that is not over."""
+        """Return the inspection, then the next steps of the first phase that is not over."""
         journal = StepJournal(params, context.done, context.facts)
         if not journal.has(INSPECTION):
             return [journal.inspection(context)]
         require_cache(journal)
         for phase in self.phases(params, journal.logical_block):
-            steps = self.phase_steps(journal, phase, context)
+            fast = params.profile == "fast"
+            steps = Passes(journal, phase).steps(context) if fast else phase_steps(journal, phase, context)
             if steps:
                 return steps
         return self.closing_steps(journal, params, context)
 
-    def phase_steps(self, journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-        """The next steps of a phase, depending on the profile."""
-        if journal.params.profile == "fast":
-            return Passes(journal, phase).steps(context)
-        return phase_steps(journal, phase, context)
-
     def closing_steps(self, journal: StepJournal, params: Q, context: Context) -> Sequence[Step]:
-        """The next steps after all phases."""
+        """Return the next steps after all phases."""
         return ()
 
     def continues(self, params: Q) -> bool:
-        """A named target keeps its content; a temporary file is removed with its job."""
+        """Return whether an interrupted repeat can continue: only a named target keeps its content."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of every phase, and a description of the target."""
+        """Return the values of the target and of every phase."""
         if not outputs:
             raise Unsuitable("the target was not inspected")
         journal = StepJournal(params, outputs, facts)
@@ -191,7 +186,7 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
-        """The target, its health before and after, and the block sizes that it does not support."""
+        """Yield the target, its health before and after, and the block sizes that it does not support."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
@@ -199,24 +194,24 @@ class Qualification(Benchmark[Q]):
                 yield Measurement("left_out", float(size), {"block_size": size})
 
     def closing_values(self, journal: StepJournal, params: Q) -> Iterable[Measurement]:
-        """The values of the steps after all phases."""
+        """Return the values of the steps after all phases."""
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Averages over the window, and the steady state."""
+        """Return the averages over the window, and the steady state."""
         return phase_tables(records, self.name, self.matrices)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Convergence, verification, and the averages."""
+        """Return the convergence, the verification of the steady state, and the averages."""
         return phase_figures(records, self.quantity)
 
 
 def require_cache(journal: StepJournal) -> None:
-    """Raises Unsuitable when the write cache of the drive is not in the state that the settings require."""
+    """Raise Unsuitable if the write cache of the drive is not in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
     found = journal.device.scalar("write_cache")
     if wanted is not None and found != wanted:
-        state = found if isinstance(found, str) else "not known"
+        state = found if isinstance(found, str) else "unknown"
         raise Unsuitable(
             f"the write cache of {journal.device.path} is {state}, but write_cache requires {wanted}; change it "
             "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"

@@ -1,7 +1,7 @@
-"""The profile `fast`: only the tracked workloads are driven to the steady state, then every workload is measured once.
+"""The profile `fast`: only the tracked workloads run until the steady state, then every workload is measured once.
 
-A workload ends as soon as its rate has settled. The tracked workloads are measured again after the others (sentinels):
-if one of them changed, the drive left its state, and all workloads are measured again.
+A workload ends when its rate has settled. The tracked workloads are measured again after the others (sentinels): if one
+of them changed, the drive left its steady state, and all workloads are measured again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from asct.sdk.step import Step
 FAST: Final = "fast"
 MOVED: Final = "invalid-drift"
 _LATER_SEEDS: Final = 1_000_000
-"""Random offsets of the passes are not those of the rounds."""
+"""Added to the seed of each pass, so that its random offsets differ from those of the rounds."""
 
 
 class Passes:
-    """The rounds of the tracked workloads of a phase, and the passes over all of its workloads that follow."""
+    """The rounds of the tracked workloads of a phase, and the passes over all workloads that follow."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -36,14 +36,14 @@ class Passes:
 
     @property
     def count(self) -> int:
-        """Whole passes, sentinels included."""
+        """The number of complete passes, including their sentinels."""
         number = 0
         while all(self.journal.has(self._name(number + 1, "sentinel", cell)) for cell in self.history.phase.cells):
             number += 1
         return number
 
     def steps(self, context: Context) -> Sequence[Step]:
-        """The steps that come next; nothing when the state held during a pass, or there were enough of them."""
+        """Return the next steps; empty if the state did not change during a pass, or after the last pass."""
         before = phase_steps(self.journal, self.history.phase, context)
         if before:
             return before
@@ -64,7 +64,7 @@ class Passes:
         ]
 
     def point(self, number: int, cell: Workload) -> FioPoint:
-        """The result of a workload in a pass (from 1)."""
+        """Return the result of a workload in a pass (from 1)."""
         return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
 
     def _sentinel(self, number: int, tracked: TrackedMetric) -> float:
@@ -72,7 +72,7 @@ class Passes:
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: TrackedMetric) -> float:
-        """Relative change of a dependent variable since the previous sentinel; in pass 1, since the window."""
+        """Return the relative change of a dependent variable since the previous sentinel, or the window."""
         after = self._sentinel(number, tracked)
         if number > 1:
             before = self._sentinel(number - 1, tracked)
@@ -81,7 +81,7 @@ class Passes:
         return after / before - 1.0
 
     def moved(self, number: int) -> bool:
-        """Whether any of them moved too far."""
+        """Return whether a dependent variable changed too much during a pass."""
         limit = self.journal.params.fast_drift / 100.0
         return any(abs(self.drift(number, tracked)) > limit for tracked in self.phase.tracked)
 

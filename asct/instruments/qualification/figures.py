@@ -1,4 +1,4 @@
-"""The figures of a drive's qualification: convergence, verification of the window, and the averages."""
+"""The figures of a drive qualification: convergence, verification of the steady state, and averages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from asct.instruments.qualification.settings import cell_label, size_name
-from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, phase_label, profile_label, views
+from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, phase_label, views
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Record
 from asct.statistics.steady import window_of
 
 TITLES: Final = {"iops": "IOPS", "bandwidth": "Bandwidth", "latency": "Mean latency"}
@@ -17,7 +17,7 @@ _MOST_LINES: Final = 12
 
 
 def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """Figures of each point: convergence of `quantity`, verification of each variable, averages (lines, matrix)."""
+    """Return the convergence of `quantity`, the verification of each variable, and averages for each point."""
     found: list[Figure] = []
     for view in views(records):
         found += [*_convergence(view, quantity), *(_verification(view, what) for what in view.variables())]
@@ -27,7 +27,7 @@ def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
 
 
 def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
-    """All block sizes over the rounds, a figure for each mix that decides on the steady state."""
+    """Return the values of all block sizes over the rounds, in a figure for each mix with a dependent variable."""
     found: list[Figure] = []
     for reads in dict.fromkeys(what.place[1] for what in view.variables()):
         places = sorted({place for place in view.cells(quantity) if place[1] == reads}, reverse=True)
@@ -42,7 +42,7 @@ def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
             found.append(
                 Line(
                     f"convergence-{quantity}-r{reads}{view.slug}",
-                    f"Steady state convergence, {mix}{profile_label(view)}{view.suffix}",
+                    f"Steady state convergence, {mix}{view.suffix}",
                     f"{TITLES[quantity]} of each block size with {mix} % reads and writes, over all rounds.",
                     Axis("Round"), Axis(TITLES[quantity], UNITS[quantity], "log10"), series, better=_BETTER[quantity],
                 )
@@ -51,7 +51,7 @@ def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
 
 
 def _verification(view: QualificationView, what: Variable) -> Figure:
-    """The values of the window, their average, the fitted line, and the bounds of the excursion."""
+    """Return the values of the window with their average, the fitted line, and the bounds of the excursion."""
     numbers = tuple(number for number, _ in view.window(what))
     window = window_of([value for _, value in view.window(what)])
     excursion = view.run(what.phase)["excursion"]
@@ -68,7 +68,7 @@ def _verification(view: QualificationView, what: Variable) -> Figure:
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
     return Line(
         f"verification-{place}{view.slug}",
-        f"Steady state verification, {name}{profile_label(view)}{view.suffix}",
+        f"Steady state verification, {name}{view.suffix}",
         f"The rounds of the measurement window: excursion {100 * window.excursion:.1f} %, change of the fitted line "
         f"{100 * window.drift:.1f} % of the average.",
         Axis("Round"), Axis(TITLES[what.quantity], UNITS[what.quantity]), series, better=_BETTER[what.quantity],
@@ -76,30 +76,29 @@ def _verification(view: QualificationView, what: Variable) -> Figure:
 
 
 def _averages(view: QualificationView, quantity: str) -> Figure:
-    """A line for each mix over the block sizes."""
+    """Return the averages over the block sizes, with a line for each mix."""
     values = view.cells(quantity)
     series = []
     for reads in dict.fromkeys(reads for _, reads in values):
-        sizes = sorted(size for size, mix in values if mix == reads)
-        x: tuple[Scalar, ...] = tuple(sizes)
-        series.append(Series(f"{reads}/{100 - reads}", x, tuple(values[size, reads] for size in sizes)))
+        sizes = tuple(sorted(size for size, mix in values if mix == reads))
+        series.append(Series(f"{reads}/{100 - reads}", sizes, tuple(values[size, reads] for size in sizes)))
     return Line(
         f"measurement-{quantity}{view.slug}",
-        f"{TITLES[quantity]} by block size and mix{profile_label(view)}{view.suffix}",
-        "Averages of the measurement window; one line for each read/write mix in percent.",
+        f"{TITLES[quantity]} by block size and mix{view.suffix}",
+        "Averages of the measurement window, with a line for each mix of reads and writes in percent.",
         Axis("Block size", "B", "log2"), Axis(TITLES[quantity], UNITS[quantity], "log10"), tuple(series),
         better=_BETTER[quantity],
     )  # fmt: skip
 
 
 def _matrix(view: QualificationView, quantity: str) -> Figure:
-    """The averages as colours, instead of bars in space that hide one another."""
+    """Return the averages as a heat map, in which no value hides another as in a 3D bar chart."""
     values = view.cells(quantity)
     mixes = list(dict.fromkeys(reads for _, reads in values))
     sizes = sorted({size for size, _ in values}, reverse=True)
     return Heatmap(
         f"matrix-{quantity}{view.slug}",
-        f"{TITLES[quantity]}, matrix{profile_label(view)}{view.suffix}",
+        f"{TITLES[quantity]}, matrix{view.suffix}",
         "Averages of the measurement window.",
         "Reads/writes (%)", "Block size",
         tuple(f"{reads}/{100 - reads}" for reads in mixes),

@@ -1,9 +1,9 @@
-"""The outputs of the finished steps of a repeat, by name; each is read on demand, once."""
+"""The results of the finished steps of a repeat, by name. Each output is parsed on demand, once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -21,13 +21,16 @@ from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
 _KEPT: Final = 64
-"""Points in memory: about a megabyte each, and a test of hours has thousands."""
+"""Number of points kept in memory: each needs about a megabyte, and a long test has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioSummary:
-    """Results of one fio process: requests and bytes per second, mean latency in s (from call to completion; None if
-    fio gave none), bytes of all requests and of writes, flags."""
+    """The result of a fio process without its histograms, which would fill the memory in a test of thousands.
+
+    `latency` is the mean time from call to completion in s, None if fio reports none. `written` are the bytes of writes
+    alone.
+    """
 
     iops: float
     bandwidth: float
@@ -38,7 +41,7 @@ class FioSummary:
 
     @classmethod
     def of(cls, point: FioPoint) -> FioSummary:
-        """The summary omits the histograms, because those of thousands of processes would fill the memory."""
+        """Summarize a point."""
         whole, writes = point.sides[""], point.sides.get("write")
         return cls(
             iops=whole.iops,
@@ -50,18 +53,15 @@ class FioSummary:
         )
 
     def value(self, quantity: Quantity) -> float:
-        """Raises ValueError for a latency that is not there."""
-        if quantity == "iops":
-            return self.iops
-        if quantity == "bandwidth":
-            return self.bandwidth
-        if self.latency is None:
+        """Return a quantity; raise ValueError for an unknown latency."""
+        value: float | None = getattr(self, quantity)
+        if value is None:
             raise ValueError("fio reports no latency")
-        return self.latency
+        return value
 
 
 class StepJournal:
-    """The outputs of a repeat. Steps are known by their names, so that a repeat goes on where it was cut off."""
+    """The finished steps of a repeat. Steps are identified by name, so an interrupted repeat can continue."""
 
     def __init__(self, params: QualificationParams, outputs: Sequence[Output], facts: HostFacts) -> None:
         self.params = params
@@ -71,47 +71,47 @@ class StepJournal:
         self._summaries: dict[str, FioSummary] = {}
 
     def has(self, name: str) -> bool:
-        """Whether the step is done."""
+        """Return whether a step has finished."""
         return name in self.outputs
 
     @cached_property
     def inspected(self) -> GuardOutput:
-        """The result of the inspection. Raises ValueError if it has not run, or failed."""
+        """The result of the inspection; raises ValueError if it has not run or failed."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not inspected")
         return read_guard_output(self.outputs[INSPECTION])
 
     @property
     def last(self) -> GuardOutput:
-        """The output of guard in the last step. Raises ValueError like `read_guard_output`."""
+        """The output of guard in the last step; raises ValueError like `read_guard_output`."""
         return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
     def device(self) -> GuardTarget:
-        """The target. Raises ValueError as `inspected`."""
+        """The target; raises ValueError like `inspected`."""
         return self.inspected.before[0]
 
     @cached_property
     def target_bytes(self) -> int:
-        """Size of the target."""
+        """The size of the target; raises ValueError if it is unknown."""
         size = self.device.scalar("bytes")
         if not isinstance(size, int) or size <= 0:
-            raise ValueError("the size of the target could not be read; see the checks of guard")
+            raise ValueError("the size of the target is unknown; see the checks of guard")
         return size
 
     @cached_property
     def span(self) -> int:
-        """Bytes of the active range."""
+        """The size of the active range in bytes."""
         return self.params.span(self.target_bytes)
 
     @cached_property
     def logical_block(self) -> int:
-        """Bytes of the smallest request that the target takes."""
+        """The size of the smallest request that the target supports, in bytes."""
         block = self.device.scalar("logical_block")
         return block if isinstance(block, int) and block > 0 else 512
 
     def fio(self, cell: Workload, phase: Phase, seed: int = 0) -> FioParams:
-        """The process of a cell; `seed` is added to the one of the settings."""
+        """Return the settings of the fio process of a workload; `seed` is added to the seed of the settings."""
         return self.params.fio(
             self.span,
             rw=cell.rw,
@@ -123,7 +123,7 @@ class StepJournal:
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """The result of a step. Raises ValueError like `read_point`, with the name of the step."""
+        """Return the result of a step; raise ValueError like `read_point`, with the name of the step."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)
@@ -135,28 +135,27 @@ class StepJournal:
         return self._points[name]
 
     def summary(self, name: str, params: FioParams) -> FioSummary:
-        """The summary of a step, which every evaluation of all rounds needs. Raises ValueError like `point`."""
+        """Return the summary of a step; raise ValueError like `point`."""
         if name not in self._summaries:
             self._summaries[name] = FioSummary.of(self.point(name, params))
         return self._summaries[name]
 
     def dirty(self, context: Context) -> bool:
-        """Whether this run, or this repeat, has written to the target before."""
+        """Return whether this run or repeat has written to the target before."""
         wrote = any(RESULT_FILE in output.step.collect for output in self.outputs.values())
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """The inspection of the target, which comes first because its size is unknown before it."""
+        """Return the inspection of the target, which is the first step because it reads the size of the target."""
         params = self.params.fio(MIB, rw="randwrite")
         return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
 
 
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
-    """A fio process on the target that this test has written to before.
+    """Return a fio process on a target that this test has written to before.
 
-    Of hundreds of processes in each round the course of a single one is not kept: it reports once, at its end, samples
-    are a second apart, and no mpstat runs beside it. One that guard is to stop is watched closely. One that hangs is
-    ended long before the limit of the whole test.
+    The values over time of a single process are not needed: it reports only at its end, guard samples once a second,
+    and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
@@ -166,7 +165,7 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """A piece of the course: its length in seconds, requests, bytes of them, bytes written."""
+    """The requests and bytes of an interval of a test. `io_bytes` are all bytes, `written` those of writes."""
 
     seconds: float
     ios: int
@@ -185,23 +184,19 @@ class TimeSlot:
 
 
 def joined(slots: Sequence[TimeSlot]) -> TimeSlot:
-    """Slots that follow one another as one; `slots` is not empty."""
-    return TimeSlot(
-        sum(slot.seconds for slot in slots),
-        sum(slot.ios for slot in slots),
-        sum(slot.io_bytes for slot in slots),
-        sum(slot.written for slot in slots),
-    )
+    """Merge consecutive slots into one."""
+    columns = zip(*(astuple(slot) for slot in slots), strict=True)
+    return TimeSlot(*map(sum, columns))
 
 
 def time_slot_of(output: Output) -> TimeSlot:
-    """The results of one fio process. Raises ValueError for a result that cannot be read, or without any request.
+    """Return the totals of a fio process; raise ValueError for an invalid result or if it issued no requests.
 
-    The next step of a long test depends on all that was done before it, so each result is read once and remembered.
+    The result is cached, because each step of a long test depends on all steps before it.
     """
     slot = _slot(output.files.get(RESULT_FILE, ""))
     if slot.seconds <= 0:
-        raise ValueError(f"{output.step.name}: fio did no request; see its stderr")
+        raise ValueError(f"{output.step.name}: fio issued no requests; see its stderr")
     return slot
 
 
@@ -217,7 +212,7 @@ def _slot(result: str) -> TimeSlot:
 
 
 def slots_of(point: FioPoint) -> tuple[TimeSlot, ...]:
-    """The pieces between the reports of a process."""
+    """Return the intervals between the reports of a process."""
     return tuple(
         TimeSlot(one.seconds, one.ios, one.io_bytes, one.sides["write"].io_bytes if "write" in one.sides else 0)
         for one in point.seconds

@@ -1,7 +1,7 @@
-"""The purge of a target: its steps, and what is known of its success.
+"""The purge of a target: its steps and their results.
 
-A command that ends well may have done nothing. So blocks all over the active range are read back afterwards: zeros, or
-a namespace that holds no block in use, verify the purge.
+A command may succeed without any effect. Therefore blocks of the whole active range are read back afterwards: zeros, or
+a namespace without used blocks, verify the purge.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import guarded, handle_path
 from asct.sdk.step import Output, Step, Tool
 
-# Every command opens the handle that guard checked and holds; the options that skip a second question or an exclusive
-# open of its own are given because guard has done both.
+# Every command opens the handle that guard has checked and holds. The options that skip a confirmation or an exclusive
+# open are given because guard has done both.
 #
 # Sources: NVM Express Base Specification 2.0c (Format NVM; Identify Controller OACS and FNA), ATA Command Set 3
 # (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT, SANITIZE), and the manuals of nvme-cli, util-
@@ -31,17 +31,17 @@ from asct.sdk.step import Output, Step, Tool
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power cut
-"""Password of an ATA drive between the command that sets it and the erase that removes it; the README describes how to
-unlock a drive."""
+"""Password of an ATA drive until the erase removes it. The README describes how to unlock a drive."""
 _FORMAT_LIMIT_MS: Final = 24 * 3600 * 1000
 _USER: Final = ("--user-master", "u")
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command of a purge. A `look` only queries the drive; `said` in its output means success, whatever the status.
+    """A command of a purge. If its output contains `said`, it succeeded, even with an error status.
 
-    With `whole`, guard ensures that nothing else is on the drive, because the command changes more than the target.
+    A `look` only queries the drive. With `whole`, guard ensures that nothing else is on the drive, because the command
+    changes more than the target.
     """
 
     name: str
@@ -59,7 +59,7 @@ TOOLS: Final[dict[str, str]] = {
 
 
 def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """All commands of a method in order; `said` is the output of the earlier ones."""
+    """Return all commands of a method in order; `said` is the output of the finished ones."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
@@ -73,7 +73,7 @@ def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[
 
 
 def _nvme_format(device: GuardTarget) -> tuple[str, ...]:
-    """User data erase (SES 1) with the format in use; without the option some versions would select format 0."""
+    """Return the arguments for a user data erase (SES 1) with the current format; some versions default to format 0."""
     namespace = namespace_of(device)
     kept = () if namespace is None else (f"--lbaf={namespace.format_index}",)
     return ("format", PATH, "--ses=1", *kept, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
@@ -91,30 +91,27 @@ def _ata_erase(identity: str) -> tuple[PurgeCommand, ...]:
 
 
 def unlock() -> PurgeCommand:
-    """Takes back the password after an erase that failed."""
+    """Return the command that removes the password after a failed erase."""
     return PurgeCommand("unlock", "hdparm", (*_USER, "--security-disable", PASSWORD, PATH))
 
 
 def ata_obstacle(identity: str) -> str:
-    """The reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
+    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
     lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
     if "supported" not in lines:
-        return "the drive has no security erase"
+        return "the drive does not support security erase"
     if "frozen" in lines:
-        return (
-            "the firmware of the host froze the security settings of the drive: suspend and resume the host, "
-            "then try again"
-        )
+        return "the security settings of the drive are frozen by the firmware: suspend and resume the host, then retry"
     if "enabled" in lines or "locked" in lines:
-        return "a password is set on the drive: remove it first"
+        return "the drive has a password: remove it first"
     return ""
 
 
 def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
-    """The methods to try, in order. `auto` takes none that may leave a drive locked or half formatted.
+    """Return the methods to try, in order. `auto` excludes methods that may leave a drive locked or half formatted.
 
-    Raises Unsuitable when the method that was named cannot be carried out on this target.
+    Raises Unsuitable if the requested method cannot be used on this target.
     """
     if wanted == "none" or (wanted == "auto" and inspected.before[0].scalar("kind") != "block"):
         return ()
@@ -127,7 +124,7 @@ def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) ->
 
 
 def obstacle(method: str, inspected: GuardOutput, facts: HostFacts) -> str:
-    """The reason why a method cannot be used; empty if none is known."""
+    """Return the reason why a method cannot be used; empty if none is known."""
     device = inspected.before[0]
     if device.scalar("kind") != "block":
         return "the target is a file"
@@ -146,15 +143,15 @@ def _nvme_obstacle(inspected: GuardOutput) -> str:
     if controller is None:
         return "the target is not an NVMe drive, or could not be queried"
     if not controller.formats:
-        return "the drive does not support the command"
+        return "the drive does not support Format NVM"
     alone = any(check.name == "namespaces" and check.ok and "only one" in check.detail for check in inspected.checks)
     if _formats_all(device) and not alone:
-        return "the drive formats all of its namespaces at once, and may have other namespaces"
+        return "the drive formats all namespaces at once, and may have others"
     return ""
 
 
 def _formats_all(device: GuardTarget) -> bool:
-    """Whether a format or its erase concerns every namespace of the drive."""
+    """Return whether a format or erase affects every namespace of the drive."""
     controller = controller_of(device)
     return controller is None or controller.formats_all or controller.erases_all
 
@@ -168,7 +165,7 @@ _ENV: Final = {"LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The result of a purge: `method` succeeded (empty: none did); `tried` has the reason for each one that failed."""
+    """The result of a purge: the `method` that succeeded (empty: none), and why each of the `tried` methods failed."""
 
     method: str
     verified: bool = False
@@ -176,26 +173,26 @@ class Purge:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags for every value of the phase."""
+        """The flags that the purge gives to every value of the phase."""
         if not self.method:
             return (NOT_PURGED,)
         return () if self.verified else (UNVERIFIED,)
 
 
 def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """The next command, or the check of the result; empty when the purge is complete."""
+    """Return the next command, or the check of the result; empty if the purge is complete."""
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
         if command is not None:
             return [_step(journal, phase, method, command, context)]
         if not _failure(journal, phase, method):
-            name = _check_name(phase)
+            name = f"{phase.name}purge-check"
             return [] if journal.has(name) else [fio_process(_sample(journal), context, name)]
     return []
 
 
 def purge_of(journal: StepJournal, phase: Phase) -> Purge:
-    """The result of the finished steps of the purge."""
+    """Return the result of the finished steps of the purge."""
     tried: list[str] = []
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         reason = _failure(journal, phase, method)
@@ -206,7 +203,7 @@ def purge_of(journal: StepJournal, phase: Phase) -> Purge:
 
 
 def _pending(journal: StepJournal, phase: Phase, method: str) -> PurgeCommand | None:
-    """The command of a method that comes next; None when it is through or has failed."""
+    """Return the next command of a method; None if it is complete or has failed."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
         if output is None:
@@ -224,7 +221,7 @@ def _commands(journal: StepJournal, phase: Phase, method: str) -> Sequence[Purge
 
 
 def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
-    """Why a method did not succeed; empty if it did, or has not been tried to its end."""
+    """Return the reason why a method did not succeed; empty if it did."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
         reason = "was not run" if output is None else _refused(command, output)
@@ -234,11 +231,11 @@ def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
 
 
 def _refused(command: PurgeCommand, output: Output) -> str:
-    """The reason why a command failed; empty if it succeeded."""
+    """Return the reason why a command failed; empty if it succeeded."""
     watch, said = read_guard_output(output), _said(output)
     if watch.status != 0 and not (command.said and command.said in said):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")
-        return f"{command.tool} failed with status {watch.status}: {line or 'it said nothing'}"
+        return f"{command.tool} failed with status {watch.status}: {line or 'no message'}"
     return ata_obstacle(said) if command.look else ""
 
 
@@ -248,10 +245,6 @@ def _said(output: Output) -> str:
 
 def _name(phase: Phase, method: str, command: PurgeCommand) -> str:
     return f"{phase.name}purge-{method}-{command.name}"
-
-
-def _check_name(phase: Phase) -> str:
-    return f"{phase.name}purge-check"
 
 
 def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand, context: Context) -> Step:
@@ -264,7 +257,7 @@ def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand
 
 
 def _sample(journal: StepJournal) -> FioParams:
-    """Random blocks of the active range, each compared with zeros; the process ends at the first that differs."""
+    """Return the process that compares random blocks of the active range with zeros, until the first difference."""
     return journal.params.fio(
         journal.span,
         rw="randread",
@@ -281,14 +274,11 @@ def _sample(journal: StepJournal) -> FioParams:
 
 
 def _verified(journal: StepJournal, phase: Phase, method: str) -> bool:
-    """Zeros everywhere, or no block in use by the drive's own count."""
-    check = journal.outputs.get(_check_name(phase))
+    """Return whether all blocks are zeros, or the drive reports no used blocks."""
+    check = journal.outputs.get(f"{phase.name}purge-check")
     if check is not None and read_guard_output(check).status == 0:
         return True
     last = _commands(journal, phase, method)[-1]
-    return _unused(read_guard_output(journal.outputs[_name(phase, method, last)]))
-
-
-def _unused(watch: GuardOutput) -> bool:
-    namespaces = [namespace_of(device) for device in watch.after]
+    after = read_guard_output(journal.outputs[_name(phase, method, last)]).after
+    namespaces = [namespace_of(device) for device in after]
     return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)

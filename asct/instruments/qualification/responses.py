@@ -1,16 +1,15 @@
-"""Response times of one long run: percentiles up to 99.999 %, and the histogram they are read from.
+"""Response times of one long run: percentiles up to 99.999 %, and their histogram with a bucket per factor of 2.
 
-SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot". A
-percentile stands only where at least 10 requests lie above it; the histogram has one bucket for each factor of 2.
+SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot".
+Percentiles with fewer than 10 requests above them are omitted.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from asct.instruments.fio.histogram import NS, Latency
+from asct.instruments.fio.histogram import NS, Latency, percentile_values
 from asct.sdk.figure import Axis, Bars, Figure, Series
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
@@ -23,7 +22,7 @@ Coords = dict[str, tuple[str, ...] | None]
 
 
 def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
-    """Metrics of `response_values` with the coordinates `coords`."""
+    """Return the metrics of `response_values` with the coordinates `coords`."""
     at: Coords = dict(coords or {})
     return (
         Metric("response_mean", "s", "lower", "Mean latency in the run for the histogram", at),
@@ -46,44 +45,32 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
 def response_values(
     latency: Latency, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
 ) -> Iterator[Measurement]:
-    """Mean, percentiles and highest of all requests, then the histogram as details."""
+    """Yield mean, percentiles and maximum of all requests, then the histogram as details."""
     coords = dict(at or {})
     yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats, flags)
-    for name, percent in PERCENTILES.items():
-        value = latency.percentile_ns(percent)
-        if value is not None:
-            yield Measurement(f"response_{name}", value * NS, coords, latency.percentile_stats(percent), flags)
+    yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)
     yield Measurement("response_max", latency.max_ns * NS, coords, flags=flags)
-    buckets: Counter[int] = Counter()
-    for value_ns, count in latency.bins.items():
-        buckets[max(0, value_ns.bit_length() - 1)] += count
-    for octave in range(min(buckets), max(buckets) + 1) if buckets else ():
-        share = 100.0 * buckets[octave] / buckets.total()
+    octaves = latency.quantiles.octaves()
+    for octave in range(min(octaves), max(octaves) + 1) if octaves else ():
+        share = 100.0 * octaves.get(octave, 0) / latency.quantiles.n
         yield Measurement("response_share", share, coords | {"latency": 2**octave * NS}, flags=flags, detail=True)
 
 
 def response_figure(records: Mapping[str, Sequence[tuple[float, float]]], slug: str, title: str) -> Figure | None:
-    """Bars of the histogram: per series, pairs of latency (s) and share (%) of any number of repeats."""
+    """Return the histogram as bars. `records` has pairs of latency (s) and share (%) of all repeats for each series."""
     lows = sorted({low for pairs in records.values() for low, _ in pairs})
     if not lows:
         return None
-    series = tuple(
-        Series(
-            name,
-            tuple(_bucket(low) for low in lows),
-            tuple(_middle([share for at, share in pairs if at == low]) for low in lows),
-        )
-        for name, pairs in records.items()
-    )
+    labels = tuple(_bucket(low) for low in lows)
+    series = []
+    for name, pairs in records.items():
+        shares = [[share for at, share in pairs if at == low] for low in lows]
+        series.append(Series(name, labels, tuple(median(found) if found else 0.0 for found in shares)))
     caption = "Share of the requests by latency; each bar covers a factor of 2."
-    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), series)
-
-
-def _middle(shares: Sequence[float]) -> float:
-    return median(shares) if shares else 0.0
+    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), tuple(series))
 
 
 def _bucket(low: float) -> str:
-    """`16.4 - 32.8 us`: the bounds of a bucket."""
+    """Format the bounds of a bucket: `16.4 - 32.8 us`."""
     unit, scale = next(((unit, scale) for unit, scale in (("s", 1.0), ("ms", 1e-3)) if low >= scale), ("us", 1e-6))
     return f"{low / scale:.3g} - {2 * low / scale:.3g} {unit}"

@@ -1,23 +1,22 @@
-"""The values of a phase: averages over the window, every round, and flags."""
+"""The measurements of a phase: averages over the window, every round, and flags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.instruments.fio.histogram import NS, Latency, merged
+from asct.instruments.fio.histogram import NS, merged, percentile_values
 from asct.instruments.fio.metrics import DEVICE_METRICS
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
-from asct.instruments.qualification.journal import FioSummary, StepJournal
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import purge_of
 from asct.instruments.qualification.rounds import RoundHistory, SteadyVerdict, precondition_flags
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
-from asct.statistics.steady import SteadyWindow
 
 Coords = dict[str, tuple[str, ...] | None]
 CELL: Final[Coords] = {"block_size": None, "rwmixread": None}
@@ -26,7 +25,7 @@ SETTINGS: Final = (
     "profile", "round_time", "numjobs", "iodepth", "engine", "window", "excursion", "slope", "rounds_max",
     "steady_volume", "precondition", "purge", "seed",
 )  # fmt: skip
-"""Coordinates of `rounds`: the settings that were used, for tables and reports."""
+"""Coordinates of `rounds`: the settings that tables show."""
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
@@ -70,7 +69,7 @@ ENOUGH_ROUNDS: Final = 3
 
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-    """All values of a phase. Raises ValueError if a step failed or too few rounds finished."""
+    """Yield all values of a phase; raise ValueError if a step failed or too few rounds finished."""
     fast = journal.params.profile == "fast"
     passes = Passes(journal, phase) if fast else None
     history = passes.history if passes else RoundHistory(journal, phase)
@@ -79,25 +78,29 @@ def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
     if passes:
         flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
     yield from _about_phase(journal, phase, history, verdict, flags)
+    window = range(history.rounds - journal.params.window, history.rounds)
     for cell in phase.cells:
-        points = [passes.point(passes.count, cell)] if passes else _in_window(history, cell)
+        points = [passes.point(passes.count, cell)] if passes else [history.point(index, cell) for index in window]
         yield from cell_values(cell, points, flags)
-    for tracked, window in verdict.windows:
-        yield from _about_window(_place(phase, tracked), window, flags)
-        if passes:
-            yield from _drifts(passes, tracked)
+    for tracked, steady in verdict.windows:
+        at = _coords(phase, tracked)
+        yield Measurement("window_excursion", 100.0 * steady.excursion, at, flags=flags)
+        yield Measurement("window_slope", 100.0 * steady.drift, at, flags=flags)
+        drifts = [passes.drift(number, tracked) for number in range(1, passes.count + 1)] if passes else []
+        for number, drift in enumerate(drifts, 1):
+            yield Measurement("sentinel_drift", 100.0 * drift, at | {"pass": number})
     yield from _rounds(history)
 
 
 def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Flags of every value of a phase that come from its purge and preconditioning."""
+    """Return the flags that the purge and the preconditioning give to every value of a phase."""
     return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase))
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Whether the steady state was reached, after how many rounds, and at which rate.
+    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that begin with it.
 
-    For tests that begin with a steady state. Raises ValueError for fewer rounds than the window has.
+    Raises ValueError if there are fewer rounds than the window needs.
     """
     history = RoundHistory(journal, phase)
     verdict = _whole_window(history)
@@ -109,12 +112,12 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Flags of values that were measured after a steady state which was not reached; empty if it was."""
+    """Return the flags of later values if the steady state was not reached; empty if it was."""
     return _unsteady_flags(RoundHistory(journal, phase).verdict())
 
 
 def _whole_window(history: RoundHistory) -> SteadyVerdict:
-    """Raises ValueError for fewer rounds than the window has."""
+    """Return the verdict of a phase; raise ValueError if there are fewer rounds than the window needs."""
     verdict = history.verdict()
     if verdict.reason == "rounds":
         raise ValueError(f"only {history.rounds} rounds finished, but the window needs {history.journal.params.window}")
@@ -125,38 +128,25 @@ def _unsteady_flags(verdict: SteadyVerdict) -> tuple[str, ...]:
     return () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
 
 
-def _in_window(history: RoundHistory, cell: Workload) -> list[FioPoint]:
-    first = history.rounds - history.journal.params.window
-    return [history.point(index, cell) for index in range(first, history.rounds)]
-
-
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Rates are averages over the rounds; latencies cover all requests of all rounds and directions."""
-    marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
+    """Yield the rates, averaged over the rounds, and the latencies of all requests of all rounds and directions."""
+    flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
+    sides = [point.sides[""] for point in points]
     for quantity in ("iops", "bandwidth"):
-        values = [FioSummary.of(point).value(quantity) for point in points]
-        spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else points[0].sides[""].iops_stats
-        spread = spread if quantity == "iops" or len(values) >= ENOUGH_ROUNDS else points[0].sides[""].bandwidth_stats
-        yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, marks)
-    latency = merged(one for point in points if (one := point.sides[""].lat) is not None)
+        values = [getattr(side, quantity) for side in sides]
+        spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else getattr(sides[0], f"{quantity}_stats")
+        yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, flags)
+    latency = merged(side.lat for side in sides if side.lat is not None)
     if latency is not None:
-        yield from latency_values(latency, cell.coords, marks)
-
-
-def latency_values(latency: Latency, coords: dict[str, Scalar], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Mean, maximum, and the percentiles with enough requests above them."""
-    yield Measurement("latency", latency.mean_ns * NS, coords, latency.stats, flags)
-    yield Measurement("latency_max", latency.max_ns * NS, coords, flags=flags)
-    for name, percent in PERCENTILES.items():
-        value = latency.percentile_ns(percent)
-        if value is not None:
-            yield Measurement(f"latency_{name}", value * NS, coords, latency.percentile_stats(percent), flags)
+        yield Measurement("latency", latency.mean_ns * NS, cell.coords, latency.stats, flags)
+        yield Measurement("latency_max", latency.max_ns * NS, cell.coords, flags=flags)
+        yield from percentile_values(latency, PERCENTILES, "latency_", cell.coords, flags)
 
 
 def _about_phase(
     journal: StepJournal, phase: Phase, history: RoundHistory, verdict: SteadyVerdict, flags: tuple[str, ...]
 ) -> Iterator[Measurement]:
-    at = _place(phase)
+    at = _coords(phase)
     params = journal.params
     settings: dict[str, Scalar] = {name: getattr(params, name) for name in SETTINGS}
     settings["engine"] = chosen_engine(journal.fio(phase.cells[0], phase), journal.facts)
@@ -168,29 +158,17 @@ def _about_phase(
     yield Measurement("purged", float(bool(purge.method)), at | {"method": purge.method or "none"}, flags=purge.flags)
 
 
-def _place(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:
-    """Coordinates of a value of a phase, or of one of its dependent variables."""
+def _coords(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:
+    """Return the coordinates of a value of a phase, or of one of its dependent variables."""
     at: dict[str, Scalar] = {"phase": phase.name.rstrip("-") or "test"}
     return at if tracked is None else at | tracked.cell.coords | {"quantity": tracked.quantity}
 
 
-def _about_window(at: dict[str, Scalar], window: SteadyWindow, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    yield Measurement("window_excursion", 100.0 * window.excursion, at, flags=flags)
-    yield Measurement("window_slope", 100.0 * window.drift, at, flags=flags)
-
-
-def _drifts(passes: Passes, tracked: TrackedMetric) -> Iterator[Measurement]:
-    at = _place(passes.phase, tracked)
-    for number in range(1, passes.count + 1):
-        yield Measurement("sentinel_drift", 100.0 * passes.drift(number, tracked), at | {"pass": number})
-
-
 def _rounds(history: RoundHistory) -> Iterator[Measurement]:
-    """Every cell of every round."""
+    """Yield the values of every workload in every round."""
     for index in range(history.rounds):
         for cell in history.phase.cells:
             summary = history.summary(index, cell)
             at = cell.coords | {"round": index + 1}
-            for quantity in QUANTITIES:
-                value = summary.value(quantity)
-                yield Measurement(f"round_{quantity}", value, at, flags=summary.flags, detail=True)
+            for name in QUANTITIES:
+                yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.flags, detail=True)

@@ -1,4 +1,4 @@
-"""The settings that the tests of a drive's steady state share: target, load, rounds, purge and preconditioning."""
+"""The settings that all drive qualifications share: target, load, rounds, purge and preconditioning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Quantity = Literal["iops", "bandwidth", "latency"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One workload: `reads` is the share of reads in percent, `random` whether offsets are."""
+    """One workload: block size, percentage of reads, and whether the offsets are random."""
 
     block_size: int
     reads: int
@@ -52,12 +52,12 @@ class Workload:
 
 
 def cell_label(block_size: int, reads: int) -> str:
-    """`64k 65/35`: block size, reads and writes in percent."""
+    """Format block size, reads and writes in percent: `64k 65/35`."""
     return f"{size_name(block_size)} {reads}/{100 - reads}"
 
 
 def size_name(size: int) -> str:
-    """`512`, `4k`, `1024k`: as reports on drives have it."""
+    """Format a size like reports on drives: `512`, `4k`, `1024k`."""
     if size % 1024 == 0:
         return f"{size // 1024}k"
     return format_size(size) if size >= 1024 else str(size)
@@ -65,7 +65,7 @@ def size_name(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrackedMetric:
-    """A dependent variable: the quantity of a cell that must be steady."""
+    """A dependent variable: the quantity of a workload that must become steady."""
 
     cell: Workload
     quantity: Quantity
@@ -78,9 +78,9 @@ class TrackedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Purge, preconditioning and rounds that belong together. `name` is the prefix of the names of its steps.
+    """Purge, preconditioning, and rounds with every workload once, in this order.
 
-    Each round has every workload once, in this order. `sequential_block` is the block size of the preconditioning.
+    `name` is the prefix of the step names, `sequential_block` the block size of the preconditioning.
     """
 
     name: str
@@ -88,11 +88,11 @@ class Phase:
     tracked: tuple[TrackedMetric, ...]
     sequential_block: int
     seconds: float
-    """Time of each cell."""
+    """Time of each workload."""
     ramp_s: float = 0.0
 
     def step_name(self, number: int, cell: Workload) -> str:
-        """The name of the step of a workload in round `number` (from 1)."""
+        """Return the name of the step of a workload in round `number` (from 1)."""
         return f"{self.name}round{number:02}-{cell.name}"
 
 
@@ -100,23 +100,22 @@ Profile = Literal["pts", "fast"]
 PurgeMethod = Literal["auto", "none", "nvme-format", "blkdiscard", "ata-erase", "sg-format", "sg-sanitize"]
 CacheState = Literal["as-found", "on", "off"]
 Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
-"""A list of sizes; `4K,64K` as text."""
+"""A list of sizes; accepts text such as `4K,64K`."""
 
-DEFAULT_FILE_BYTES: Final = 2**30
 MIB: Final = 2**20
 SEQUENTIAL_BLOCK: Final = 128 * 1024
-"""Block size of the preconditioning that does not depend on the workload (SNIA PTS)."""
+"""Block size of the workload-independent preconditioning (SNIA PTS)."""
 _SLOWEST_BYTES_PER_S: Final = 10_000_000
 
 
 class QualificationParams(Params):
-    """One target, one load, and the rules by which its state is called steady."""
+    """The target, the load, and the rules of the steady state."""
 
     profile: Profile = setting(
         "pts",
         "pts measures every workload in every round; fast brings only the tracked workloads to the steady state "
         "and then measures each workload once",
-        pitfalls="Results of `fast` are labelled: compare them only with those of `fast`.",
+        pitfalls="Results of `fast` are labelled: compare them only with other results of `fast`.",
     )
     file_names: Paths = setting(
         (),
@@ -125,7 +124,7 @@ class QualificationParams(Params):
         max_length=1,
         pitfalls="The whole device is purged and overwritten: this requires consent in `safety.destroys`.",
     )
-    filesize: Size = setting(DEFAULT_FILE_BYTES, "Size of the temporary file", aliases=("size",), ge=MIB)
+    filesize: Size = setting(2**30, "Size of the temporary file", aliases=("size",), ge=MIB)
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     offset: Size = setting(0, "First byte of the active range", aliases=("active_range_offset",))
     active_range: Size | None = setting(
@@ -193,12 +192,12 @@ class QualificationParams(Params):
 
     @property
     def target_name(self) -> str:
-        """The named target; empty for the temporary file, as in `Needs.writes_bytes`."""
+        """The path of the named target; empty for the temporary file, as in `Needs.writes_bytes`."""
         return self.file_names[0] if self.file_names else ""
 
     @property
     def rule(self) -> SteadyRule:
-        """When a window is steady."""
+        """The rule for a steady window."""
         return SteadyRule(self.window, self.excursion / 100.0, self.slope / 100.0)
 
     @property
@@ -207,9 +206,10 @@ class QualificationParams(Params):
         return (SEQUENTIAL_BLOCK,)
 
     def span(self, target_bytes: int) -> int:
-        """Bytes of the active range on such a target: whole requests of every size in equal slices for the jobs.
+        """Return the bytes of the active range on a target of that size.
 
-        So all that is measured was preconditioned, the last request included. Raises Unsuitable when none fits.
+        Every job gets an equal slice of whole requests of every size, so that preconditioning covers all that is
+        measured. Raises Unsuitable if the range is too small.
         """
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
@@ -221,14 +221,13 @@ class QualificationParams(Params):
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise Unsuitable(
-                f"the active range has {max(0, int(wanted))} bytes, but a request of each size for {self.numjobs} "
-                f"jobs requires {grain}; raise active_range or capacity_fraction, or lower numjobs or the block "
-                "sizes"
+                f"the active range has {max(0, int(wanted))} bytes, but {self.numjobs} jobs with a request of each "
+                f"size require {grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
             )
         return int(wanted) // grain * grain
 
     def fio(self, span: int, **changes: object) -> FioParams:
-        """Settings of one fio process on the active range; `changes` are the settings of the cell."""
+        """Return the settings of a fio process on the active range; `changes` are the settings of the workload."""
         common: dict[str, object] = {
             "filesize": span, "offset": self.offset, "file_names": self.file_names, "overwrite": self.overwrite,
             "engine": self.engine, "numjobs": self.numjobs, "iodepth": self.iodepth, "refill_buffers": True,
@@ -237,18 +236,16 @@ class QualificationParams(Params):
         return FioParams(**(common | changes))
 
     def precondition_params(self, span: int, block_size: int) -> FioParams:
-        """One sequential pass over the whole active range: each job writes its own slice of it once."""
+        """Return the settings of a sequential pass over the active range, in which each job writes its slice once."""
         limit = 60.0 + span / _SLOWEST_BYTES_PER_S
         return self.fio(span, rw="write", block_size=block_size, io_size=span, duration=min(limit, 30 * 86400.0))
 
 
 def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
-    """Pairs of a setting and what is wrong with it, each with the way out."""
+    """Yield each contradictory setting with a message and a hint."""
     if params.rounds_max < params.window:
-        yield (
-            "rounds_max",
-            (f"{params.rounds_max} rounds are fewer than the window of {params.window}; raise it, or lower window"),
-        )
+        rounds, window = params.rounds_max, params.window
+        yield "rounds_max", f"{rounds} rounds are fewer than the window of {window}; raise rounds_max or lower window"
     if params.makes_file and params.purge not in ("auto", "none"):
         yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set purge to auto"
     if any(size % 512 for size in params.sizes):
@@ -264,11 +261,11 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
 
 WorkloadName = Annotated[str, StringConstraints(pattern=r"^[0-9]+(K|KiB|M|MiB)?:[0-9]{1,3}$")]
 WorkloadNames = Annotated[tuple[WorkloadName, ...], BeforeValidator(listed)]
-"""Cells by block size and percent of reads: `4K:0, 64K:65`."""
+"""Workloads by block size and percentage of reads; accepts text such as `4K:0, 64K:65`."""
 
 
 class MatrixParams(QualificationParams):
-    """Every combination of block size and mix is a workload of each round."""
+    """The settings of a qualification whose workloads are all combinations of block sizes and mixes."""
 
     block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
     mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
@@ -285,24 +282,28 @@ class MatrixParams(QualificationParams):
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """All workloads of a round, mix by mix, large requests first; none is smaller than a logical block."""
+        """Return the workloads of a round by mix, large requests first, without those below a logical block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
     def phase(self, logical_block: int, quantity: Quantity) -> Phase:
-        """Raises Unsuitable when the target takes no request of the dependent cells."""
+        """Return the only phase; raise Unsuitable if the target supports none of the dependent workloads."""
         cells = self.cells(logical_block)
-        tracked = tuple(TrackedMetric(cell, quantity) for cell in self.places() if cell in cells)
+        tracked = tuple(TrackedMetric(cell, quantity) for cell in self.dependent_cells() if cell in cells)
         if not tracked:
             raise Unsuitable(
-                f"the target has logical blocks of {logical_block} bytes, but all workloads in `dependent` are "
-                "smaller; use 4k or more"
+                f"all workloads in `dependent` are smaller than a logical block of the target ({logical_block} bytes); "
+                "use 4k or more"
             )
         return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
-    def places(self) -> list[Workload]:
-        """The cells of `dependent`. Left at its default, those that are measured; if none is, the smallest writes."""
-        pairs = [place.split(":") for place in dict.fromkeys(self.dependent)]
+    def dependent_cells(self) -> list[Workload]:
+        """Return the workloads of `dependent`.
+
+        The default is limited to workloads that are measured; if none is, it is the one with most writes and the
+        smallest requests.
+        """
+        pairs = [name.split(":") for name in dict.fromkeys(self.dependent)]
         named = [Workload(parse_size(size), int(reads)) for size, reads in pairs]
         if self.dependent != type(self).model_fields["dependent"].default:
             return named
@@ -311,16 +312,13 @@ class MatrixParams(QualificationParams):
 
 
 def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
-    """Pairs of a setting and what is wrong with it, each with the way out."""
+    """Yield each contradictory setting with a message and a hint."""
     if any(reads > 100 for reads in params.mixes):
         yield "mixes", "a read percentage cannot exceed 100"
     if any(size < 512 for size in params.block_sizes):
         yield "block_sizes", "a request must have at least 512 bytes"
         return
     cells = params.cells(512)
-    missing = [cell.label for cell in params.places() if cell not in cells]
+    missing = ", ".join(cell.label for cell in params.dependent_cells() if cell not in cells)
     if missing:
-        yield (
-            "dependent",
-            f"{', '.join(missing)} is not a workload of block_sizes and mixes; use workloads that are measured",
-        )
+        yield "dependent", f"{missing} is not a workload of block_sizes and mixes; use workloads that are measured"
