@@ -77,22 +77,10 @@ class JobGuard:
         self._targets = {target.path: target for target in audit.targets}
         self._first: list[str] = []
 
-    @property
-    def consents(self) -> Mapping[str, Consent]:
-        """Devices of the host that the plan allows to be overwritten, by path."""
-        return self._gate.consents
-
-    @property
-    def written(self) -> frozenset[str]:
-        """Paths that this run has written."""
-        return self._gate.begun
-
     def targets(self, paths: Iterable[str]) -> list[Target]:
         """The targets for guard of these devices; each must have a consent."""
-        return [
-            Target(path, "write", self.consents[path].serial, self.consents[path].overwrite, path in self.written)
-            for path in paths
-        ]
+        consents, begun = self._gate.consents, self._gate.begun
+        return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
     def expect(self, demand: JobNeeds) -> None:
         """Note how many bytes the job will write, as estimated by its benchmark."""

@@ -49,6 +49,7 @@ class HostSession:
         """`folder` is the work folder of an earlier part of the run, which may still exist on the host."""
         self._run = run
         self.spec = spec
+        self.name = spec.name
         self._folder = folder
         self._losses = 0
         self._failed: dict[str, tuple[Diagnostic, ...]] = {}
@@ -60,11 +61,6 @@ class HostSession:
         """Named files that did not exist before this run wrote them."""
         self.generation = 0
         """Number of openings: a job compares it to notice that its folder is gone."""
-
-    @property
-    def name(self) -> str:
-        """The host's name in the plan."""
-        return self.spec.name
 
     @property
     def is_open(self) -> bool:
@@ -198,10 +194,10 @@ class HostSession:
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
-        problems = check_targets(needs, kinds, self.made, guard.consents, self.name, known)
+        problems = check_targets(needs, kinds, self.made, self.guard.consents, self.name, known)
         if refused := [item for item in problems if is_refusal(item)]:
             guard.note(occasion, GuardReport(refusals=refused))
-        devices = [path for path in needs.written if kinds.get(path) == "device" and path in guard.consents]
+        devices = [path for path in needs.written if kinds.get(path) == "device" and path in self.guard.consents]
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:

@@ -19,7 +19,7 @@ from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint, bind_points, needed_values, shared_results, waits_for_results
 from asct.engine.preflight import JobNeeds
 from asct.engine.repeat import Attempt, RepeatRunner
-from asct.engine.resume import EarlierResults, MeasuredRepeat
+from asct.engine.resume import EarlierResults
 from asct.engine.reuse import Reuse
 from asct.engine.reuse_key import with_reuse_keys
 from asct.engine.services import RunContext, Services
@@ -29,7 +29,7 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Measurement, Scalar
-from asct.store.model import HostVerdict, JobEntry, Reused
+from asct.store.model import HostVerdict, JobEntry, Reused, Status
 from asct.values.quantity import format_quantity
 
 _MEASURED = ("ok", "noisy")
@@ -76,12 +76,8 @@ class JobRunner:
         missing = entry.points * entry.repeats - sum(counts.values())
         if missing > 0:
             _count(counts, "skipped", missing)
-        ordered = {
-            "counts": dict(sorted(counts.items())),
-            "host_states": dict(sorted(entry.host_states.items())),
-            "host_reasons": dict(sorted(entry.host_reasons.items())),
-        }
-        return entry.model_copy(update=ordered)
+        found = {"counts": counts, "host_states": entry.host_states, "host_reasons": entry.host_reasons}
+        return entry.model_copy(update={name: dict(sorted(numbers.items())) for name, numbers in found.items()})
 
     # ---- before the first point ----
 
@@ -201,22 +197,22 @@ class JobRunner:
             begun = {point_id for point_id, _ in done}
             reuse = Reuse(self._run, self._earlier.runs, job, self.benchmark, self._session.facts)
             fresh = [point for point in points if point.id not in begun]
-            for point_id, repeat, measured, exported in reuse.reuse(fresh):
-                done.add((point_id, repeat))
-                self._count_earlier(measured)
-                self._results.setdefault(point_id, []).append(exported)
+            for status, exported in reuse.reuse(fresh):
+                done.add((status.point_id, status.repeat))
+                self._count_earlier(status)
+                self._results.setdefault(status.point_id, []).append(exported)
         return done
 
-    def _count_earlier(self, found: MeasuredRepeat) -> None:
+    def _count_earlier(self, found: Status) -> None:
         _count(self.entry.counts, found.status)
         self._count_host_state(found.telemetry)
-        if found.source:
-            known = next((item for item in self.entry.reused if item.run == found.source), None)
+        if source := found.reused_from:
+            known = next((item for item in self.entry.reused if item.run == source), None)
             if known is None:
-                known = Reused(run=found.source, repeats=0, measured_at=found.measured_at)
+                known = Reused(run=source, repeats=0, measured_at=found.started_at)
                 self.entry.reused.append(known)
             known.repeats += 1
-            known.measured_at = min(known.measured_at, found.measured_at)
+            known.measured_at = min(known.measured_at, found.started_at)
 
     def _count_host_state(self, found: HostVerdict | None) -> None:
         if found is not None:
@@ -260,7 +256,7 @@ class JobRunner:
         if self._generation != session.generation:
             self._generation = session.generation
             work = f"{session.host.work}/{self.job.id}"
-            context = Context(session.facts, work, (), self._needed, self._guard.consents)
+            context = Context(session.facts, work, (), self._needed, session.guard.consents)
             self._repeats = RepeatRunner(
                 self._run, self.job, self.benchmark, session, self._guard, context, self._earlier.ends
             )

@@ -32,7 +32,6 @@ class JobNeeds:
     tools: dict[str, str] = field(default_factory=dict)
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
-    seconds: float = 0.0
     targets: dict[str, bool] = field(default_factory=dict)
     """Path to whether a point writes to it without permission to overwrite; False if it is only read."""
     writes: dict[str, int] = field(default_factory=dict)
@@ -53,12 +52,11 @@ class JobNeeds:
         return demand
 
     def _add(self, one: Needs) -> None:
-        self.kernels.update(dict.fromkeys(one.kernels))
-        self.optional_tools.update(dict.fromkeys(one.optional_tools))
         for name, version in one.tools:
             if version_key(version) >= version_key(self.tools.get(name, "")):
                 self.tools[name] = version
-        self.seconds += one.seconds
+        self.kernels.update(dict.fromkeys(one.kernels))
+        self.optional_tools.update(dict.fromkeys(one.optional_tools))
         self.rights.update(dict.fromkeys(one.rights))
         if one.scratch is not None:
             self.scratch[one.scratch.name] = max(self.scratch.get(one.scratch.name, 0), one.scratch.bytes)

@@ -120,6 +120,7 @@ class RepeatRunner:
         self._guard = guard
         self._context = context
         self._ends = ends
+        self._session = session
         self._host = session.host
         self._programs = session.programs
         self._writer = run.writer
@@ -259,7 +260,7 @@ class RepeatRunner:
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
         """The steps one by one; the benchmark is asked for more once the earlier ones are done."""
-        context = replace(self._context, done=attempt.steps.outputs, written=self._guard.written)
+        context = replace(self._context, done=attempt.steps.outputs, written=self._session.guard.begun)
         while steps := self._more_steps(attempt.point, context):
             yield from steps
             if len(context.done) > _MOST_STEPS:

@@ -14,7 +14,7 @@ from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.layout import RepeatKey, RunLayout, repeat_key
-from asct.store.model import HostVerdict
+from asct.store.model import Status
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 
@@ -22,21 +22,11 @@ _DONE = ("ok", "noisy")
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredRepeat:
-    """A repeat that is not measured again. `source` is `<plan>/<run id>` of the run that it is reused from, empty for a
-    repeat of an earlier part of this run."""
-
-    status: str
-    measured_at: str
-    source: str = ""
-    telemetry: HostVerdict | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EarlierResults:
     """Earlier results: from an earlier part of a resumed run, and from earlier runs (`--reuse`)."""
 
-    repeats: Mapping[RepeatKey, MeasuredRepeat] = field(default_factory=dict)
+    repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
+    """Repeats that are not measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """(host, job id) to the results of that job for others, by path."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
@@ -48,10 +38,10 @@ class EarlierResults:
 
 
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
-    """(job, point id, repeat) of every repeat that the run in `layout` did not measure, in the plan's order.
+    """Return (job, point id, repeat) of every repeat that the run in `layout` did not measure, in planned order.
 
     A repeat is measured if the journal has its end as ok or noisy (only ok for a strict job), status.json is valid and
-    agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError when the run is unreadable.
+    agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError if the run is unreadable.
     """
     done = measured(resolved, read_run(layout.root))
     return [
@@ -63,11 +53,11 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
     ]
 
 
-def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, MeasuredRepeat]:
+def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Status]:
     """The repeats of `resolved` that the run has measured."""
     ends = stored.ends()
     recorded = Counter(map(_key, stored.records()))
-    found: dict[RepeatKey, MeasuredRepeat] = {}
+    found: dict[RepeatKey, Status] = {}
     for job in resolved.jobs:
         accepted = _DONE[:1] if job.strict else _DONE
         for point in job.points:
@@ -77,7 +67,7 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Measu
                     continue
                 status = stored.status_if_readable(stored.layout.repeat(*key))
                 if status is not None and status.status == ends[key] and status.has_all(recorded[key]):
-                    found[key] = MeasuredRepeat(status.status, status.started_at, status.reused_from, status.telemetry)
+                    found[key] = status
     return found
 
 
@@ -126,7 +116,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 
 
 def _exports(
-    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], services: Services
+    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Status], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Results of jobs that others need, from the records that are kept."""
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}

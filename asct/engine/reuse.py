@@ -14,7 +14,7 @@ from typing import Any, Final
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.points import BoundPoint
-from asct.engine.resume import MeasuredRepeat, measurements_of
+from asct.engine.resume import measurements_of
 from asct.engine.reuse_key import can_be_reused, changes
 from asct.engine.services import RunContext
 from asct.errors import StoreError
@@ -41,13 +41,13 @@ def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[Earl
     return runs.of(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
-ReusedRepeat = tuple[str, int, MeasuredRepeat, Mapping[str, Scalar]]
-"""Point id, repeat, how it was measured, and its results for jobs that need them."""
+ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
+"""The status of a reused repeat in this run, and its results for jobs that need them."""
 
 
 @dataclass(slots=True)
 class Reuse:
-    """Reuses points of one job. Methods raise StoreError when the present run cannot be written."""
+    """Reuses points of one job. Methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -87,24 +87,27 @@ class Reuse:
         except StoreError as error:
             if self.run.writer.failure is not None:
                 raise
-            self.run.events.notice(self.job.host, _damaged(found, error))
+            message = f"{found.job_id} {found.point_id} of {found.name} is not reused: {error.diagnostics[0].message}"
+            hint = f"`asct results verify {found.name}` lists all damage"
+            self.run.events.notice(self.job.host, Diagnostic("E624", message, hint=hint, severity="warning"))
             return []
         return whole
 
     def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
-        """Store a repeat as one of this run, with the events of its end, so that a resume finds it like any other."""
+        """Store a repeat in this run, with its events, so that a resume finds it like any other."""
         writer, job, status = self.run.writer, self.job, earlier.status
         source = status.reused_from or run
         folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
         raw = writer.layout.relative(folder)
         records = [self._record(record, raw) for record in earlier.records]
-        writer.finish_repeat(folder, earlier.command, _status(status, earlier.raw, raw, source), records)
+        steps = [{**row, "folder": raw + str(row["folder"]).removeprefix(earlier.raw)} for row in status.steps]
+        flags = sorted({*status.flags, REUSED})
+        status = status.model_copy(update={"steps": steps, "flags": flags, "reused_from": source})
+        writer.finish_repeat(folder, earlier.command, status, records)
         place = (job.host, job.id, point.id, status.repeat)
         self.run.events.emit(PointStarted(*place, point.label, point.estimated_s))
         self.run.events.emit(PointEnded(*place, status.status, 0.0, f"reused from {source}"))
-        exported = self.benchmark.export(measurements_of(records))
-        measured = MeasuredRepeat(status.status, status.started_at, source, status.telemetry)
-        return point.id, status.repeat, measured, exported
+        return status, self.benchmark.export(measurements_of(records))
 
     def _record(self, record: Record, raw: str) -> Record:
         flags = [flag for flag in record.flags if flag != REUSED]
@@ -112,7 +115,7 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """A notice of what changed since points were measured, as far as the facts show it."""
+        """Explain what has changed since points were measured, as far as the facts show it."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
@@ -126,18 +129,6 @@ class Reuse:
             f"{self.job.id} on {self.job.host}: {points} of {first.name} ({ago} ago) cannot be reused: {what} changed"
         )
         return Diagnostic("E623", message, severity="note")
-
-
-def _status(status: Status, before: str, raw: str, source: str) -> Status:
-    """status.json of the repeat, with its folders in this run."""
-    steps = [{**row, "folder": raw + str(row["folder"]).removeprefix(before)} for row in status.steps]
-    flags = sorted({*status.flags, REUSED})
-    return status.model_copy(update={"steps": steps, "flags": flags, "reused_from": source})
-
-
-def _damaged(found: EarlierPoint, error: StoreError) -> Diagnostic:
-    message = f"{found.job_id} {found.point_id} of {found.name} is not reused: {error.diagnostics[0].message}"
-    return Diagnostic("E624", message, hint=f"`asct results verify {found.name}` lists all damage", severity="warning")
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
