@@ -39,15 +39,13 @@ class CacheKind:
     sets: int
 
 
-@dataclass(frozen=True, slots=True)
-class Caches:
-    """The sets of CPUs that share one cache of each kind, in order; empty if that is unknown."""
+Caches = dict[CacheKind, list[Set]]
+"""The sets of CPUs that share one cache of each kind, in order; empty if that is unknown."""
 
-    kinds: dict[CacheKind, list[Set]]
 
-    def shared(self) -> list[Set]:
-        """Return the CPUs of each cache."""
-        return [cpus for instances in self.kinds.values() for cpus in instances]
+def shared(caches: Caches) -> list[Set]:
+    """Return the CPUs of each cache."""
+    return [cpus for instances in caches.values() for cpus in instances]
 
 
 def find(found: Snapshot, cpus: Cpus) -> Caches:
@@ -60,12 +58,12 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
             level = whole(text)
             if match and level and kind in ("Data", "Instruction", "Unified"):
                 told.setdefault((level, kind), {})[cpu] = int(match[1])
-    kinds: dict[CacheKind, list[Set]] = {}
+    kinds: Caches = {}
     for (level, kind), indexes in told.items():
-        shared = _shared(cpus, indexes)
+        sharers = _sharers(cpus, indexes)
         seen: set[Set] = set()
         for cpu, index in sorted(indexes.items()):
-            members = shared.get(cpu)
+            members = sharers.get(cpu)
             if members is None or members not in seen:
                 instances = kinds.setdefault(_kind(cpus, cpu, index, level, kind), [])
                 if members is not None:
@@ -75,12 +73,12 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
     for kind_ in _printed(found.text("/proc/cpuinfo") or ""):
         if (kind_.level, kind_.type) not in known:
             kinds[kind_] = []
-    return Caches(dict(sorted(_joined(kinds).items(), key=lambda item: (item[0].level, item[0].type))))
+    return dict(sorted(_joined(kinds).items(), key=lambda item: (item[0].level, item[0].type)))
 
 
-def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
+def _joined(kinds: Caches) -> Caches:
     """Merge caches of which only level, type and size are known with caches that match in these."""
-    joined: dict[CacheKind, list[Set]] = {}
+    joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
         told = any((kind.line, kind.ways, kind.sets))
@@ -89,14 +87,14 @@ def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
     return joined
 
 
-def _shared(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
+def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
     """Return the CPUs that share a cache of one level and type with each CPU; its index may differ between CPUs."""
-    shared: dict[int, Set] = {}
+    sharers: dict[int, Set] = {}
     for index in set(indexes.values()):
         folder = f"cache/index{index}"
         sets = cpus.sets([(f"{folder}/shared_cpu_list", f"{folder}/shared_cpu_map")])
-        shared.update({cpu: sets[cpu] for cpu in indexes if indexes[cpu] == index and cpu in sets})
-    return shared
+        sharers.update({cpu: sets[cpu] for cpu in indexes if indexes[cpu] == index and cpu in sets})
+    return sharers
 
 
 def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> CacheKind:
@@ -115,8 +113,8 @@ def _printed(text: str) -> Iterable[CacheKind]:
 
 def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
     """Return all caches of the machine; empty, with a note, if the kernel lists none."""
-    gaps.known("cache_levels", caches.kinds, f"{CPU} lists no caches")
-    for kind, instances in caches.kinds.items():
+    gaps.known("cache_levels", caches, f"{CPU} lists no caches")
+    for kind, instances in caches.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"
         gaps.known(f"{name}.size_bytes", kind.size or None, f"{CPU} does not report it")
         gaps.known(f"{name}.instances", instances, "the kernel does not report which CPUs share them")
@@ -130,13 +128,13 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
             sets=kind.sets or None,
             instances=[sorted(one) for one in instances],
         )
-        for kind, instances in caches.kinds.items()
+        for kind, instances in caches.items()
     ]
 
 
 def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
     """Return the caches of the first online CPU that has any, lowest level first, without those of unknown size."""
-    first = min((min(one) for one in every.shared()), default=cpus.online[0] if cpus.online else 0)
+    first = min((min(one) for one in shared(every)), default=cpus.online[0] if cpus.online else 0)
     kept = [
         Cache(
             level=kind.level,
@@ -146,7 +144,7 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
             ways=kind.ways or None,
             shared_cpus=sorted(next((one for one in instances if first in one), ())),
         )
-        for kind, instances in every.kinds.items()
+        for kind, instances in every.items()
         if kind.size and (not instances or any(first in one for one in instances))
     ]
     return gaps.known("caches", kept, f"{CPU} lists no caches with sizes")

@@ -112,7 +112,7 @@ def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
     online = _online(found, texts, sorted(info.own), gaps)
     cpus = Cpus(online, texts, info)
     every = caches.find(found, cpus)
-    where, what = places(found, cpus, every.shared(), gaps), kinds(found, cpus)
+    where, what = places(found, cpus, caches.shared(every), gaps), kinds(found, cpus)
     present, names = _present(found, online, gaps), _names(what, gaps)
     policies = clocks.policies(found, cpus, gaps)
     flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
@@ -184,10 +184,8 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     names = {name: ", ".join(dict.fromkeys(one for one in said if one)) or None for name, said in of_all.items()}
     found = {"vendor": designs[0].vendor, "model": designs[0].model, **names}
     numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
-    for name, value in found.items():
-        if not value:
-            gaps.note(f"cpu.{name}", f"no table entry for {numbers}" if numbers else "/proc/cpuinfo does not report it")
-    return found
+    why = f"no table entry for {numbers}" if numbers else "/proc/cpuinfo does not report it"
+    return {name: gaps.known(f"cpu.{name}", value, why) for name, value in found.items()}
 
 
 def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[LogicalCpu]:

@@ -47,7 +47,7 @@ def decimal(text: str | None) -> int | None:
 
 
 # System V ABI, AMD64 Architecture Processor Supplement, 3.1.1 "Processor Architecture"; in the kernel's spelling
-# (arch/x86/include/asm/cpufeatures.h): SSE3 is pni, LZCNT abm, CMPXCHG16B cx16, SYSCALL goes with lm.
+# (arch/x86/include/asm/cpufeatures.h): SSE3 is pni, LZCNT abm, CMPXCHG16B cx16, SYSCALL is implied by lm.
 _X86_LEVELS: tuple[tuple[str, str], ...] = (
     ("x86-64", "lm cmov cx8 fpu fxsr mmx sse sse2"),
     ("x86-64-v2", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3"),

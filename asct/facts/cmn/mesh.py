@@ -174,17 +174,14 @@ class _MeshBuilder:
             self.gaps.note("revision", "the mesh product or its peripheral identification is unknown")
             return None
         code = root.registers[PERIPH_ID_23] >> 4 & 0xF
-        found = product.revision(code)
-        if found is None:
-            self.gaps.note("revision", f"unknown revision number {code} of {product.kind}")
-        return found
+        why = f"unknown revision number {code} of {product.kind}"
+        return self.gaps.known("revision", product.revision(code), why)
 
     def _chi(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
         info = root.registers.get(INFO_GLOBAL)
         found = product.chi_issue(info) if product and info is not None else None
-        if found is None:
-            self.gaps.note("chi", "the mesh product is unknown, or por_info_global does not report the CHI issue")
-        return found
+        why = "the mesh product is unknown, or por_info_global does not report the CHI issue"
+        return self.gaps.known("chi", found, why)
 
     def _crosspoints(self, product: MeshProduct | None, grid: CrosspointGrid | None) -> list[Crosspoint]:
         if grid is None:
@@ -304,10 +301,8 @@ class _MeshBuilder:
 
     def _sum(self, name: str, source: str, sizes: list[int | None]) -> int | None:
         known = [size for size in sizes if size is not None]
-        if len(known) == len(sizes):
-            return sum(known)
-        self.gaps.note(name, f"unknown size code in {source} of por_hnf_unit_info")
-        return None
+        total = sum(known) if len(known) == len(sizes) else None
+        return self.gaps.known(name, total, f"unknown size code in {source} of por_hnf_unit_info")
 
 
 _ADDRESSES = 1 << 64
