@@ -9,8 +9,9 @@ from rich.text import Text
 
 from asct.analysis.machine.rows import decimal_size
 from asct.cli.text import counted, wrapped
-from asct.doctor import Disk, FailedCheck, HostReport
+from asct.doctor import Disk, HostReport
 from asct.sdk.disturbance import Disturbance, Unseen
+from asct.values.grouping import grouped
 
 _COLOURS: Final = {"certain": "yellow", "likely": "yellow", "possible": "cyan"}
 _LABEL: Final = 10
@@ -75,16 +76,13 @@ def folded(line: str, width: int) -> list[str]:
 
 
 def _unchecked(items: Iterable[Unseen], width: int) -> Iterator[str]:
-    reasons: dict[str, list[str]] = {}
-    for item in items:
-        reasons.setdefault(item.why, []).append(item.what)
     yield "  not checked"
-    for why, what in reasons.items():
-        yield from wrapped(f"{', '.join(what)}: {why}", width, "    ")
+    for why, group in grouped(items, lambda item: item.why).items():
+        yield from wrapped(f"{', '.join(item.what for item in group)}: {why}", width, "    ")
 
 
 def disk_lines(disks: Sequence[Disk], width: int) -> Iterator[str]:
-    """The block devices: what each is, how a plan names it, and whether it can be a target."""
+    """The block devices: size, model, the names for a plan, and whether a job could write to it."""
     writable = sum(disk.with_overwrite for disk in disks)
     yield from wrapped(f"{counted(len(disks), 'block device')}, {writable} of them writable with consent", width)
     for disk in disks:
@@ -97,9 +95,5 @@ def disk_lines(disks: Sequence[Disk], width: int) -> Iterator[str]:
         with_overwrite = "only with `overwrite: true` in `safety.destroys`" if disk.with_overwrite else "no"
         yield f"    target  {'yes' if disk.target else with_overwrite}"
         for item in disk.objections:
-            yield from wrapped(_objection(item), width, "      ")
-
-
-def _objection(item: FailedCheck) -> str:
-    reason = item.detail or "check failed"
-    return f"{item.check}: not checked: {reason}" if item.ok is None else f"{item.check}: {reason}"
+            unchecked = "not checked: " if item.ok is None else ""
+            yield from wrapped(f"{item.check}: {unchecked}{item.detail or 'check failed'}", width, "      ")

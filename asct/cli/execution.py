@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from asct.analysis.expectations import judge
 from asct.cli.console import discard_closed_outputs
@@ -41,7 +40,7 @@ _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.I
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """The run's folder and its exit code."""
+    """The folder of a run and the exit code of the command."""
 
     folder: Path
     exit_code: int
@@ -55,9 +54,10 @@ def execute(
     ci: bool = False,
     resume: RunLayout | None = None,
 ) -> CommandOutcome:
-    """Run one plan to its end, or what the run in `resume` is missing, and print a summary.
+    """Run a plan, or measure what the run in `resume` is missing, and print a summary.
 
-    With `ci`, write junit.xml too, and annotations under GitHub Actions. Raises StoreError when nothing can be written.
+    With `ci`, also write junit.xml, and print annotations under GitHub Actions. Raises StoreError if the run cannot be
+    written.
     """
     reports: dict[str, Path] = {}
 
@@ -71,7 +71,8 @@ def execute(
                 options.console.diagnostics(problem.diagnostics)
         return {name: str(path) for name, path in reports.items()}
 
-    # A run makes many small objects and hardly a cycle: default collections take a tenth of a short point's time.
+    # A run creates many small objects and few cycles: with the default thresholds, garbage collection takes a tenth of
+    # the time of a short point.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
     with RunLog(options.log_level) as log, choose(options.console) as progress:
@@ -89,9 +90,9 @@ def execute(
 def resume_run(
     options: GlobalOptions, name: str, how: RunOptions, *, ci: bool = False, plan: ResolvedPlan | None = None
 ) -> int:
-    """Measure what a run is missing, with the plan as it was resolved then; returns the exit code.
+    """Measure what a run is missing, with the plan as it was resolved for that run. Return the exit code.
 
-    Raises StoreError when the run or its plan cannot be read, and when the run is of another plan than `plan`.
+    Raises StoreError if the run or its plan cannot be read, or if the run belongs to another plan than `plan`.
     """
     stored = open_run(how.results, name)
     resolved = plan or thaw(stored.resolved())
@@ -113,7 +114,7 @@ def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
 
 
 def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
-    """GitHub Actions: annotations on stdout, and the summary (below its limit of 1 MiB) in the summary of the job."""
+    """Print annotations for GitHub Actions, and add the report summary.md (at most 1 MiB) to the job summary."""
     lines = render_report(view_of(layout.root), "github")
     options.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -126,7 +127,7 @@ def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
 
 
 class RunLog(AbstractContextManager["RunLog"]):
-    """A listener that logs every event with its time, to the run's asct.log and to `--log-file`."""
+    """A listener that logs every event with its time to asct.log of the run and to `--log-file`."""
 
     def __init__(self, level: str) -> None:
         self._log = logging.getLogger(PROGRAM)
@@ -152,20 +153,18 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._write(logging.INFO, text)
 
     def _write(self, level: int, text: str) -> None:
-        """One line without control characters: output of a host must not forge lines or control a terminal."""
+        """Log one line without control characters: output of a host must not forge lines or control a terminal."""
         self._log.log(level, "%s", printable(text))
 
     def _open(self, path: Path) -> None:
         try:
             self._handler = logging.FileHandler(path, encoding="utf-8")
         except OSError:
-            return  # the journal has the same facts, and the store reports a full disk
+            return  # the journal contains the same information, and the store reports a full disk
         self._handler.setFormatter(logging.Formatter(_FORMAT))
         self._log.addHandler(self._handler)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._handler is not None:
             self._log.removeHandler(self._handler)
             self._handler.close()

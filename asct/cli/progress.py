@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from rich.text import Text
 
@@ -41,7 +40,7 @@ class HostProgress:
     job_done_s: float = 0.0
     job_started: float = field(default_factory=time.monotonic)
     begun: bool = False
-    """Whether the host has started; only `--forks` hosts run at a time."""
+    """Whether the host has started; at most `--forks` hosts run at a time."""
 
     @property
     def over(self) -> bool:
@@ -66,20 +65,17 @@ class HostProgress:
         elif isinstance(event, events.DriveRates):
             self.rate = rate_text(event)
         elif isinstance(event, events.PointEnded):
-            self._end_point(event)
-
-    def _end_point(self, event: events.PointEnded) -> None:
-        self.done += 1
-        self.estimated_done_s += self.point_estimate_s
-        self.job_done_s += self.point_estimate_s
-        self.point_started, self.point_estimate_s = time.monotonic(), 0.0
-        self.last = event.headline
-        self.step = self.rate = ""
+            self.done += 1
+            self.estimated_done_s += self.point_estimate_s
+            self.job_done_s += self.point_estimate_s
+            self.point_started, self.point_estimate_s = time.monotonic(), 0.0
+            self.last = event.headline
+            self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
-        """Seconds left: the estimate of the remaining points, scaled by the error of the estimates of this job so far.
+        """Remaining seconds: the estimate for the remaining points, scaled by the error of the estimates in this job.
 
-        The error is not carried over to the next job, because estimates of different benchmarks err differently.
+        The error does not apply to the next job, because the estimates of benchmarks have different errors.
         """
         if self.estimated_s <= 0:
             return None
@@ -91,7 +87,7 @@ class HostProgress:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Tracks the state of all hosts; subclasses show it. Called from several threads."""
+    """Tracks the state of all hosts; subclasses show it. It is called from several threads."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -102,16 +98,16 @@ class Progress(AbstractContextManager["Progress"]):
     def __call__(self, event: events.Event) -> None:
         with self.lock:
             self.update(event)
-            if not self.closed:
-                self._show(event)
-
-    def _show(self, event: events.Event) -> None:
-        """A closed pipe (`asct apply plan.yaml --json | head`) or terminal ends the output, not the run."""
-        try:
-            self.show(event)
-        except (OSError, SystemExit):  # SystemExit is rich's answer to a closed pipe
-            self.closed = True
-            discard_closed_outputs()
+            if self.closed:
+                return
+            try:
+                self.show(event)
+            except (
+                OSError,
+                SystemExit,
+            ):  # a closed pipe must not end the run; rich raises SystemExit
+                self.closed = True
+                discard_closed_outputs()
 
     def update(self, event: events.Event) -> None:
         """Update the state with an event."""
@@ -119,23 +115,18 @@ class Progress(AbstractContextManager["Progress"]):
             for name in event.hosts:
                 planned = event.per_host.get(name, 0)
                 self.hosts[name] = HostProgress(planned, estimated_s=event.estimated_s.get(name, 0.0))
-            return
-        host: str | None = getattr(event, "host", None)
-        if host is None or host not in self.hosts:
-            return
-        self.hosts[host].follow(event)
+        elif (host := getattr(event, "host", None)) in self.hosts:
+            self.hosts[host].follow(event)
 
     def show(self, event: events.Event) -> None:
-        """Show the change."""
+        """Show the change that an event made."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return None
 
 
 class Lines(Progress):
-    """One line per change, for pipes and logs, and a heartbeat each minute."""
+    """Prints one line per change, for pipes and logs, and a heartbeat every minute."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -167,16 +158,14 @@ class Lines(Progress):
                     at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
                     self.console.line(f"{name}  still measuring: {at}  {state.done}/{state.measurements}")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
 
 class Live(Progress):
-    """A line per host, redrawn in place: bar, count, current point, last result, remaining time."""
+    """Redraws one line per host: bar, count, current point, last result, remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -200,21 +189,19 @@ class Live(Progress):
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
 
 class JsonLines(Progress):
-    """Every event as a line of JSON on stdout."""
+    """Prints every event as a line of JSON."""
 
     def show(self, event: events.Event) -> None:
         self.console.json_line(event.to_json())
 
 
 def choose(console: Console) -> Progress:
-    """The display for the given options and terminal."""
+    """Return the display for the options and the terminal of `console`."""
     if console.style.json:
         return JsonLines(console)
     if console.interactive:
@@ -223,13 +210,13 @@ def choose(console: Console) -> Progress:
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """At most `most` lines: a line per host, active ones first, then waiting ones; the last line counts the others."""
+    """At most `most` lines: one per host, active hosts first, then waiting ones; the last line counts the others."""
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
     ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
     left = [state for _, state in ordered[most - 1 :]]
     over = sum(state.over for state in left)
-    rest = f"and {counted(len(left), 'host')} more, {over} of them done"
+    rest = f"and {counted(len(left), 'more host')}, {over} of them done"
     return [*(live_line(name, state, now, columns) for name, state in ordered[: most - 1]), rest]
 
 
@@ -259,7 +246,7 @@ def rate_text(event: events.DriveRates) -> str:
 
 
 def describe(event: events.Event) -> str:
-    """An event as one plain line; empty for events that are not shown."""
+    """Return an event as one plain line; empty for events that are not shown."""
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
         hosts = counted(len(event.hosts), "host")
@@ -273,16 +260,10 @@ def describe(event: events.Event) -> str:
     if isinstance(event, events.JobStarted):
         about = f", about {short_time(event.estimated_s)}" if event.estimated_s >= 1 else ""
         return f"{event.host}  {event.id}: {counted(event.measurements, 'measurement')}{about}"
-    if isinstance(event, events.PointEnded):
-        return _describe_point(event)
+    if isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy"):
+        cause = event.diagnostic.message if event.diagnostic else ""
+        return f"{event.host}  {event.id} {event.point_id} {event.status}: {cause}".rstrip(": ")
     if isinstance(event, events.JobEnded):
         counts = ", ".join(f"{number} {status}" for status, number in event.counts.items() if number)
         return f"{event.host}  {event.id}: {counts or 'nothing measured'}"
     return ""
-
-
-def _describe_point(event: events.PointEnded) -> str:
-    if event.status in ("ok", "noisy"):
-        return ""
-    cause = event.diagnostic.message if event.diagnostic else ""
-    return f"{event.host}  {event.id} {event.point_id} {event.status}: {cause}".rstrip(": ")

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
 _FEW = 8
-"""Up to this many hosts get a line each."""
+"""Up to this number of hosts, each has its own line."""
 _COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 MOST_ROWS: Final = 20
-"""Rows shown; the worst come first."""
+"""Maximum number of rows; the worst come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I", "skipped": "s",
     "refused": "R",
@@ -52,7 +52,7 @@ def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str
 
 
 def _hosts(console: Console, run: Run) -> None:
-    """A line per host; with many hosts, one line for all hosts with the same results, the worst first."""
+    """Print a line per host; with many hosts, one line for all hosts with the same results, worst first."""
     totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
     for job in run.jobs:
         totals.setdefault(job.host, Counter()).update(job.counts)
@@ -71,7 +71,7 @@ def _hosts(console: Console, run: Run) -> None:
 
 
 def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> list[list[str]]:
-    """Hosts grouped by equal results; first those that could not be used, then by the share of failed measurements."""
+    """Group hosts by equal results: unusable hosts first, then by the share of failed measurements."""
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for name, count in totals.items():
         groups.setdefault((states.get(name, "ok"), tuple(sorted(count.items()))), []).append(name)
@@ -84,7 +84,7 @@ def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> l
 
 
 def _matrix(console: Console, run: Run) -> None:
-    """Hosts by benchmarks, if there is more than one benchmark."""
+    """Print the matrix of hosts and benchmarks if there are several benchmarks."""
     found = matrix(run)
     if len(found.ids) > 1:
         console.line()
@@ -120,29 +120,26 @@ def _last_line(run: Run, folder: Path) -> Text:
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
-    """The matrix of hosts and benchmarks: words where they fit into `width`, else a letter for each cell."""
+    """The matrix of hosts and benchmarks: words if they fit into `width`, else letters with a legend."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
     first = max([4, *map(len, labels)])
-    sizes = [
-        max([len(name), *(len(_text(row.outcomes[column])) for row in rows)]) for column, name in enumerate(found.ids)
-    ]
-    if first + sum(size + 2 for size in sizes) <= width:
-        lines = [_line("host", first, found.ids, sizes)]
-        for label, row in zip(labels, rows, strict=True):
-            lines.append(_cells(label, first, row.outcomes, sizes, letters=False))
-    else:
+    words = [[_cell(item, item.text if item else "-") for item in row.outcomes] for row in rows]
+    lines = list(_table(first, labels, found.ids, words, gap=2))
+    if max(len(line.plain) for line in lines) > width:
         lines = list(_by_letters(found.ids, rows, labels, first, width))
     return [*lines, *left_out(sum(len(row.hosts) for row in found.rows[MOST_ROWS:]))]
 
 
 def left_out(hosts: int) -> list[Text]:
-    """The line about hosts whose rows are not shown, if there are any."""
-    return [Text(f"and {counted(hosts, 'host')} more with better results; the reports list all")] if hosts else []
+    """The line that counts the hosts whose rows are omitted, if there are any."""
+    if not hosts:
+        return []
+    return [Text(f"and {counted(hosts, 'more host')} with better results; see the reports for the full list")]
 
 
 def short_label(names: Sequence[str]) -> str:
-    """Names of hosts in short: as ranges if that is short enough, else the first one and the number of others."""
+    """Names of hosts as ranges if that is short enough, else the first name and the number of others."""
     label = short_names(names)
     return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
@@ -154,36 +151,34 @@ def _by_letters(
     size = len(str(len(ids)))
     room = max(1, (width - first) // (size + 1))
     for start in range(0, len(ids), room):
-        part = range(start, min(start + room, len(ids)))
-        sizes = [size] * len(part)
-        yield _line("host", first, [str(column + 1) for column in part], sizes, gap=1)
-        for label, row in zip(labels, rows, strict=True):
-            yield _cells(label, first, [row.outcomes[column] for column in part], sizes, letters=True)
-    for column, name in enumerate(ids):
-        yield Text(f"{column + 1:>{first}} {name}")
+        names = [f"{number:<{size}}" for number in range(start + 1, min(start + room, len(ids)) + 1)]
+        parts = [row.outcomes[start : start + room] for row in rows]
+        cells = [[_cell(item, _LETTERS[item.status] if item else "") for item in part] for part in parts]
+        yield from _table(first, labels, names, cells, gap=1)
+    for number, name in enumerate(ids, start=1):
+        yield Text(f"{number:>{first}} {name}")
     seen = {item.status for row in rows for item in row.outcomes if item is not None}
     yield Text(", ".join(f"{letter} {status}" for status, letter in _LETTERS.items() if status in seen))
 
 
-def _line(head: str, first: int, names: Sequence[str], sizes: Sequence[int], gap: int = 2) -> Text:
-    cells = "".join(" " * gap + name.ljust(size) for name, size in zip(names, sizes, strict=True))
-    return Text((head.ljust(first) + cells).rstrip(), style="bold")
+def _cell(item: JobOutcome | None, text: str) -> Text:
+    return Text(text, style=_STYLES.get(item.tone, "") if item is not None else "dim")
 
 
-def _cells(
-    label: str, first: int, outcomes: Sequence[JobOutcome | None], sizes: Sequence[int], *, letters: bool
-) -> Text:
-    line = Text(label.ljust(first))
-    for item, size in zip(outcomes, sizes, strict=True):
-        text = "" if item is None and letters else _LETTERS[item.status] if item and letters else _text(item)
-        style = _STYLES.get(item.tone, "") if item is not None else "dim"
-        line.append(" " if letters else "  ").append(text.ljust(size), style=style)
-    line.rstrip()
-    return line
-
-
-def _text(item: JobOutcome | None) -> str:
-    return "-" if item is None else item.text
+def _table(
+    first: int, labels: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[Text]], gap: int
+) -> Iterator[Text]:
+    """A bold header and one line per label, in aligned columns; the first column is `first` wide."""
+    bold = [Text(name, style="bold") for name in names]
+    sizes = [max(map(len, column)) for column in zip(bold, *cells, strict=True)]
+    for label, row in zip((Text("host", style="bold"), *map(Text, labels)), (bold, *cells), strict=True):
+        line = label.copy()
+        line.pad_right(first - len(label))
+        for cell, size in zip(row, sizes, strict=True):
+            line.append(" " * gap).append_text(cell)
+            line.pad_right(size - len(cell))
+        line.rstrip()
+        yield line
 
 
 def _label(row: HostRow) -> str:

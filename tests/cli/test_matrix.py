@@ -59,7 +59,7 @@ def test_a_hundred_hosts_that_all_went_differently() -> None:
     rows = tuple(HostRow((f"n{number}",), "ok", (JobOutcome("failed", number, 200), OK)) for number in range(1, 101))
     shown = lines(OutcomeMatrix(("x", "y"), rows))
     assert len(shown) == 1 + MOST_ROWS + 1
-    assert shown[-1] == "and 80 hosts more with better results; the reports list all"
+    assert shown[-1] == "and 80 more hosts with better results; see the reports for the full list"
 
 
 def test_names_without_order_are_counted() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +16,8 @@ from asct.engine.options import FORKS
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.doctor import HostReport
-    from asct.engine.services import Services
-    from asct.plan.model import Destroys, HostSpec
-    from asct.planner.model import Job
+    from asct.plan.model import HostSpec
+    from asct.planner.model import ResolvedPlan
 
 _UNREADABLE = 3
 
@@ -52,18 +50,20 @@ def command(
 ) -> int:
     """Check the hosts of a plan, or this machine, for conditions that disturb measurements.
 
-    Explains the effect of each on the results and how to fix and undo it. Lists every block device with the reasons
+    Explains the effect of each on the results, and how to fix and undo it. Lists every block device with the reasons
     why a job could not write to it. With a plan, disturbances that affect it come first.
 
-    Reads only, and never runs sudo. Exit code 3 if a host could not be checked.
+    Changes nothing and never runs sudo. Exit code 3 if a host could not be checked.
     """
     from asct.cli.files import output_folder
-    from asct.engine.services import default_services
+    from asct.cli.loading import load
+    from asct.cli.targets import host_of
 
-    wanted = _request(options, plan, hosts)
-    _check_usage(options, fix_script, output_dir, len(wanted.specs))
+    resolved = load(options, plan, PlanSelection(hosts=hosts)) if plan is not None else None
+    specs = list(resolved.hosts.values()) if resolved else [host_of(name) for name in hosts or (None,)]
+    _check_usage(options, fix_script, output_dir, len(specs))
     folder = output_folder(output_dir, force) if output_dir is not None else None
-    reports = _examine(wanted, default_services())
+    reports = _examine(specs, resolved, Path(plan).resolve().parent if plan else Path.cwd())
     if fix_script:
         _write_scripts(options.console, reports, folder)
     elif options.json:
@@ -78,17 +78,6 @@ def command(
     return 0 if all(report.status == "ok" for report in reports) else _UNREADABLE
 
 
-@dataclass(frozen=True)
-class _DoctorRequest:
-    """The hosts to check, the devices that a plan may overwrite on them, the folder that its relative paths start
-    from, and its jobs (None: no plan)."""
-
-    specs: list[HostSpec]
-    destroys: Sequence[Destroys]
-    folder: Path
-    jobs: Sequence[Job] | None = None
-
-
 def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | None, hosts: int) -> None:
     if output_dir is not None and not fix_script:
         raise click.UsageError("`--output-dir` requires `--fix-script`")
@@ -100,23 +89,27 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
         raise click.UsageError(f"{hosts} hosts need one script each; add `-o DIRECTORY`, or select one `--host`")
 
 
-def _examine(wanted: _DoctorRequest, ports: Services) -> list[HostReport]:
-    """Check the hosts in parallel."""
+def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: Path) -> list[HostReport]:
+    """Check the hosts in parallel; relative paths of a plan start from `folder`."""
     from asct.doctor import examine
+    from asct.engine.services import default_services
 
+    services = default_services()
     with tempfile.TemporaryDirectory(prefix="asct-doctor-") as raw:
 
         def one(spec: HostSpec) -> HostReport:
-            destroys = [item for item in wanted.destroys if item.host == spec.name]
-            jobs = None if wanted.jobs is None else [job for job in wanted.jobs if job.host == spec.name]
-            return examine(spec, ports, Path(raw, spec.name), wanted.folder, destroys, jobs)
+            if resolved is None:
+                return examine(spec, services, Path(raw, spec.name), folder)
+            destroys = [item for item in resolved.safety.destroys if item.host == spec.name]
+            jobs = [job for job in resolved.jobs if job.host == spec.name]
+            return examine(spec, services, Path(raw, spec.name), folder, destroys, jobs)
 
-        with ThreadPoolExecutor(min(FORKS, len(wanted.specs))) as pool:
-            return list(pool.map(one, wanted.specs))
+        with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
+            return list(pool.map(one, specs))
 
 
 def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path | None) -> None:
-    """To stdout, or to one file per host, whose names are printed; a host that could not be read gets none."""
+    """Print the script, or write one file per host and print the paths; a host that could not be read has no script."""
     from asct.cli.files import write_text
     from asct.disturbances.script import script
     from asct.store.layout import safe_name
@@ -133,18 +126,6 @@ def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path
         else:
             write_text(file, text)
             console.result(str(file))
-
-
-def _request(options: GlobalOptions, plan: str | None, hosts: Sequence[str]) -> _DoctorRequest:
-    from asct.cli.targets import host_of
-
-    if plan is None:
-        return _DoctorRequest([host_of(name) for name in hosts or (None,)], (), Path.cwd())
-    from asct.cli.loading import load
-
-    resolved = load(options, plan, PlanSelection(hosts=tuple(hosts)))
-    specs = list(resolved.hosts.values())
-    return _DoctorRequest(specs, resolved.safety.destroys, Path(plan).resolve().parent, resolved.jobs)
 
 
 def _print(console: Console, report: HostReport) -> None:
