@@ -102,6 +102,27 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row
     return {"interval": interval_text(repeats, unit, digits), "max": highest(repeats), **flag_cell(repeats)}
 
 
+def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
+    """Return a row for each combination of the coordinates `keys`: the median of each metric in `columns`, and flags.
+
+    Only values with exactly these coordinates count. Rows are sorted by number; texts keep the order of the records.
+    """
+    metrics = [column.key for column in columns if column.key not in keys]
+    found: dict[tuple[Scalar, ...], dict[str, list[Record]]] = {}
+    for record in mine:
+        if record.metric in metrics and set(record.coords) == set(keys):
+            where = tuple(record.coords[key] for key in keys)
+            found.setdefault(where, {}).setdefault(record.metric, []).append(record)
+    texts = list(dict.fromkeys(one for where in found for one in where if isinstance(one, str)))
+    rows: list[Row] = []
+    for where in sorted(found, key=lambda where: [texts.index(one) if isinstance(one, str) else one for one in where]):
+        values = found[where]
+        cells: Row = dict(zip(keys, where, strict=True))
+        cells |= {metric: middle(values.get(metric, ())) for metric in metrics}
+        rows.append(cells | flag_cell(record for repeats in values.values() for record in repeats))
+    return rows
+
+
 def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
     """`name` and the swept settings of a record's point, except those in `own`."""
     return ", ".join(filter(None, (name, point_label(record, "", own))))

@@ -1,4 +1,4 @@
-"""core-to-core-latency: how long a cache line takes from one CPU to another, for every pair of CPUs."""
+"""core-to-core-latency: the time to transfer a cache line from one CPU to another, for every pair of CPUs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from asct.benchmarks.core_to_core_latency.command import (
     memory_bytes,
     step_name,
 )
-from asct.benchmarks.core_to_core_latency.figures import all_figures
 from asct.benchmarks.core_to_core_latency.measure import measurements
 from asct.benchmarks.core_to_core_latency.pairs import DATA, FLAGS
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
-from asct.benchmarks.core_to_core_latency.tables import all_tables
+from asct.benchmarks.core_to_core_latency.report import all_figures, all_tables
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
@@ -38,7 +37,7 @@ _ANYWHERE: Coords = {**_METHOD, **_NODES, **_PAIR}
 
 
 class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
-    """Messages and dependent loads between two CPUs, for rounds of disjoint pairs, one process a memory node."""
+    """Measures messages and dependent loads between CPUs, in rounds of disjoint pairs, one process per memory node."""
 
     name = "core-to-core-latency"
     title = "Core-to-core latency"
@@ -55,52 +54,34 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
         Highlight("latency", "Chain, per line, median pair", {"method": "chain", "data": "local"}),
     )
     metrics = (
-        Metric("latency", "s", "lower", "chain: time of one line that CPU A reads after CPU B wrote it", _ANYWHERE),
+        Metric("latency", "s", "lower", "chain: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
         Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),
         Metric("round_trip", "s", "lower", "token, cas: a message and its reply", {**_METHOD, **_NODES}),
         Metric("latency_cycles", "cycles", "lower", "latency in core cycles, with cycle_base", _ANYWHERE),
         Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
-        Metric(
-            "interference",
-            "1",
-            "lower",
-            "Latency of pairs measured concurrently relative to pairs measured alone",
-            _RUN,
-            False,
-        ),
-        Metric(
-            "missing", "1", "lower", "Number of pairs without a value, because every batch was disturbed", _RUN, False
-        ),
-        Metric(
-            "address_spread",
-            "1",
-            "neither",
-            "Ratio of the slowest to the fastest memory address of a pair",
-            _RUN,
-            False,
-        ),
-        Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring", {"memory_node": None}),
+        Metric("interference", "1", "lower", "Latency of concurrent pairs relative to pairs alone", _RUN, False),
+        Metric("missing", "1", "lower", "Number of pairs whose batches were all disturbed", _RUN, False),
+        Metric("address_spread", "1", "neither", "Ratio of the slowest to the fastest address of a pair", _RUN, False),
+        Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
         Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
         Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
         Metric("hist_bins", "1", "neither", "Number of bars in the histogram, as set", comparable=False),
-        Metric(
-            "heatmap_vmax", "s", "neither", "Upper end of the color scale of the heat map, as set", comparable=False
-        ),
+        Metric("heatmap_vmax", "s", "neither", "Upper end of the heat map's color scale, as set", comparable=False),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
-        """CPUs that make no pair, and methods or CPUs named twice."""
+        """Report CPUs that form no pair, and methods or CPUs listed twice."""
         if params.cpus and params.all_cpus:
             yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two"
         if len(params.cpus) == 1:
             yield "cpus", f"a pair requires two CPUs; only CPU {params.cpus[0]} is usable"
         for setting, values in (("cpus", params.cpus), ("methods", params.methods)):
             if len(set(values)) < len(values):
-                yield setting, f"a number appears twice: {', '.join(map(str, values))}"
+                yield setting, f"a value appears twice: {', '.join(map(str, values))}"
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
-        """The kernel, two CPUs, lines for the pairs, and the time of all rounds for each memory node."""
+        """The kernel, two CPUs, memory for the lines of all pairs, and the time of all rounds for each memory node."""
         return Needs(
             kernels=("pingpong",),
             cpus=2,
@@ -110,7 +91,7 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
         )
 
     def steps(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
-        """One process for each memory node; the kernel refuses one CPU, and CPUs and nodes that cannot be used."""
+        """One process for each memory node. The kernel rejects a single CPU, and CPUs and nodes that cannot be used."""
         done = {output.step.name for output in context.done}
         cpus = chosen_cpus(params, context.facts)
         return [
@@ -128,11 +109,11 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
         return measurements(params, outputs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Matrix, statistics, slowest and most uneven pairs; every pair for the exports."""
+        """Matrix, statistics, slowest and most asymmetric pairs; every pair for the exports."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Heat maps and histograms of three CPUs and more."""
+        """Heat maps and histograms, if there are at least three CPUs."""
         return all_figures(records)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,24 +20,24 @@ from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
 from asct.instruments.memory.kernel_flags import page_flags, settled_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
-from asct.sdk.samples import KernelRun, interval, number, read_kernel, stats_of
+from asct.sdk.samples import KernelRun, interval, number, read_kernel, sample_stats, stats_of
 from asct.sdk.step import Output
-from asct.statistics.robust import mad, median
+from asct.statistics.robust import median
 
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs of a round disturb one another from this ratio to the same pairs alone."""
+"""Pairs of a round disturbed each other if they took this much longer than alone."""
 _SETTLED: Final = 0.05
-"""Largest acceptable width of the interval: other effects in the caches change a pair by as much."""
+"""Largest acceptable width of the interval, because other effects in the caches are as large."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelPass:
-    """One run of the kernel: all pairs with the memory of one node. `cycles` are the same cells in core cycles,
-    if they are wanted.
+    """The results of one run of the kernel: all pairs with the memory of one node.
 
-    `checks` are ratios by method: a pair among others to the same alone; `missing` counts pairs without a value.
+    `cycles` are the same cells in core cycles, if requested. By method, `checks` are the ratios of the latencies of
+    pairs measured concurrently to those of the same pairs alone, and `missing` is the number of pairs without a value.
     """
 
     memory_node: int
@@ -47,9 +47,13 @@ class KernelPass:
     checks: Mapping[str, tuple[float, ...]]
     missing: Mapping[str, int]
 
+    def at(self, method: str) -> dict[str, Scalar]:
+        """The coordinates of a value of this run and one method."""
+        return {"method": method, "memory_node": self.memory_node}
+
 
 def order_of(runs: Iterable[KernelRun], facts: HostFacts) -> Order:
-    """The topology from the facts and the kernel; without nodes, all CPUs are in node 0."""
+    """Return the topology from the facts and the kernel; without nodes, all CPUs are in node 0."""
     nodes = {cpu: node.id for node in facts.nodes for cpu in node.cpus}
     core: dict[int, int] = {}
     cluster: dict[int, int] = {}
@@ -67,16 +71,17 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
 
 
 def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
-    """The pairs of one run, with their flags."""
+    """Return the pairs of one run with their flags."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
-    said = {(fine, some): settled_flags(fine, run.end, some) for fine in (True, False) for some in (0, 1)}
+    # Computed once for all samples of the run.
+    flags = {(settled, some): settled_flags(settled, run.end, some) for settled in (True, False) for some in (0, 1)}
     cells, cycles = [], []
     missing: dict[str, int] = {}
     for sample in run.samples:
         if sample.get("phase") != "round":
             continue
-        cell = _cell(sample, node, order, said)
+        cell = _cell(sample, node, order, flags)
         if cell is None:
             missing[str(sample["method"])] = missing.get(str(sample["method"]), 0) + 1
             continue
@@ -84,15 +89,17 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
             cell = replace(cell, flags=(*cell.flags, INTERFERENCE))
         cells.append(cell)
         if in_cycles:
-            cycles.append(_in_cycles(cell, number(sample, "cycle_fs") * 1e-15))
+            cycle_s = number(sample, "cycle_fs") * 1e-15  # by the clock of the CPU right after its measurement
+            stats = cell.stats and cell.stats.scaled(1 / cycle_s)
+            cycles.append(replace(cell, value=cell.value / cycle_s, stats=stats))
     return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)
 
 
 def _cell(
-    sample: Mapping[str, Any], node: int, order: Order, said: Mapping[tuple[bool, int], tuple[str, ...]]
+    sample: Mapping[str, Any], node: int, order: Order, flags_by: Mapping[tuple[bool, int], tuple[str, ...]]
 ) -> PairLatency | None:
-    """None if every batch was disturbed. `said` has the flags by whether the value settled and whether batches were
-    dropped, which are the same for all samples of a run."""
+    """The pair of a sample; None if every batch was disturbed. `flags_by` has the flags by whether the value settled
+    and whether batches were dropped."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
@@ -102,7 +109,7 @@ def _cell(
     ci95 = interval(sample, "ci_low_ps", "ci_high_ps", PS)
     a, b = int(number(sample, "cpu_a")), int(number(sample, "cpu_b"))
     settled = ci95 is not None and ci95[1] - ci95[0] <= _SETTLED * value
-    flags = said[settled, min(1, int(number(sample, "dropped")))]
+    flags = flags_by[settled, min(1, int(number(sample, "dropped")))]
     return PairLatency(
         cpu_a=a,
         cpu_b=b,
@@ -111,33 +118,21 @@ def _cell(
         method=str(method),
         memory_node=node,
         value=value,
-        stats=_stats(sample, value, ci95),
+        stats=_stats(sample),
         flags=(*flags, SIBLINGS) if order.siblings(a, b) else flags,
     )
 
 
-def _stats(sample: Mapping[str, Any], value: float, ci95: tuple[float, float] | None) -> Stats | None:
-    """Of the batches; None where the kernel lists none, which it does for thousands of pairs."""
+def _stats(sample: Mapping[str, Any]) -> Stats | None:
+    """The spread over the batches; None if the kernel lists none, as for thousands of pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:
         return None
-    return Stats(
-        n=int(number(sample, "batches")),
-        median=value,
-        mad=mad([one / messages * 1e-9 for one in ns]),
-        ci95=ci95,
-        min=number(sample, "min_ps") * PS,
-        max=number(sample, "max_ps") * PS,
-    )
-
-
-def _in_cycles(cell: PairLatency, cycle_s: float) -> PairLatency:
-    """At the clock of the CPU that measured, as it was right after."""
-    return replace(cell, value=cell.value / cycle_s, stats=cell.stats and cell.stats.scaled(1 / cycle_s))
+    return sample_stats(sample, "ps", PS, int(number(sample, "batches")), [one / messages * 1e-9 for one in ns])
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """By method, how much slower pairs were with others beside them than alone, as ratios."""
+    """By method, the ratios of the latencies of pairs measured concurrently to those of the same pairs alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:
@@ -151,18 +146,16 @@ def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ..
 
 
 def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
-    """All values of one repeat: the summaries, then the pairs as details."""
+    """Return all values of one repeat: the summaries, then the pairs as details."""
     runs = {node_of_step(output.step.name): read_kernel(output) for output in outputs}
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):
-        raise ValueError("other activity disturbed every pair of CPUs: repeat on an idle machine")
+        raise ValueError("other activity disturbed every pair of CPUs; repeat on an idle machine")
     found = _summaries(both_ways(cell for one in sessions for cell in one.cells), "")
     if params.cycle_base:
         found += _summaries(both_ways(cell for one in sessions for cell in one.cycles), "_cycles")
-    found += [
-        item for one in sessions for item in (*_checks(one), *_missing(one), *_spreads(one), _clock(one), _pages(one))
-    ]
+    found += [item for one in sessions for item in _of_run(one)]
     found += [
         Measurement("hist_bins", float(params.hist_bins)),
         Measurement("heatmap_vmax", params.heatmap_vmax * 1e-9),
@@ -170,7 +163,10 @@ def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], fac
     found += _topology(order, {cpu for one in sessions for cell in one.cells for cpu in (cell.cpu_a, cell.cpu_b)})
     details = [(cell, "") for one in sessions for cell in one.cells]
     details += [(cell, "_cycles") for one in sessions for cell in one.cycles]
-    return found + [_detail(cell, suffix) for cell, suffix in details]
+    return found + [
+        Measurement(METRICS[cell.method] + suffix, cell.value, cell.coords, cell.stats, cell.flags, detail=True)
+        for cell, suffix in details
+    ]
 
 
 def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
@@ -186,12 +182,13 @@ def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
         item = _summary(METRICS[method] + suffix, dict(key), mine)
         found.append(item)
         if method != CHAIN and not suffix:
-            found.append(_doubled(item))
+            stats = item.stats and item.stats.scaled(2.0)
+            found.append(replace(item, metric="round_trip", value=2 * item.value, stats=stats))
     return found
 
 
 def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) -> Measurement:
-    """The spread is that over the pairs, and without an interval: they differ by nature. One pair keeps its own."""
+    """The median over pairs, without an interval because pairs differ by nature. A single pair keeps its own."""
     flags = _flags_of(mine)
     measured = [cell for cell in mine if not cell.repeated]
     if len(measured) == 1:
@@ -200,13 +197,8 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
     return Measurement(metric, stats.median, at, stats, flags)
 
 
-def _doubled(one_way: Measurement) -> Measurement:
-    stats = one_way.stats and one_way.stats.scaled(2.0)
-    return replace(one_way, metric="round_trip", value=2 * one_way.value, stats=stats)
-
-
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
-    """The flags of a single pair; of several pairs the flags that question more than half of them."""
+    """The flags of a single pair; for several pairs, the flags that question more than half of them."""
     if len({(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in mine if not cell.repeated}) == 1:
         return mine[0].flags
     doubted = [cell for cell in mine if any(doubtful(flag) for flag in cell.flags)]
@@ -215,55 +207,31 @@ def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag for cell in doubted for flag in cell.flags if doubtful(flag)))
 
 
-def _checks(session: KernelPass) -> list[Measurement]:
-    return [
-        Measurement(
-            "interference",
-            median(ratios),
-            {"method": method, "memory_node": session.memory_node},
-            stats_of(ratios),
-            (INTERFERENCE,) if median(ratios) > DISTURBED else (),
-        )
-        for method, ratios in session.checks.items()
-    ]
+def _of_run(one: KernelPass) -> Iterator[Measurement]:
+    """The checks, the number of missing pairs, the influence of addresses, the core clock and the page size."""
+    for method, ratios in one.checks.items():
+        flags = (INTERFERENCE,) if median(ratios) > DISTURBED else ()
+        yield Measurement("interference", median(ratios), one.at(method), stats_of(ratios), flags)
+    for method, count in one.missing.items():
+        yield Measurement("missing", float(count), one.at(method), flags=(MISSING,))
+    for method, spreads in _address_spreads(one.run).items():
+        stats = stats_of(spreads, independent=False)
+        yield Measurement("address_spread", stats.median, one.at(method), stats)
+    here: dict[str, Scalar] = {"memory_node": one.memory_node}
+    clock = stats_of([1e15 / number(sample, "cycle_fs") for sample in one.run.samples])
+    yield Measurement("core_clock", clock.median, here, clock)
+    yield Measurement("page_size", number(one.run.meta, "page_bytes"), here, flags=page_flags(one.run.meta))
 
 
-def _missing(session: KernelPass) -> list[Measurement]:
-    """How many pairs gave no value; only where some did not."""
-    return [
-        Measurement("missing", float(count), {"method": method, "memory_node": session.memory_node}, flags=(MISSING,))
-        for method, count in session.missing.items()
-    ]
-
-
-def _spreads(session: KernelPass) -> list[Measurement]:
-    """How much the place in memory matters: slowest over fastest address of a pair, median over the pairs."""
+def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
+    """By method, the ratio of the slowest to the fastest memory address of each pair."""
     found: dict[str, list[float]] = {}
-    for sample in session.run.samples:
+    for sample in run.samples:
         quarters = sample.get("address_p25_ps")
         known = [value for value in quarters if value > 0] if isinstance(quarters, list) else []
         if sample.get("phase") == "round" and len(known) > 1:
             found.setdefault(str(sample["method"]), []).append(max(known) / min(known))
-    return [
-        Measurement(
-            "address_spread",
-            median(ratios),
-            {"method": method, "memory_node": session.memory_node},
-            stats_of(ratios, independent=False),
-        )
-        for method, ratios in found.items()
-    ]
-
-
-def _clock(session: KernelPass) -> Measurement:
-    clocks = [1e15 / number(sample, "cycle_fs") for sample in session.run.samples]
-    return Measurement("core_clock", median(clocks), {"memory_node": session.memory_node}, stats_of(clocks))
-
-
-def _pages(session: KernelPass) -> Measurement:
-    meta = session.run.meta
-    at: dict[str, Scalar] = {"memory_node": session.memory_node}
-    return Measurement("page_size", number(meta, "page_bytes"), at, flags=page_flags(meta))
+    return found
 
 
 def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
@@ -274,15 +242,3 @@ def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
         for metric, of in known
         for cpu in sorted(cpus & set(of))
     ]
-
-
-def _detail(cell: PairLatency, suffix: str) -> Measurement:
-    at: dict[str, Scalar] = {
-        "cpu_a": cell.cpu_a,
-        "cpu_b": cell.cpu_b,
-        "node_a": cell.node_a,
-        "node_b": cell.node_b,
-        "method": cell.method,
-        "memory_node": cell.memory_node,
-    }
-    return Measurement(METRICS[cell.method] + suffix, cell.value, at, cell.stats, cell.flags, detail=True)

@@ -1,13 +1,13 @@
-"""The latency of a pair of CPUs, in both directions and by location of the data; and the flags of values."""
+"""The latency of a pair of CPUs, in both directions and by location of the data; topology order; flags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
-from asct.sdk.record import Stats
+from asct.sdk.record import Scalar, Stats
 
 INTERFERENCE: Final = "noisy-interference"
 SIBLINGS: Final = "smt-siblings"
@@ -15,15 +15,14 @@ MISSING: Final = "noisy-missing"
 
 FLAGS: Final = {
     **NOISE_FLAGS,
-    "noisy": "the 95 % interval is wider than 5 % of the median; of an aggregate: that of more than half of its pairs",
-    INTERFERENCE: "pairs measured at the same time disturbed each other: alone they were more than 10 % faster; "
+    "noisy": "the 95 % interval is wider than 5 % of the median; for an aggregate: in more than half of its pairs",
+    INTERFERENCE: "pairs measured at the same time disturbed each other: they were more than 10 % faster alone; "
     "set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",
     MISSING: "some pairs have no value because every batch was disturbed; repeat on an idle machine",
     **PAGE_FLAGS,
 }
 """Flags of values."""
-
 
 LOCAL: Final = "local"
 REMOTE: Final = "remote"
@@ -33,10 +32,10 @@ CHAIN: Final = "chain"
 
 @dataclass(frozen=True, slots=True)
 class PairLatency:
-    """CPU A with CPU B by one method, with data in the memory of one node: the median in seconds or cycles.
+    """The median latency between CPU A and CPU B by one method, with data in the memory of one node.
 
-    `chain` is directed: A reads what B wrote. For the other methods, a `turned` value is the same one with A and B
-    exchanged.
+    `value` is in seconds or cycles. `chain` has a direction: A reads what B wrote. The other methods have none; a
+    `turned` value is a copy with A and B exchanged.
     """
 
     cpu_a: int
@@ -55,67 +54,52 @@ class PairLatency:
         """Location of the data relative to CPU A."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
-    def seen_from_b(self) -> PairLatency:
-        """The same with A and B exchanged."""
-        return PairLatency(
-            cpu_a=self.cpu_b,
-            cpu_b=self.cpu_a,
-            node_a=self.node_b,
-            node_b=self.node_a,
-            method=self.method,
-            memory_node=self.memory_node,
-            value=self.value,
-            stats=self.stats,
-            flags=self.flags,
-            turned=True,
-        )
+    @property
+    def coords(self) -> dict[str, Scalar]:
+        """The coordinates of the value."""
+        keys = ("cpu_a", "cpu_b", "node_a", "node_b", "method", "memory_node")
+        return {key: getattr(self, key) for key in keys}
 
     @property
     def repeated(self) -> bool:
-        """Whether the value merely repeats the opposite direction of the same pair."""
+        """Whether the value only repeats the opposite direction of the same pair."""
         return self.turned and self.node_a == self.node_b
 
 
 def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
-    """Every ordered pair: a value without direction counts for B and A as well."""
+    """Return every ordered pair: a value without direction also counts for B and A."""
     found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)
         if cell.method != CHAIN:
-            found.append(cell.seen_from_b())
+            cpu_a, cpu_b, node_a, node_b = cell.cpu_b, cell.cpu_a, cell.node_b, cell.node_a
+            found.append(replace(cell, cpu_a=cpu_a, cpu_b=cpu_b, node_a=node_a, node_b=node_b, turned=True))
     return found
-
-
-def by_data_and_method(cells: Iterable[PairLatency]) -> dict[tuple[str, str], list[PairLatency]]:
-    """Pairs by location of their data relative to CPU A, and by method."""
-    groups: dict[tuple[str, str], list[PairLatency]] = {}
-    for cell in cells:
-        groups.setdefault((cell.data, cell.method), []).append(cell)
-    return groups
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The CPUs of the host in topology order. `core` and `cluster` map a CPU to the first CPU of its core, and of those
-    that share its last-level cache; empty if unknown."""
+    """The topology of the host's CPUs: the node of each CPU, the first CPU of its core (`core`), and the first CPU that
+    shares its last-level cache (`cluster`). Mappings are empty if unknown."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
     core: Mapping[int, int] = field(default_factory=dict)
     cluster: Mapping[int, int] = field(default_factory=dict)
 
     def sorted(self, cpus: Iterable[int]) -> list[int]:
-        """The CPUs sorted by node, last-level cache, core and number."""
+        """Return the CPUs sorted by node, last-level cache, core and number."""
         return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
 
     def breaks(self, cpus: list[int]) -> list[int]:
-        """The places in a sorted list at which a node begins or, where these are not single cores, a cache."""
+        """Return the positions in a sorted list at which a node begins, or a last-level cache that several cores
+        share."""
         blocks = [self._block(cpu) for cpu in cpus]
         if len(set(blocks)) > len({self.core.get(cpu, cpu) for cpu in cpus}) // 2:
             blocks = [(node, 0) for node, _ in blocks]
         return [at for at in range(1, len(blocks)) if blocks[at] != blocks[at - 1]]
 
     def siblings(self, one: int, other: int) -> bool:
-        """Whether two CPUs are known to be threads of one core."""
+        """Return whether two CPUs are known to be threads of one core."""
         return one in self.core and self.core[one] == self.core.get(other)
 
     def _block(self, cpu: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ NODE_WORDS: Final = ("local", "all")
 
 
 def _nanoseconds(value: object) -> object:
-    """Nanoseconds of a number (which is that already) or of a duration with its unit."""
+    """Convert a duration with its unit to nanoseconds; a number is already in nanoseconds."""
     text = value.strip() if isinstance(value, str) else None
     if text is None or text.replace(".", "", 1).isdecimal():
         return value
@@ -35,7 +35,7 @@ def _nanoseconds(value: object) -> object:
 
 
 def _nodes(value: object) -> object:
-    """`local` or `all` in any case; else a list of node numbers."""
+    """Read `local` or `all` in any case, or a list of node numbers."""
     word = value.strip().lower() if isinstance(value, str) else None
     return word if word in NODE_WORDS else integers(value)
 
@@ -55,7 +55,7 @@ class CoreToCoreLatencyParams(Params):
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
-        (), "CPUs between which every pair is measured, such as 0-3,96; unset: see all_cpus", max_length=1024
+        (), "CPUs of which every pair is measured, for example 0-3,96; unset: see all_cpus", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,
@@ -72,15 +72,15 @@ class CoreToCoreLatencyParams(Params):
     turns: int = setting(100, "Round trips in a batch of token or cas", ge=1, le=1_000_000)
     addresses: int = setting(
         16,
-        "Memory addresses that token and cas use in turn",
+        "Number of memory addresses that token and cas use in turn",
         ge=1,
         le=64,
-        pitfalls="On a mesh, the cache slice of a line matters as much as the two cores: one address is not "
+        pitfalls="On a mesh, the cache slice of a line matters as much as the two cores, so a single address is not "
         "representative.",
     )
     chain_size: Size = setting(
         64 << 10,
-        "Bytes of the lines that chain passes on, rounded down to a power of two",
+        "Bytes of the lines that chain transfers, rounded down to a power of two",
         aliases=("data_size", "chain_bytes"),
         ge=4096,
         le=16 << 20,
@@ -93,18 +93,18 @@ class CoreToCoreLatencyParams(Params):
     )
     parallel: bool = setting(
         True,
-        "Measure pairs without a common core at the same time; check_pairs checks whether they disturb one another",
+        "Measure pairs without a common core at the same time; check_pairs checks whether they disturb each other",
     )
     check_pairs: int = setting(
         4, "Number of pairs to measure again alone, for comparison; 0 disables the check", ge=0, le=65536
     )
     target_interval: Share = target_interval_setting(0.05, "a method", max_share=1.0)
-    time_cap: Duration = setting(0.04, "Time limit for a method per pair of CPUs", ge=1e-3, le=60)
+    time_cap: Duration = setting(0.04, "Time limit for each method and pair of CPUs", ge=1e-3, le=60)
     pages: PageKind = pages_setting()
     hist_bins: int = setting(10, "Number of bars in the histogram", ge=1, le=200)
     heatmap_vmax: Nanoseconds = setting(
         200.0,
-        "Upper end of the color scale of the heat map, if values exceed it; nanoseconds, or a duration with its unit",
+        "Upper limit of the heat map's color scale; nanoseconds, or a duration with its unit",
     )
     cycle_base: bool = cycle_base_setting()
     seed: int = seed_setting("Seed of the memory addresses and of the order of lines")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
 from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.benchmarks.loaded_latency.tables import all_tables, load_curve
+from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL

@@ -1,4 +1,4 @@
-"""storage-hdd: rate, bandwidth and latency of a disk over its zones, from the outer tracks to the inner ones."""
+"""storage-hdd: IOPS, bandwidth and latency of a hard disk across its zones, from the outer to the inner tracks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from asct.benchmarks.storage_hdd.figures import zone_figures
 from asct.benchmarks.storage_hdd.measure import ZoneResult, measurements
 from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zone_visits, zones_of
-from asct.benchmarks.storage_hdd.tables import all_tables
+from asct.benchmarks.storage_hdd.report import all_tables, zone_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values
@@ -29,6 +28,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 _CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": None, "rwmixread": None}
+_ANY: Final = dict.fromkeys(_CELL)
 _PART: Final = _CELL | {"part": ("all", "outer", "inner")}
 _ZONE: Final = _CELL | {"zone": None}
 _WHAT: Final[dict[str, tuple[Unit, Better, str]]] = {
@@ -41,7 +41,7 @@ _FIO_BYTES: Final = 64 * 2**20
 
 
 class StorageHdd(Benchmark[HddParams]):
-    """Every cell of every zone is one fio process; what the target is was looked at first."""
+    """Inspects the target, then runs one fio process for every workload in every zone."""
 
     name = "storage-hdd"
     title = "Zones of a hard disk"
@@ -54,20 +54,16 @@ class StorageHdd(Benchmark[HddParams]):
         "slow-zone": "the zone is below 70 % of its neighbours: remapped sectors, repeated reads, or other load",
         "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
         "noisy-zones": "more than a tenth of the zones have unreliable results",
-        "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) cannot be measured",
+        "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) were skipped",
     }
     highlights = (
-        Highlight(
-            "bandwidth", "Sequential reads, outer zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "outer"}
-        ),
-        Highlight(
-            "bandwidth", "Sequential reads, inner zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "inner"}
-        ),
-        Highlight("iops", "Random reading", {**dict.fromkeys(_CELL), "rw": "randread", "part": "all"}),
+        Highlight("bandwidth", "Sequential reads, outer zones", _ANY | {"rw": "read", "part": "outer"}),
+        Highlight("bandwidth", "Sequential reads, inner zones", _ANY | {"rw": "read", "part": "inner"}),
+        Highlight("iops", "Random reads", _ANY | {"rw": "randread", "part": "all"}),
     )
     metrics = (
         *(
-            Metric(name, unit, better, f"{text}: median of zones", _PART)
+            Metric(name, unit, better, f"{text}, median of the zones", _PART)
             for name, (unit, better, text) in _WHAT.items()
         ),
         *(
@@ -82,23 +78,18 @@ class StorageHdd(Benchmark[HddParams]):
     )
 
     def check(self, params: HddParams) -> Iterable[tuple[str, str]]:
-        """Reports contradictory target settings, more than one target, and settings that leave nothing to measure."""
+        """Report contradictory target settings, several targets, and settings that leave nothing to measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
-            yield "file_names", ("the zones belong to one disk; use a single target, and sweep file_names for several")
+            yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
         if not params.cells():
-            yield (
-                "write",
-                (
-                    "with false, nothing can be measured: mixes does not contain 100, and test does not "
-                    "contain throughput"
-                ),
-            )
+            missing = "mixes does not contain 100, and test does not contain throughput"
+            yield "write", f"with false, nothing can be measured: {missing}"
         if any(reads > 100 for reads in params.mixes):
             yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
-        """The time covers all cells of all zones; a disk writes far fewer bytes in it than the estimate assumes."""
+        """The time of all workloads in all zones; a disk writes far fewer bytes than estimated."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)
@@ -121,11 +112,11 @@ class StorageHdd(Benchmark[HddParams]):
         return layout_steps([point.whole() for point in points], context)
 
     def continues(self, params: HddParams) -> bool:
-        """Zones do not depend on one another; a temporary file is gone after a pause."""
+        """Continue unless the target is a temporary file, which is deleted on a pause; zones are independent."""
         return not params.makes_file
 
     def steps(self, params: HddParams, context: Context) -> Sequence[Step]:
-        """An inspection of the target, then one fio process after another. Raises ValueError if the zones are too
+        """The inspection of the target, then one fio process after another. Raises ValueError if the zones are too
         small."""
         if not context.done:
             return (inspection(targets_of(params.whole(), context), INSPECTION),)
@@ -140,7 +131,7 @@ class StorageHdd(Benchmark[HddParams]):
         return (replace(step, timeout_s=limit_s(settings)),)
 
     def parse(self, params: HddParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Every cell of every zone, and the disk as a whole."""
+        """Every workload in every zone, and the whole disk."""
         if len(outputs) < 2:
             raise ValueError("no zone was measured")
         plan = _plan(params, outputs[0])
@@ -150,16 +141,16 @@ class StorageHdd(Benchmark[HddParams]):
         return [*device_values(read_guard_output(outputs[0])), *measurements(found, blocks_left_out=left_out)]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The cells over the disk; every zone for exports."""
+        """The workloads over the disk; every zone for exports."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The zones over the disk."""
+        """The zones by their position on the disk."""
         return zone_figures(records)
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
-    """All zones and workloads in order, depending on the inspection of the target."""
+    """All zones and workloads in order; they depend on the inspection of the target."""
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:

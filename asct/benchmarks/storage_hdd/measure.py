@@ -1,4 +1,4 @@
-"""Combines the outputs of all cells of all zones into the values of the disk."""
+"""Combines the results of all workloads in all zones into the values of the disk."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from asct.benchmarks.storage_hdd.params import Zone, ZoneWorkload
 from asct.instruments.fio.point import FioPoint
-from asct.sdk.record import Measurement, Scalar, doubtful
+from asct.sdk.record import Measurement, doubtful
 from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
 
 EDGE_SHARE: Final = 8
-"""1 / EDGE_SHARE of the zones count as outer, and as many as inner."""
+"""The first 1/EDGE_SHARE of the zones are the outer zones, the last 1/EDGE_SHARE the inner zones."""
 SLOW: Final = 0.7
-"""A zone below this share of its neighbours is slow."""
+"""A zone is slow if its rate is below this share of its neighbours' rate."""
 _NEIGHBOURS: Final = 7
 _MOST_DOUBTFUL: Final = 0.1
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
@@ -30,7 +30,7 @@ class ZoneResult:
     point: FioPoint
 
     def value(self, quantity: str) -> float | None:
-        """Rate, bandwidth or mean total latency of reads and writes together."""
+        """Return IOPS, bandwidth or mean total latency of reads and writes together."""
         side = self.point.sides[""]
         if quantity == "latency":
             return None if side.lat is None else side.lat.mean_ns * 1e-9
@@ -42,13 +42,8 @@ class ZoneResult:
         return any(doubtful(flag) for flag in self.point.flags)
 
 
-def workload_coordinates(cell: ZoneWorkload) -> dict[str, Scalar]:
-    """The coordinates of a cell."""
-    return {"rw": cell.pattern, "block_size": cell.block_size, "rwmixread": cell.reads}
-
-
 def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False) -> Iterator[Measurement]:
-    """Every zone as a detail, then each cell over the whole disk. `visits` holds at least one."""
+    """Yield every zone as a detail, then each workload over the whole disk. `results` is not empty."""
     zones = {result.zone.index: result.zone for result in results}
     for index in sorted(zones):
         yield Measurement("zone_offset", float(zones[index].offset), {"zone": index})
@@ -64,9 +59,9 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
 
 
 def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
-    """Zones far below their neighbours: reallocated sectors, or sectors that are read repeatedly.
+    """Return zones far below their neighbours: reallocated sectors, or sectors that are read repeatedly.
 
-    A disk changes by a few percent from zone to zone, so the running median of the neighbours is the expected rate.
+    The rate changes by a few percent from zone to zone, so the running median of the neighbours is the expected rate.
     """
     rates = [result.point.sides[""].bandwidth for result in results]
     expected = running_median(rates, _NEIGHBOURS)
@@ -78,7 +73,7 @@ def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
 def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Measurement]:
     for result in results:
         flags = (*result.point.flags, "slow-zone") if result.zone.index in slow else result.point.flags
-        coords = workload_coordinates(result.cell) | {"zone": result.zone.index}
+        coords = result.cell.coords | {"zone": result.zone.index}
         for quantity in QUANTITIES:
             value = result.value(quantity)
             if value is not None:
@@ -96,12 +91,12 @@ def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iter
         for part, members in parts.items():
             values = [value for result in members if (value := result.value(quantity)) is not None]
             if values:
-                coords = workload_coordinates(cell) | {"part": part}
+                coords = cell.coords | {"part": part}
                 yield Measurement(quantity, median(values), coords, stats_of(values, independent=False), flags)
     outer, inner = (median([result.point.sides[""].bandwidth for result in parts[part]]) for part in ("outer", "inner"))
     if inner > 0:
-        yield Measurement("outer_to_inner", outer / inner, workload_coordinates(cell), flags=flags)
-    yield Measurement("slow_zones", float(slow), workload_coordinates(cell), flags=flags)
+        yield Measurement("outer_to_inner", outer / inner, cell.coords, flags=flags)
+    yield Measurement("slow_zones", float(slow), cell.coords, flags=flags)
 
 
 def _flags(results: Sequence[ZoneResult], trusted: Sequence[ZoneResult]) -> tuple[str, ...]:

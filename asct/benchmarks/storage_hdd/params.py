@@ -1,4 +1,4 @@
-"""The settings of storage-hdd and the cells they ask for."""
+"""The settings of storage-hdd, and the zones and workloads that they select."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pydantic import BeforeValidator, Field
 
 from asct.instruments.fio.params import Counts, Engine, FioParams, Paths
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
+from asct.sdk.record import Scalar
 from asct.values.size import format_size
 
-# Sectors on the outer tracks of a disk pass the head faster than on the inner ones, and logical addresses begin
-# outside (ZBR, zone bit recording; Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer
-# 27(3), 1994). So the rate over the address is the map of the disk. All sizes are in bytes: a count of sectors is one
-# of 512 or of 4096 bytes, depending on whom one asks.
+# Sectors on the outer tracks of a disk pass the head faster than on the inner ones, and logical addresses start on the
+# outer tracks (ZBR, zone bit recording; Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer
+# 27(3), 1994). The rate by address is therefore a map of the disk. All sizes are in bytes, because a sector may have
+# 512 or 4096 bytes.
 
 _ALIGNMENT: Final = 2**20
 _PAGE: Final = 4096
@@ -25,21 +26,16 @@ _GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """The part of the target from `offset` on, `size` bytes long."""
+    """A part of the target: `size` bytes from `offset`."""
 
     index: int
     offset: int
     size: int
 
-    @property
-    def middle(self) -> float:
-        """The address of its midpoint."""
-        return self.offset + self.size / 2.0
-
 
 @dataclass(frozen=True, slots=True)
 class ZoneWorkload:
-    """A workload: a pattern of fio; `reads` is the share of reads in percent."""
+    """A workload: fio's access pattern, bytes per request, and the percentage of reads."""
 
     pattern: str
     block_size: int
@@ -47,7 +43,7 @@ class ZoneWorkload:
 
     @property
     def sequential(self) -> bool:
-        """Whether offsets ascend."""
+        """Whether requests are at ascending offsets."""
         return not self.pattern.startswith("rand")
 
     @property
@@ -57,20 +53,19 @@ class ZoneWorkload:
 
     @property
     def name(self) -> str:
-        """A name that no other cell of the test has: `randrw50-64KiB`."""
+        """A unique name within the test, for example `randrw50-64KiB`."""
         return f"{self.pattern}{self.reads if 0 < self.reads < 100 else ''}-{format_size(self.block_size)}"
 
-
-def random_workload(block_size: int, reads: int) -> ZoneWorkload:
-    """Random requests. Reads alone are a pattern that cannot write."""
-    pattern = {100: "randread", 0: "randwrite"}.get(reads, "randrw")
-    return ZoneWorkload(pattern, block_size, reads)
+    @property
+    def coords(self) -> dict[str, Scalar]:
+        """The coordinates of its values."""
+        return {"rw": self.pattern, "block_size": self.block_size, "rwmixread": self.reads}
 
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
-    """`count` zones of the same size over `size` bytes, each begun on a MiB (on a page where they are smaller).
+    """Return `count` zones of equal size over `size` bytes, each aligned to a MiB (to a page if they are smaller).
 
-    Raises ValueError when a zone does not hold the largest request.
+    Raises ValueError if a zone is smaller than the largest request.
     """
     share = size // count
     grain = _ALIGNMENT if share >= _ALIGNMENT else _PAGE
@@ -87,10 +82,10 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
 def zone_visits(
     zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
-    """Every workload of every zone, zone by zone: in ascending order, or scattered over the disk.
+    """Yield every workload of every zone, zone by zone: in ascending order, or scattered over the disk.
 
-    Scattered, a slow drift (a disk that warms up) does not look like a difference between zones. Multiples of the
-    golden ratio spread evenly at any length (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    With a scattered order, a slow drift (a disk that warms up) does not look like a difference between zones. Multiples
+    of the golden ratio are spread evenly at any length (Knuth, The Art of Computer Programming, volume 3, section 6.4).
     """
     order = sorted(zones, key=lambda zone: zone.index * _GOLDEN % 1.0) if scattered else zones
     for zone in order:
@@ -101,14 +96,14 @@ def zone_visits(
 Test = Literal["iops", "throughput"]
 Order = Literal["scattered", "ascending"]
 Sizes = Annotated[tuple[Annotated[Size, Field(ge=512, le=2**27)], ...], BeforeValidator(listed)]
-"""A list of sizes; `64K,4K` as text."""
+"""A list of sizes, for example `64K,4K`."""
 _SHARED: Final = (
     "file_names", "create_temp_file", "overwrite", "engine", "iodepth", "numjobs", "duration", "ramp_time", "seed",
 )  # fmt: skip
 
 
 class HddParams(Params):
-    """The shared settings of a target, and the workloads of its zones."""
+    """The settings of the target, and the workloads of its zones."""
 
     test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
         ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
@@ -116,32 +111,32 @@ class HddParams(Params):
     zones: Count = setting(
         128, "Number of equal parts into which the target is divided", aliases=("slices",), ge=2, le=4096
     )
-    order: Order = setting("scattered", "Order in which the zones are visited")
+    order: Order = setting("scattered", "Order in which the zones are measured")
     mixes: Counts = setting((100, 50, 0), "Read percentages of the random workloads", min_length=1)
     block_sizes: Sizes = setting((65536, 16384, 4096), "Bytes per random request", min_length=1)
     sequential_block_sizes: Sizes = setting((2**20, 4096), "Bytes per sequential request", min_length=1)
     write: bool = setting(
         True,
         "Measure writes as well as reads; false skips all writing workloads and requires no consent",
-        pitfalls="The content of the target is lost.",
+        pitfalls="Writing destroys the content of the target.",
     )
     duration: Duration = setting(
         60.0, "Time per workload in each zone", aliases=("runtime", "round_time"), gt=0, le=86400
     )
     ramp_time: Duration = setting(
-        0.0, "Time of load before the measurement of each workload", aliases=("ramp",), le=3600
+        0.0, "Time under load before the measurement of each workload", aliases=("ramp",), le=3600
     )
     iodepth: Count = setting(1, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     numjobs: Count = setting(1, "Number of identical concurrent processes", ge=1, le=1024)
     engine: Engine = setting("auto", "I/O engine", aliases=("ioengine",))
     file_names: Paths = setting(
-        (), "Disk or file to measure, as one absolute path", aliases=("filenames", "filename", "file_name")
+        (), "Absolute path of the disk or file to measure", aliases=("filenames", "filename", "file_name")
     )
     filesize: Size | None = setting(
-        None, "Bytes of the target to divide into zones; unset: the whole target", aliases=("size",)
+        None, "Number of bytes of the target to divide into zones; unset: the whole target", aliases=("size",)
     )
     create_temp_file: bool | None = setting(
-        None, "Use a temporary file in the work folder; on unless file_names is set"
+        None, "Use a temporary file in the work folder; default: true unless file_names is set"
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**31)
@@ -152,14 +147,15 @@ class HddParams(Params):
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
-        """The workloads of each zone, without requests below a logical block of the target."""
+        """Return the workloads of each zone, without requests smaller than a logical block of the target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
     def _all_cells(self) -> Iterator[ZoneWorkload]:
         if "iops" in self.test:
             for reads in dict.fromkeys(self.mixes):
                 if self.write or reads == 100:
-                    yield from (random_workload(size, reads) for size in dict.fromkeys(self.block_sizes))
+                    pattern = {100: "randread", 0: "randwrite"}.get(reads, "randrw")
+                    yield from (ZoneWorkload(pattern, size, reads) for size in dict.fromkeys(self.block_sizes))
         if "throughput" in self.test:
             for size in dict.fromkeys(self.sequential_block_sizes):
                 yield ZoneWorkload("read", size, 100)
@@ -168,15 +164,15 @@ class HddParams(Params):
 
     @property
     def writes(self) -> bool:
-        """Whether any cell writes."""
+        """Whether any workload writes."""
         return any(cell.writes for cell in self.cells())
 
     def whole(self) -> FioParams:
-        """The target as one span: for the layout of the temporary file, and for the checks that fio needs."""
+        """Return the fio settings for the whole target: to lay out the temporary file, and for fio's checks."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
     def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:
-        """The fio settings of a cell in a zone. Each zone has its own random offsets."""
+        """Return the fio settings of a workload in a zone. Each zone has its own random offsets."""
         return self._fio(
             rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,
             offset=zone.offset, filesize=zone.size, seed=self.seed + zone.index,

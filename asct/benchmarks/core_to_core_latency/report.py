@@ -1,0 +1,384 @@
+"""The report of core-to-core-latency: the tables of ASCT by method, for local and (with several nodes) remote data,
+heat maps in topology order, and histograms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
+from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
+from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flags_of, point_label, swept_cells, swept_columns
+from asct.statistics.robust import median
+
+NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPairs:
+    """The pairs of one point: medians over its repeats, in seconds or core cycles.
+
+    `cells` contains every ordered pair; `groups` contains them by location of the data and method.
+    """
+
+    records: tuple[Record, ...]
+    cells: tuple[PairLatency, ...]
+    groups: Mapping[tuple[str, str], Sequence[PairLatency]]
+    order: Order
+    in_cycles: bool
+
+    @property
+    def unit(self) -> str:
+        """The unit in tables."""
+        return "cycles" if self.in_cycles else "ns"
+
+    @property
+    def base_unit(self) -> str:
+        """The unit of the values."""
+        return "cycles" if self.in_cycles else "s"
+
+    @property
+    def scale(self) -> float:
+        """The divisor of values in tables."""
+        return 1.0 if self.in_cycles else NS
+
+    def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:
+        """Return the cells with local or remote data by method."""
+        return {method: cells for (where, method), cells in self.groups.items() if where == data}
+
+    def single(self, metric: str) -> float | None:
+        """Return the median of a metric over all its records; None without any."""
+        values = [record.value for record in self.records if record.metric == metric]
+        return median(values) if values else None
+
+
+def stored_pairs(records: Sequence[Record]) -> list[StoredPairs]:
+    """Return the points that have pairs, in order of appearance; in cycles if all of them have cycles."""
+    groups = by_point(records)
+    in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
+    points = [_measured(mine, in_cycles) for mine in groups]
+    return [point for point in points if point.cells]
+
+
+def _measured(mine: Sequence[Record], in_cycles: bool) -> StoredPairs:
+    found: dict[tuple[Scalar, ...], list[Record]] = {}
+    for record in mine:
+        if "cpu_b" in record.coords and record.metric.endswith("_cycles") == in_cycles:
+            found.setdefault(tuple(record.coords.values()), []).append(record)
+    cells = [_cell(repeats) for repeats in found.values()]
+    nodes = {cpu: node for cell in cells for cpu, node in ((cell.cpu_a, cell.node_a), (cell.cpu_b, cell.node_b))}
+    order = Order(nodes, _by_cpu(mine, "core"), _by_cpu(mine, "cluster"))
+    pairs = both_ways(cells)
+    groups: dict[tuple[str, str], list[PairLatency]] = {}
+    for cell in pairs:
+        groups.setdefault((cell.data, cell.method), []).append(cell)
+    return StoredPairs(tuple(mine), tuple(pairs), groups, order, in_cycles)
+
+
+def _cell(repeats: Sequence[Record]) -> PairLatency:
+    at = repeats[0].coords
+    cpu_a, cpu_b, node_a, node_b, memory_node = (
+        int(at[key]) for key in ("cpu_a", "cpu_b", "node_a", "node_b", "memory_node")
+    )
+    value = median([record.value for record in repeats])
+    flags = tuple(dict.fromkeys(flag for record in repeats for flag in record.flags))
+    return PairLatency(cpu_a, cpu_b, node_a, node_b, str(at["method"]), memory_node, value, flags=flags)
+
+
+def _by_cpu(records: Iterable[Record], metric: str) -> dict[int, int]:
+    return {int(record.coords["cpu_a"]): int(record.value) for record in records if record.metric == metric}
+
+
+TOP: Final = 10
+_UNEVEN: Final = 1.0
+"""Percentage by which two directions must differ to be listed; smaller differences are noise."""
+_METHOD: Final = Column(
+    "method",
+    "Method",
+    format="text",
+    help="token and cas: one message, half a round trip; chain: one line read by CPU A",
+)
+_FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Median"))
+_CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB", format="integer"))
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """Return every pair for the exports, then the summaries."""
+    points = stored_pairs(records)
+    if not points:
+        return ()
+    tables = [_pair_table(points)]
+    for data in DATA:
+        if any(point.methods(data) for point in points):
+            makers = (_node_matrix, _statistics, _top_pairs, _node_statistics, _asymmetry)
+            tables += [make(points, data) for make in makers]
+    tables[1] = _noted(tables[1], records)
+    return tuple(table for table in tables if table.rows)
+
+
+def _table(
+    names: tuple[str, str],
+    points: Sequence[StoredPairs],
+    columns: Sequence[Column],
+    rows: Callable[[StoredPairs], Iterable[Row]],
+    data: str = "",
+) -> Table:
+    """A table with `rows` of each point and the slug and title `names`, for local or remote `data` (all in a bulk
+    table)."""
+    swept = swept_columns(record for point in points for record in point.records)
+    found = tuple(swept_cells(point.records, swept) | row for point in points for row in rows(point))
+    slug, title = names
+    if data:
+        slug, title = f"{slug}-{data}", f"{title}: Data Address @ {data.capitalize()} Numa Node"
+    return Table(slug, title, (*swept, *columns), found, bulk=not data)
+
+
+def _pair_table(points: Sequence[StoredPairs]) -> Table:
+    """One row per measured value, with the columns of ASCT and three more."""
+    columns = (
+        *_CPUS,
+        Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),
+        Column("node_a", "CPUA_NODE", format="integer"),
+        Column("memory_node", "MEMBIND_NODE", format="integer"),
+        Column("method", "METHOD", format="text"),
+        Column("node_b", "CPUB_NODE", format="integer"),
+        Column("flags", "FLAGS", format="text", kept=True),
+    )
+    title = f"All pairs ({points[0].unit})"
+    return _table(
+        ("pairs", title), points, columns, lambda point: [_pair_row(cell) for cell in point.cells if not cell.turned]
+    )
+
+
+def _pair_row(cell: PairLatency) -> Row:
+    return {**cell.coords, "value": cell.value, "flags": ", ".join(cell.flags)}
+
+
+def _node_matrix(points: Sequence[StoredPairs], data: str) -> Table:
+    """A row for each method and node of CPU A, a column for each node of CPU B."""
+    nodes = sorted({cell.node_b for point in points for cell in point.cells})
+    columns = (
+        _METHOD,
+        Column("node", "CPU A in", format="text", help="Rows are the node of CPU A, columns the node of CPU B"),
+        *(Column(f"node{node}", f"Node{node}", points[0].scale, 2, kept=True) for node in nodes),
+    )
+
+    def rows(point: StoredPairs) -> Iterable[Row]:
+        for method, mine in point.methods(data).items():
+            ways = _by_nodes(mine)
+            for node in sorted({a for a, _ in ways}):
+                values = {f"node{b}": median(ways[node, b]) if (node, b) in ways else None for b in nodes}
+                yield {"method": method, "node": f"Node{node}", **values}
+
+    return _table(("nodes", f"Node-to-Node Median Latency Matrix ({points[0].unit})"), points, columns, rows, data)
+
+
+def _statistics(points: Sequence[StoredPairs], data: str) -> Table:
+    def rows(point: StoredPairs) -> Iterable[Row]:
+        for method, mine in point.methods(data).items():
+            yield {"method": method, **_four([cell.value for cell in mine])}
+
+    columns = (_METHOD, *_four_columns(points[0]))
+    return _table(("statistics", f"Latency Statistics ({points[0].unit})"), points, columns, rows, data)
+
+
+def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
+    """Statistics by node of CPU A and node of CPU B; without rows if there is one node."""
+
+    def rows(point: StoredPairs) -> Iterable[Row]:
+        for method, mine in point.methods(data).items():
+            ways = _by_nodes(mine)
+            for (a, b), values in sorted(ways.items()) if len(ways) > 1 else ():
+                yield {"method": method, "way": f"Node{a} \N{RIGHTWARDS ARROW} Node{b}", **_four(values)}
+
+    columns = (_METHOD, Column("way", "Nodes", format="text"), *_four_columns(points[0]))
+    title = f"Node-to-Node Latency Statistics ({points[0].unit})"
+    return _table(("node-statistics", title), points, columns, rows, data)
+
+
+def _top_pairs(points: Sequence[StoredPairs], data: str) -> Table:
+    """The slowest pairs of each method."""
+    columns = (
+        _METHOD,
+        *_CPUS,
+        Column("value", f"Latency ({points[0].unit})", points[0].scale, 2),
+        Column("node_a", "CPUA node", format="integer"),
+        Column("node_b", "CPUB node", format="integer"),
+        Column("memory_node", "Memory node", format="integer"),
+        FLAGS_COLUMN,
+    )
+
+    def rows(point: StoredPairs) -> Iterable[Row]:
+        for mine in point.methods(data).values():
+            slowest = sorted((cell for cell in mine if not cell.repeated), key=lambda cell: -cell.value)
+            yield from map(_pair_row, slowest[:TOP])
+
+    return _table(("top", "Top Latency Core Pairs with Median Latency"), points, columns, rows, data)
+
+
+def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
+    """The pairs whose two directions differ most; only chain has directions."""
+    unit, scale = points[0].unit, points[0].scale
+    columns = (
+        *_CPUS,
+        Column("forth", f"A reads B's ({unit})", scale, 2),
+        Column("back", f"B reads A's ({unit})", scale, 2),
+        Column("difference", f"Difference ({unit})", scale, 2),
+        Column("share", "Difference (%)", digits=1, help="Relative to the smaller one"),
+    )
+    names = ("asymmetry", "Largest Differences between Directions, chain")
+    return _table(names, points, columns, lambda point: _most_uneven(_by_pair(point, data, CHAIN)), data)
+
+
+def _by_pair(point: StoredPairs, data: str, method: str) -> dict[tuple[int, int], float]:
+    """The median of each ordered pair of CPUs, over the memory nodes."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for cell in point.groups.get((data, method), ()):
+        found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
+    return {pair: median(values) for pair, values in found.items()}
+
+
+def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
+    rows: list[Row] = []
+    for (a, b), forth in ways.items():
+        back = ways.get((b, a))
+        if back is not None and a < b:
+            difference = abs(forth - back)
+            share = 100 * difference / min(forth, back)
+            row: Row = {"forth": forth, "back": back, "difference": difference, "share": share}
+            if share >= _UNEVEN:
+                rows.append({"cpu_a": a, "cpu_b": b, **row})
+    return sorted(rows, key=lambda row: -float(row["difference"] or 0.0))[:TOP]
+
+
+def _by_nodes(cells: Sequence[PairLatency]) -> dict[tuple[int, int], list[float]]:
+    """The values by node of CPU A and node of CPU B."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for cell in cells:
+        found.setdefault((cell.node_a, cell.node_b), []).append(cell.value)
+    return found
+
+
+def _four(values: Sequence[float]) -> Row:
+    return {"min": min(values), "max": max(values), "mean": sum(values) / len(values), "median": median(values)}
+
+
+def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
+    return tuple(Column(key, title, point.scale, 2) for key, title in _FOUR)
+
+
+def _noted(table: Table, records: Sequence[Record]) -> Table:
+    """Add the notes on methods and checks and all flags to the first readable table."""
+    notes = [
+        "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
+        "that CPU B wrote. These are three different quantities.",
+    ]
+    ratios = [record.value for record in records if record.metric == "interference"]
+    if ratios:
+        notes.append(f"Pairs took {median(ratios):.2f} times as long concurrently with other pairs as alone.")
+    return replace(table, notes=tuple(notes), flags=flags_of(records))
+
+
+_FEWEST: Final = 3
+"""Smallest number of CPUs with a figure, because two CPUs have a single value."""
+_CAPTIONS: Final = {
+    "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
+    "cas": "One-way latency of a message by compare-and-swap (half a round trip).",
+    CHAIN: "Time for CPU A to read one line that CPU B wrote, each load waiting for the previous one.",
+}
+
+
+def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
+    """Return a heat map per method and a histogram of all methods, for local and remote data of each point."""
+    figures: list[Figure] = []
+    for number, point in enumerate(stored_pairs(records), start=1):
+        cpus = point.order.sorted({cell.cpu_a for cell in point.cells})
+        if len(cpus) < _FEWEST:
+            continue
+        suffix = "" if number == 1 else f"-{number}"
+        for data in DATA:
+            methods = point.methods(data)
+            figures += [_heatmap(point, method, data, cpus, suffix) for method in methods]
+            if methods:
+                figures.append(_histogram(point, data, suffix))
+    return tuple(figures)
+
+
+def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix: str) -> Heatmap:
+    values = _by_pair(point, data, method)
+    blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
+    names = tuple(map(str, cpus))
+    return Heatmap(
+        slug=f"heatmap-{method}-{data}{suffix}",
+        title=_title(f"Core to core, {method}", point, data),
+        caption=f"{_CAPTIONS[method]} CPUs are in topology order; lines separate {blocks}.",
+        x_title="CPU B",
+        y_title="CPU A",
+        columns=names,
+        rows=names,
+        values=tuple(tuple(values.get((a, b)) for b in cpus) for a in cpus),
+        unit=point.base_unit,
+        ceiling=_ceiling(point),
+        groups=tuple(point.order.breaks(cpus)),
+        host=point.records[0].host,
+        better="lower",
+    )
+
+
+def _ceiling(point: StoredPairs) -> float | None:
+    """The setting heatmap_vmax, which is a time; converted to cycles with the measured clock if needed."""
+    seconds, clock = point.single("heatmap_vmax"), point.single("core_clock")
+    if seconds is None or not point.in_cycles:
+        return seconds
+    return None if clock is None else seconds * clock
+
+
+def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
+    methods = {
+        method: [cell.value for cell in mine if not cell.repeated] for method, mine in point.methods(data).items()
+    }
+    edges = _edges([value for mine in methods.values() for value in mine], int(point.single("hist_bins") or 1))
+    labels = _labels([edge / point.scale for edge in edges])
+    series = []
+    for method, mine in methods.items():
+        counts = [0] * len(labels)
+        for value in mine:
+            counts[_bin_of(value, edges)] += 1
+        series.append(Series(method, labels, tuple(map(float, counts)), host=point.records[0].host))
+    return Bars(
+        slug=f"histogram-{data}{suffix}",
+        title=_title("Pairs of CPUs by latency", point, data),
+        caption="Number of pairs in each range; chain counts both directions.",
+        x=Axis(f"Latency ({point.unit})", "", "category"),
+        y=Axis("Pairs", "1"),
+        series=tuple(series),
+    )
+
+
+def _edges(values: Sequence[float], bins: int) -> list[float]:
+    """The edges of ranges of the same width; of a single range if all values are equal."""
+    low, high = min(values), max(values)
+    if low == high:
+        return [low, high]
+    return [low + (high - low) * number / bins for number in range(bins)] + [high]
+
+
+def _labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """Labels such as `18 to 42`, with enough decimals to distinguish the ranges."""
+    width = edges[1] - edges[0]
+    decimals = max(0, 1 - math.floor(math.log10(width))) if width > 0 else 2
+    return tuple(f"{low:.{decimals}f} to {high:.{decimals}f}" for low, high in pairwise(edges))
+
+
+def _bin_of(value: float, edges: Sequence[float]) -> int:
+    last = len(edges) - 2
+    width = (edges[-1] - edges[0]) / (last + 1)
+    return min(last, int((value - edges[0]) / width)) if width > 0 else 0
+
+
+def _title(what: str, point: StoredPairs, data: str) -> str:
+    return ", ".join(filter(None, (what, f"data at the {data} node", point_label(point.records[0], ""))))
