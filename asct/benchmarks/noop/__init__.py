@@ -1,4 +1,4 @@
-"""noop: the time that asct itself needs for one point. Runs a kernel that does nothing."""
+"""noop: the overhead of asct for one point, measured with a kernel that does nothing."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from asct.sdk.samples import read_kernel
 from asct.sdk.step import Kernel, Output, Step
 
 _CLOCK_S = 0.01
-"""Resolution of the clock of the shell on a host."""
+"""Resolution of the clock of a host's shell."""
 _STEP = Step("noop", Kernel("noop"))
 
 
 class NoopParams(Params):
-    """One number, so that any count of points can be swept."""
+    """A number to sweep, to create any number of points."""
 
-    index: int = setting(0, "Number of the point; distinguishes points, without other effect", ge=0, le=1_000_000)
+    index: int = setting(0, "Number of the point, to create distinct points; has no other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):
-    """Starts a program that ends at once; the rest is the cost of the harness."""
+    """Runs a program that exits immediately; the remaining time is the overhead of asct."""
 
     name = "noop"
     title = "Harness overhead"
@@ -37,9 +37,7 @@ class Noop(Benchmark[NoopParams]):
     hidden = True
     params_model = NoopParams
     flags: ClassVar[Mapping[str, str]] = {
-        "at-most": "asct was not connected when the host ran the point, and the clock of the shell has a resolution "
-        "of 10 ms: it took "
-        "less"
+        "at-most": "upper limit: the host measured the point without a connection, with a clock resolution of 10 ms"
     }
     metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
 
@@ -55,7 +53,7 @@ class Noop(Benchmark[NoopParams]):
         return () if context.done else (_STEP,)
 
     def parse(self, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The elapsed time of the step; raises ValueError if the kernel did not end well."""
+        """The elapsed time of the step; raises ValueError if the kernel failed."""
         for output in outputs:
             read_kernel(output)
         elapsed_s = sum(output.elapsed_ns for output in outputs) / 1e9
@@ -64,7 +62,7 @@ class Noop(Benchmark[NoopParams]):
         return (Measurement("elapsed", elapsed_s),)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Count and times of all points in one row."""
+        """The number of points and their times, in one row."""
         values = [record.value for record in records if record.metric == "elapsed"]
         if not values:
             return ()

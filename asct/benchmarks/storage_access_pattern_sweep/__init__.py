@@ -1,4 +1,4 @@
-"""Storage: bandwidth, rate and latency by access pattern."""
+"""storage-access-pattern-sweep: bandwidth, IOPS and latency of storage by access pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from asct.instruments.fio import Patterns, SweepBenchmark, SweepParams, steps_se
 
 
 class PatternSweepParams(SweepParams):
-    """The shared settings and the list of patterns."""
+    """The shared settings and the access patterns to sweep."""
 
     step_settings: ClassVar[dict[str, str]] = {"access_pattern_sweep_steps": "rw"}
 
@@ -22,7 +22,7 @@ class PatternSweepParams(SweepParams):
 
 
 class StorageAccessPatternSweep(SweepBenchmark[PatternSweepParams]):
-    """One point per pattern."""
+    """Measures one point per access pattern."""
 
     name = "storage-access-pattern-sweep"
     title = "Storage access pattern sweep"

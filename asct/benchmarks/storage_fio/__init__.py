@@ -1,4 +1,4 @@
-"""Storage: any point of fio; every setting can be an axis of a sweep."""
+"""storage-fio: any fio workload; every setting can be swept."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from asct.instruments.fio import FioBenchmark, FioParams
 
 
 class StorageFio(FioBenchmark[FioParams]):
-    """The shared settings as they are."""
+    """Measures one fio workload with the shared settings."""
 
     name = "storage-fio"
     title = "Storage, any fio workload"

@@ -1,4 +1,4 @@
-"""Storage: bandwidth, rate and latency over the number of requests in flight."""
+"""storage-io-depth-sweep: bandwidth, IOPS and latency of storage by queue depth."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from asct.instruments.fio import Counts, SweepBenchmark, SweepParams, steps_sett
 
 
 class DepthSweepParams(SweepParams):
-    """The shared settings and the list of depths."""
+    """The shared settings and the queue depths to sweep."""
 
     step_settings: ClassVar[dict[str, str]] = {"iodepth_sweep_steps": "iodepth"}
 
-    iodepth_sweep_steps: Counts = steps_setting(
-        "iodepth",
-        (1, 2, 4, 8, 16, 32, 64, 128),
-        ("iodepth_steps",),
-    )
+    iodepth_sweep_steps: Counts = steps_setting("iodepth", (1, 2, 4, 8, 16, 32, 64, 128), ("iodepth_steps",))
 
 
 class StorageIoDepthSweep(SweepBenchmark[DepthSweepParams]):
-    """One point per queue depth."""
+    """Measures one point per queue depth."""
 
     name = "storage-io-depth-sweep"
     title = "Storage queue depth sweep"

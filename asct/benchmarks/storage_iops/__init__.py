@@ -1,4 +1,4 @@
-"""storage-iops: the IOPS test of SNIA PTS and TKperf, over block sizes and mixes of random reads and writes."""
+"""storage-iops: the IOPS test of SNIA PTS and TKperf, for block sizes and mixes of random reads and writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KIB: Final = 1024
 
 
 class IopsParams(MatrixParams):
-    """Seven mixes of eight block sizes."""
+    """The settings of the matrix: by default seven mixes of eight block sizes."""
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
@@ -34,8 +34,8 @@ class IopsParams(MatrixParams):
     )
     steady_volume: float = setting(
         2.3,
-        "How many times the active range must have been written since the purge, including preconditioning, "
-        "before a window counts; a fall of the rate by half also qualifies",
+        "Number of times the active range must be written after the purge, including preconditioning, before a "
+        "window counts; a window also counts after the rate fell by half",
         ge=0,
         le=100,
         pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is "
@@ -44,7 +44,7 @@ class IopsParams(MatrixParams):
 
 
 class StorageIops(Qualification[IopsParams]):
-    """One phase; every round has all workloads."""
+    """Runs a single phase; every round contains all workloads."""
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"
@@ -61,12 +61,12 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and workloads that do not match the matrix."""
+        """The checks of all qualifications, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
     def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
-        """All cells; the rates of the dependent ones decide."""
+        """One phase with all workloads, which ends when the rates of the dependent workloads are steady."""
         return (params.phase(logical_block, "iops"),)
 
 

@@ -1,4 +1,4 @@
-"""storage-latency: the latency test of SNIA PTS and TKperf, one request at a time, then a histogram."""
+"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight, and a histogram."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
-from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.rows import at, by_point, flags_of, middle, point_label
+from asct.sdk.record import Measurement, Record
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label
 from asct.sdk.step import Step
 
 _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENTILES.items()}, "max": "max"}
 
 
 def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """A row for each point: mean, confidence levels and highest of the response times; nothing without that run."""
+    """Return one row per point with mean, percentiles and maximum of the response times; empty without that run."""
     points = [mine for mine in by_point(records) if at(mine, "response_mean")]
     if not points:
         return ()
     columns = (
         Column("point", "Point", format="text"),
         *(Column(name, f"{title} (ms)", 1e-3, 3) for name, title in _NAMES.items()),
-        Column("flags", "Flags", format="text"),
+        FLAGS_COLUMN,
     )
     rows = tuple(_row(mine, len(points) > 1) for mine in points)
     notes = (
-        "4k random writes after the rounds: all requests of one run, up to the given percentile; percentiles "
-        "with fewer than 10 slower requests are omitted",
+        "4k random writes after the rounds, all requests of one run; percentiles with fewer than 10 slower requests "
+        "are omitted",
     )
     flags = flags_of(record for mine in points for record in at(mine, "response_mean"))
     return (Table(f"{slug}-response", "Response Times of 4k Random Writes", columns, rows, notes, flags),)
 
 
-def _row(mine: Sequence[Record], named: bool) -> dict[str, Scalar | None]:
-    row: dict[str, Scalar | None] = {"point": point_label(mine[0], "") if named else None}
+def _row(mine: Sequence[Record], named: bool) -> Row:
+    row: Row = {"point": point_label(mine[0], "") if named else None}
     row |= {name: middle(at(mine, f"response_{name}")) for name in _NAMES}
-    return row | {"flags": ", ".join(flags_of(at(mine, "response_mean")))}
+    return row | flag_cell(at(mine, "response_mean"))
 
 
 RESPONSE: Final = "response"
@@ -56,7 +56,7 @@ _RESPONSE_SEED: Final = 9_000_000
 
 
 class LatencyParams(MatrixParams):
-    """Three mixes of three block sizes, one request in flight."""
+    """The settings of the matrix: by default three mixes of three block sizes, one request in flight."""
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
@@ -72,22 +72,22 @@ class LatencyParams(MatrixParams):
         min_length=1,
     )
     numjobs: Count = setting(
-        1, "Number of identical concurrent processes; one in the specification", aliases=("nj",), ge=1, le=1024
+        1, "Number of identical concurrent processes; 1 by the specification", aliases=("nj",), ge=1, le=1024
     )
     iodepth: Count = setting(
-        1, "Queue depth per job; one in the specification", aliases=("iod", "queue_depth"), ge=1, le=65536
+        1, "Queue depth per job; 1 by the specification", aliases=("iod", "queue_depth"), ge=1, le=65536
     )
     response_time: Duration = setting(
         1200.0,
-        "Time of 4k random writes after the rounds, for the histogram of response times; 0 omits them",
+        "Duration of the 4k random writes after the rounds, for the histogram of response times; 0s omits them",
         aliases=("histogram_time",),
         le=30 * 86400,
-        pitfalls="p99_999 takes 1,000,000 requests.",
+        pitfalls="The percentile p99_999 needs 1,000,000 requests.",
     )
 
 
 class StorageLatency(Qualification[LatencyParams]):
-    """One phase, then the run for the histogram."""
+    """Runs a single phase, then the histogram run."""
 
     name = "storage-latency"
     title = "SSD qualification: latency"
@@ -105,12 +105,12 @@ class StorageLatency(Qualification[LatencyParams]):
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and workloads that do not match the matrix."""
+        """The checks of all qualifications, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
     def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
-        """All cells; the mean latencies of the dependent ones decide."""
+        """One phase with all workloads, which ends when the mean latencies of the dependent workloads are steady."""
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
@@ -139,7 +139,7 @@ class StorageLatency(Qualification[LatencyParams]):
                 yield from response_values(latency, flags=point.flags)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Averages, highest, the steady state, and the response times."""
+        """Averages, maxima, the steady state, and the response times."""
         return (*super().tables(records), *response_table(records, self.name))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

@@ -1,4 +1,4 @@
-"""Storage: bandwidth, rate and latency over the number of processes that make requests."""
+"""storage-process-count-sweep: bandwidth, IOPS and latency of storage by number of processes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from asct.instruments.fio import Counts, SweepBenchmark, SweepParams, steps_sett
 
 
 class ProcessSweepParams(SweepParams):
-    """The shared settings and the list of numbers of processes."""
+    """The shared settings and the numbers of processes to sweep."""
 
     step_settings: ClassVar[dict[str, str]] = {"process_count_sweep_steps": "numjobs"}
 
     process_count_sweep_steps: Counts = steps_setting(
-        "numjobs",
-        (1, 2, 4, 8, 16),
-        ("process_count_steps", "numjobs_sweep_steps"),
+        "numjobs", (1, 2, 4, 8, 16), ("process_count_steps", "numjobs_sweep_steps")
     )
 
 
 class StorageProcessCountSweep(SweepBenchmark[ProcessSweepParams]):
-    """One point per number of processes; each process brings its own CPU and its own requests in flight."""
+    """Measures one point per number of processes; each process has its own CPU and its own requests in flight."""
 
     name = "storage-process-count-sweep"
     title = "Storage process count sweep"

@@ -1,4 +1,4 @@
-"""storage-recovery: how a drive recovers in pauses and after another load, and its response times by demand."""
+"""storage-recovery: recovery of a drive during pauses and after another workload, and its response times by demand."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_recovery.demand import demand_steps, demand_values
-from asct.benchmarks.storage_recovery.figures import recovery_figures
 from asct.benchmarks.storage_recovery.idle import idle_steps, idle_values
 from asct.benchmarks.storage_recovery.params import RecoveryParams
+from asct.benchmarks.storage_recovery.report import all_tables, recovery_figures
 from asct.benchmarks.storage_recovery.stimulus import stimulus_steps, stimulus_values
-from asct.benchmarks.storage_recovery.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import (
     FLAGS,
@@ -36,31 +35,26 @@ from asct.sdk.step import Step
 
 
 def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
-    """The durations of the test that the settings select."""
+    """Return the usual and the longest time of the test that the settings select, and the time that it writes."""
     load = params.load()
-    own, repeated, writing = _behind(load)
+    own, repeated, writing = _after_steady(load)
     if params.test == "stimulus":
         return own, longest_seconds(load, ()) + own, writing
     steady = load.model_copy(update={"profile": "pts"})
     usual, longest = usual_seconds(steady, (load.phase,)), longest_seconds(steady, (load.phase,))
-    return usual + own, longest + own + repeated, longest_writing(load) + writing + repeated
+    return usual + own, longest + own + repeated, load.rounds_max * load.round_time + writing + repeated
 
 
-def longest_writing(params: RecoveryParams) -> float:
-    """Time of all rounds until the steady state."""
-    return params.rounds_max * params.round_time
-
-
-def _behind(params: RecoveryParams) -> tuple[float, float, float]:
-    """Time after the steady state: usual time, additional time of more rounds, and the part that writes."""
+def _after_steady(params: RecoveryParams) -> tuple[float, float, float]:
+    """Time after the steady state: usual time, additional time of more rounds, and time that writes."""
     form = params.form()
     if params.test == "idle":
         bursts = form.bursts * len(form.waits)
         writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
         return writing + bursts * START_SECONDS + form.bursts * sum(form.waits), 0.0, writing
     if params.test == "stimulus":
-        spells = 2 * form.sequential_time + form.random_time
-        return spells * (1.0 + START_SECONDS / params.round_time) + params.round_time, 0.0, spells
+        phases = 2 * form.sequential_time + form.random_time
+        return phases * (1.0 + START_SECONDS / params.round_time) + params.round_time, 0.0, phases
     cells = len(form.threads) * len(form.depths)
     matrix = form.prewrite_time + cells * (params.round_time + START_SECONDS)
     points = 3 * (form.settle_time + form.histogram_time + 2 * START_SECONDS)
@@ -80,19 +74,12 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses relative to writes without pauses", _WAIT),
     Metric("recovered_iops", "ops/s", "higher", "IOPS of the bursts after pauses", _WAIT),
     Metric("baseline_iops", "ops/s", "higher", "IOPS of the subsequent writes without pauses", _WAIT),
-    Metric(
-        "settling_time",
-        "s",
-        "neither",
-        "Time until the rate of the writes without pauses became constant",
-        _WAIT,
-        False,
-    ),
+    Metric("settling_time", "s", "neither", "Time until the rate without pauses became constant", _WAIT, False),
     Metric("idle_time", "s", "neither", "Actual pause between bursts", _WAIT, False),
     Metric("burst_iops", "ops/s", "higher", "IOPS of one burst", _BURST, False),
     Metric("burst_latency", "s", "lower", "Mean latency of one burst", _BURST, False),
     Metric("recovery_time", "s", "lower", "Time until the second stream reached the level of the first"),
-    Metric("recovered", "1", "higher", "1 if the stream recovered to its level, else 0"),
+    Metric("recovered", "1", "higher", "1 if the stream recovered to its earlier level, otherwise 0"),
     Metric("recovered_share", "1", "higher", "Level of the second stream relative to the first"),
     Metric("level_bandwidth", "B/s", "higher", "Bytes per second at the end of a phase", _SPELL),
     Metric("mean_latency", "s", "lower", "Mean latency in a phase", _SPELL),
@@ -107,9 +94,9 @@ METRICS: Final[tuple[Metric, ...]] = (
     *response_metrics(_POINT),
     Metric("demand_iops", "ops/s", "higher", "IOPS at a load", _LOAD),
     Metric("demand_latency", "s", "lower", "Mean latency at a load", _LOAD),
-    Metric("matrix_rounds", "1", "neither", "Rounds of the matrix", comparable=False),
-    Metric("steady", "1", "higher", "1 if the steady state was reached before the test, else 0", {}, False),
-    Metric("rounds", "1", "neither", "Rounds until the steady state", {}, False),
+    Metric("matrix_rounds", "1", "neither", "Number of rounds of the matrix", comparable=False),
+    Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
+    Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
     Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
     *TARGET,
 )
@@ -126,7 +113,7 @@ _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
 
 
 class StorageRecovery(Qualification[RecoveryParams]):
-    """One of three tests, each with its own purge, initial state and steps."""
+    """Runs one of three tests, each with its own purge, initial state and steps."""
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
@@ -139,8 +126,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
         **FLAGS,
         FAST: "measured with the profile fast; not comparable with profile pts",
         "pause": "the test was interrupted before this burst or round, so the drive could rest",
-        "invalid-pause": "the actual pauses differ from the setting: starting fio takes too long, or the host is "
-        "too busy",
+        "invalid-pause": "the actual pauses differ from the setting, because fio starts too slowly or the host is too "
+        "busy",
         "invalid-no-point": "no workload of the matrix is within latency_bound, so there is no histogram",
         "noisy-matrix": "the highest load was not steady over the rounds of the matrix",
     }
@@ -152,11 +139,11 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, `tests` together with `test`, and impossible times."""
+        """The checks of all qualifications, a `test` that `tests` does not contain, and impossible times."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
-            yield "tests", "tests and test are mutually exclusive; remove one of them"
+            yield "tests", "tests does not contain test; remove one of the two settings"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
             yield "waits", "each pause must be longer than 0s and appear once"
@@ -164,20 +151,16 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
-        """The time of the test plan; the bytes written are limited by the speed of a fast drive."""
+        """The time of the test plan, and the bytes that a fast drive would write in it."""
         usual, longest, writing = seconds_of(params)
         load = params.load()
         found = super().needs(load, facts)
+        written = round(writing * ASSUMED_WRITE_BYTES_PER_S) + load.precondition * assumed_span(load)
         return replace(
             found,
             seconds=usual,
             longest_s=longest,
-            writes_bytes=(
-                (
-                    params.target_name,
-                    round(writing * ASSUMED_WRITE_BYTES_PER_S) + load.precondition * assumed_span(load),
-                ),
-            ),
+            writes_bytes=((params.target_name, written),),
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
@@ -198,11 +181,11 @@ class StorageRecovery(Qualification[RecoveryParams]):
         yield from _RUNS[params.test][1](load, own, marks)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """A table for each test that was run."""
+        """The tables of each test that was run."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Bursts, spells, demand and response times."""
+        """Bursts, phases, demand and response times."""
         return recovery_figures(records)
 
 

@@ -1,4 +1,4 @@
-"""Demand intensity: which operating points of a matrix of threads and depths the histograms are taken at.
+"""Demand intensity: a matrix of jobs and queue depths, its operating points, and their response time histograms.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram".
 """
@@ -27,7 +27,7 @@ from asct.statistics.steady import last_window
 
 @dataclass(frozen=True, slots=True)
 class DemandLoad:
-    """One cell of the matrix: jobs, requests in flight per job, requests per second, mean latency in seconds."""
+    """The result of one load of the matrix: jobs, queue depth per job, requests per second, mean latency in seconds."""
 
     numjobs: int
     iodepth: int
@@ -36,15 +36,15 @@ class DemandLoad:
 
     @property
     def in_flight(self) -> int:
-        """Requests in flight, all jobs combined."""
+        """Requests in flight of all jobs together."""
         return self.numjobs * self.iodepth
 
 
 def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, DemandLoad]:
-    """`max`, `mid` and `min` of the cells whose mean latency is under `bound_s`; empty if there is none.
+    """Return `max`, `mid` and `min` of the loads whose mean latency is below `bound_s`; empty if there is none.
 
-    `max` has the most requests per second, of equals the one with the fewest in flight; `min` the least; `mid` is the
-    nearest to halfway between these rates. The same cell may stand for several.
+    `max` has the most requests per second (the fewest in flight, if several are equal), `min` the fewest; `mid` is the
+    nearest to the mean of both rates. A load may be several of these points.
     """
     kept = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
     if not kept:
@@ -56,105 +56,88 @@ def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, D
     return {"max": most, "mid": middle, "min": least}
 
 
-# Before each round of the matrix and before each histogram the drive is written to with the highest load, so that
-# reads and small loads do not let it rest.
+# Before each round of the matrix and each histogram, the drive is written to with the highest load, so that it does not
+# rest during reads and small loads.
 
 POINTS: Final = ("max", "mid", "min")
 _SEED: Final = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class DemandPoint:
-    """A cell of the matrix."""
-
-    numjobs: int
-    iodepth: int
-
-    @property
-    def coords(self) -> dict[str, Scalar]:
-        """The coordinates of the values."""
-        return {"numjobs": self.numjobs, "iodepth": self.iodepth}
+Cell = tuple[int, int]
+"""A load of the matrix: number of jobs and queue depth per job."""
 
 
 class DemandMatrix:
-    """The rounds of the matrix so far."""
+    """The matrix with the results of its rounds so far."""
 
     def __init__(self, params: RecoveryParams, journal: StepJournal) -> None:
         self.params = params
         self.journal = journal
         self.form = params.form()
-        pairs = [(jobs, depth) for jobs in self.form.threads for depth in self.form.depths]
-        self.places = [
-            DemandPoint(*pair) for pair in sorted(set(pairs), key=lambda pair: (-pair[0] * pair[1], -pair[0]))
-        ]
-        """From the highest load to the lowest."""
+        cells = {(jobs, depth) for jobs in self.form.threads for depth in self.form.depths}
+        self.cells: list[Cell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
+        """The loads from the highest to the lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
-        """The writes before a round (from 1)."""
+        """Return the step name and settings of the writes before a round (from 1)."""
         return f"matrix{number:02}-prewrite", self.writes(self.form.prewrite_time, number)
 
     def writes(self, seconds: float, number: int) -> FioParams:
-        """Random writes at the highest load."""
+        """Return random writes at the highest load."""
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(WRITES, phase, _SEED + number)
 
-    def cell(self, number: int, place: DemandPoint) -> tuple[str, FioParams]:
-        """A workload of a round."""
-        name = f"matrix{number:02}-t{place.numjobs}q{place.iodepth}"
-        return name, self.load(place, self.params.round_time, _SEED + 1000 * number)
+    def step(self, number: int, cell: Cell) -> tuple[str, FioParams]:
+        """Return the step name and settings of a load in a round."""
+        name = f"matrix{number:02}-t{cell[0]}q{cell[1]}"
+        return name, self.workload(cell, self.params.round_time, _SEED + 1000 * number)
 
-    def load(self, place: DemandPoint, seconds: float, seed: int) -> FioParams:
-        """The workload under test with the load of a cell."""
-        cell = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
-        settings = self.journal.fio(cell, replace(self.params.phase, seconds=seconds), seed)
-        return settings.model_copy(update={"numjobs": place.numjobs, "iodepth": place.iodepth})
+    def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
+        """Return the workload under test with a load of the matrix."""
+        workload = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
+        settings = self.journal.fio(workload, replace(self.params.phase, seconds=seconds), seed)
+        return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
 
     @property
     def rounds(self) -> int:
-        """Whole rounds."""
+        """The number of complete rounds."""
         number = 0
-        while all(self.journal.has(self.cell(number + 1, place)[0]) for place in self.places):
+        while all(self.journal.has(self.step(number + 1, cell)[0]) for cell in self.cells):
             number += 1
         return number
-
-    def point(self, number: int, place: DemandPoint) -> FioPoint:
-        """The result of a workload in a round."""
-        return self.journal.point(*self.cell(number, place))
 
     @property
     def steady(self) -> bool:
         """Whether the highest load, which the specification tracks, was steady in the last rounds."""
-        rates = [self.point(number, self.places[0]).sides[""].iops for number in range(1, self.rounds + 1)]
+        rates = [point.sides[""].iops for point in self.points(self.cells[0], 1)]
         window = last_window(rates, self.params.rule)
         return window is not None and window.holds(self.params.rule)
 
     @property
     def over(self) -> bool:
-        """Whether there are enough rounds."""
+        """Whether enough rounds are complete."""
         return self.rounds >= self.form.matrix_rounds or self.steady
 
-    def used(self) -> range:
-        """The rounds that the values are averages of."""
-        return range(max(1, self.rounds - self.params.window + 1), self.rounds + 1)
-
-    def points(self, place: DemandPoint) -> list[FioPoint]:
-        """The results of a workload in these rounds."""
-        return [self.point(number, place) for number in self.used()]
+    def points(self, cell: Cell, first: int | None = None) -> list[FioPoint]:
+        """Return the results of a load in the rounds from `first`; by default in the last rounds, whose mean counts."""
+        rounds = self.rounds
+        start = max(1, rounds - self.params.window + 1) if first is None else first
+        return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
 
     def operating(self) -> dict[str, DemandLoad]:
-        """The operating points for the histograms."""
-        return operating_points([_load(place, self.points(place)) for place in self.places], self.params.latency_bound)
+        """Return the operating points for the histograms."""
+        return operating_points([_load(cell, self.points(cell)) for cell in self.cells], self.params.latency_bound)
 
 
 def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """The next steps; empty when the histograms are complete."""
+    """Return the next steps; empty when the histograms are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before
     matrix = DemandMatrix(params, journal)
     if not (matrix.rounds and matrix.over):
         number = matrix.rounds + 1
-        wanted = [matrix.prewrite(number), *(matrix.cell(number, place) for place in matrix.places)]
+        wanted = [matrix.prewrite(number), *(matrix.step(number, cell) for cell in matrix.cells)]
         return _missing(journal, context, wanted if matrix.form.prewrite_time else wanted[1:])
     wanted = [one for name in POINTS for one in _histogram(matrix, name)]
     return _missing(journal, context, wanted)[:1]
@@ -165,19 +148,19 @@ def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str,
 
 
 def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
-    """Writes to settle, then the run whose response times are kept; nothing for a point that does not exist."""
+    """Writes to settle the drive, then the run for the histogram; empty for an operating point that does not exist."""
     load = matrix.operating().get(name)
     if load is None:
         return []
-    place = DemandPoint(load.numjobs, load.iodepth)
     number = POINTS.index(name)
-    run = (f"histogram-{name}", matrix.load(place, matrix.form.histogram_time, 2 * _SEED + number))
+    workload = matrix.workload((load.numjobs, load.iodepth), matrix.form.histogram_time, 2 * _SEED + number)
+    run = (f"histogram-{name}", workload)
     settle = (f"settle-{name}", matrix.writes(matrix.form.settle_time, _SEED + number))
     return [settle, run] if matrix.form.settle_time else [run]
 
 
 def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """The steady state, every cell of the matrix, the operating points and their response times."""
+    """Yield the steady state, every load of the matrix, the operating points and their response times."""
     yield from steady_values(journal, params.phase, marks)
     matrix = DemandMatrix(params, journal)
     if not matrix.rounds:
@@ -185,8 +168,8 @@ def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str
     unsteady = () if matrix.steady or matrix.form.matrix_rounds < params.window else ("noisy-matrix",)
     flags = (*marks, *steady_flags(journal, params.phase), *unsteady)
     yield Measurement("matrix_rounds", float(matrix.rounds), flags=flags)
-    for place in matrix.places:
-        yield from _cell_values(place, matrix.points(place), flags)
+    for cell in matrix.cells:
+        yield from _cell_values(cell, matrix.points(cell), flags)
     operating = matrix.operating()
     for name, load in operating.items():
         point = journal.point(*_histogram(matrix, name)[-1])
@@ -200,17 +183,18 @@ def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str
         yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, "invalid-no-point"))
 
 
-def _cell_values(place: DemandPoint, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _cell_values(cell: Cell, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
     own = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     rates = [point.sides[""].iops for point in points]
-    load = _load(place, points)
-    yield Measurement("demand_iops", load.iops, place.coords, stats_of(rates, independent=False), own, detail=True)
-    yield Measurement("demand_latency", load.latency, place.coords, flags=own, detail=True)
+    load = _load(cell, points)
+    at: dict[str, Scalar] = {"numjobs": cell[0], "iodepth": cell[1]}
+    yield Measurement("demand_iops", load.iops, at, stats_of(rates, independent=False), own, detail=True)
+    yield Measurement("demand_latency", load.latency, at, flags=own, detail=True)
 
 
-def _load(place: DemandPoint, points: Sequence[FioPoint]) -> DemandLoad:
+def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
     latency = merged(one for point in points if (one := point.sides[""].lat) is not None)
     if latency is None:
         raise ValueError("fio reports no latency")
     rate = sum(point.sides[""].iops for point in points) / len(points)
-    return DemandLoad(place.numjobs, place.iodepth, rate, latency.mean_ns * NS)
+    return DemandLoad(*cell, rate, latency.mean_ns * NS)

@@ -1,7 +1,7 @@
-"""Host idle recovery: bursts of writes with pauses between them, against writing without a pause.
+"""Host idle recovery: bursts of writes with pauses between them, compared with writes without pauses.
 
-SNIA Solid State Storage Performance Test Specification 2.0, "Host idle recovery": a drive that was driven to steady
-state tidies up while the host is idle, so that short bursts find it faster than a lasting load does.
+SNIA Solid State Storage Performance Test Specification 2.0, "Host idle recovery": a drive in the steady state cleans up
+while the host is idle, so it is faster in short bursts than under continuous load.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
 RECENT: Final = 5
-"""Number of pauses whose excess shows how long a program takes to start."""
+"""Number of recent pauses whose excess shows how long programs take to end and start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Writes of one burst; `delay_s` is the pause that fio was told to make, `idle_s` the true one before it (None for
-    the first burst, and after a test was cut off)."""
+    """The writes of one burst. `delay_s` is the pause before it that fio was told to make, `idle_s` the actual pause
+    (None for the first burst, and after an interruption of the test)."""
 
     iops: float
     delay_s: float
@@ -44,14 +44,14 @@ class Burst:
 
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
-    """The delay for fio that gives a pause of `wait_s`: reduced by the time that programs needed to end and start so
-    far."""
+    """Return the delay for fio that results in a pause of `wait_s`: shorter by the time that programs recently took to
+    end and start."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Time of the last change of level: until a continuous load has used up what idling gained."""
+    """Return the time of the last change of level: until a continuous load has used up the gain of the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -62,7 +62,7 @@ _TOLERANCE: Final = 0.2
 
 
 def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """The next steps; empty when all pauses are complete."""
+    """Return the next steps; empty when all pauses are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before
@@ -81,17 +81,17 @@ def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -
 
 
 def burst_name(wait: float, number: int) -> str:
-    """The step of a burst, counted from 1."""
+    """Return the name of the step of a burst, counted from 1."""
     return f"idle{wait:g}s-burst{number:03}"
 
 
 def baseline_name(wait: float) -> str:
-    """The name of the step after the bursts."""
+    """Return the name of the step after the bursts."""
     return f"idle{wait:g}s-baseline"
 
 
 def _burst(params: RecoveryParams, journal: StepJournal, number: int, delay: float) -> FioParams:
-    """Writes after a pause that fio makes itself."""
+    """Writes after a pause, which fio makes itself."""
     settings = journal.fio(WRITES, replace(params.phase, seconds=params.form().burst_time, ramp_s=0.0), _SEED + number)
     return settings.model_copy(update={"options": {"startdelay": f"{round(1000 * delay)}ms"}} if delay else {})
 
@@ -101,7 +101,7 @@ def _baseline(params: RecoveryParams, journal: StepJournal) -> FioParams:
 
 
 def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[Burst]:
-    """Bursts by their numbers; each but the first has the pause before it."""
+    """The bursts with these numbers; each except the first with the pause before it."""
     found: list[Burst] = []
     for number in numbers:
         output = journal.outputs[burst_name(wait, number)]
@@ -114,13 +114,13 @@ def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[B
 
 
 def _times(output: Output) -> tuple[float, float]:
-    """Begin and end of the requests in seconds, by a clock that nobody sets."""
+    """Start and end of the requests in seconds, on a clock that is never set."""
     window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 
 
 def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """The steady state; for each pause its bursts, the baseline after them, and the gain."""
+    """Yield the steady state; for each pause its bursts, the subsequent baseline, and the gain."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()
     flags = (*marks, *steady_flags(journal, params.phase))
@@ -151,9 +151,10 @@ def _of_pause(
     level = joined(course[len(course) // 2 :]).iops
     if not level:
         raise ValueError("the target completed no requests under continuous load, so nothing can be compared with it")
-    yield Measurement("recovered_iops", sum(rates) / len(rates), at, stats_of(rates, independent=False), marks)
+    recovered = sum(rates) / len(rates)
+    yield Measurement("recovered_iops", recovered, at, stats_of(rates, independent=False), marks)
     yield Measurement("baseline_iops", level, at, flags=marks)
-    yield Measurement("idle_gain", sum(rates) / len(rates) / level, at, flags=marks)
+    yield Measurement("idle_gain", recovered / level, at, flags=marks)
     yield Measurement("settling_time", settling_seconds(course), at, flags=marks)
     if pauses:
         late = ("invalid-pause",) if abs(median(pauses) - wait) > _TOLERANCE * wait else ()

@@ -1,10 +1,10 @@
-"""The settings of storage-recovery. The profile decides on every time and number that is not set."""
+"""The settings of storage-recovery. The profile determines every time and number that is not set."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -25,7 +25,7 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """Seconds and counts; see the settings of the same names."""
+    """Durations in seconds and counts; see the settings of the same names."""
 
     waits: tuple[float, ...]
     burst_time: float
@@ -41,21 +41,21 @@ class TestPlan:
     histogram_time: float
 
 
-TEST_PLANS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "pts": {
-        "waits": (5.0, 10.0, 15.0, 25.0, 50.0), "burst_time": 5.0, "bursts": 360, "baseline_time": 30 * _MINUTE,
-        "sequential_time": 8 * _HOUR, "random_time": 6 * _HOUR,
-        "threads": (1, 2, 4, 6, 8, 16, 32), "depths": (1, 2, 4, 6, 8, 16, 32), "prewrite_time": 5 * _MINUTE,
-        "matrix_rounds": 25, "settle_time": _HOUR, "histogram_time": 10 * _MINUTE,
-    },
-    "fast": {
-        "waits": (2.0, 5.0), "burst_time": 2.0, "bursts": 10, "baseline_time": 20.0,
-        "sequential_time": _MINUTE, "random_time": _MINUTE,
-        "threads": (1, 4, 16), "depths": (1, 4, 16), "prewrite_time": 5.0,
-        "matrix_rounds": 1, "settle_time": 5.0, "histogram_time": 10.0,
-    },
+TEST_PLANS: Final[Mapping[str, TestPlan]] = {
+    "pts": TestPlan(
+        waits=(5.0, 10.0, 15.0, 25.0, 50.0), burst_time=5.0, bursts=360, baseline_time=30 * _MINUTE,
+        sequential_time=8 * _HOUR, random_time=6 * _HOUR,
+        threads=(1, 2, 4, 6, 8, 16, 32), depths=(1, 2, 4, 6, 8, 16, 32), prewrite_time=5 * _MINUTE,
+        matrix_rounds=25, settle_time=_HOUR, histogram_time=10 * _MINUTE,
+    ),
+    "fast": TestPlan(
+        waits=(2.0, 5.0), burst_time=2.0, bursts=10, baseline_time=20.0,
+        sequential_time=_MINUTE, random_time=_MINUTE,
+        threads=(1, 4, 16), depths=(1, 4, 16), prewrite_time=5.0,
+        matrix_rounds=1, settle_time=5.0, histogram_time=10.0,
+    ),
 }  # fmt: skip
-"""By profile. The long form is that of SNIA's PTS 2.0."""
+"""Test plans by profile; `pts` is the form that SNIA's PTS 2.0 specifies."""
 
 
 Test = Literal["idle", "stimulus", "demand"]
@@ -66,12 +66,12 @@ SCATTER: Final = Workload(8192, 0)
 
 
 class RecoveryParams(QualificationParams):
-    """The settings of one of the three tests; each test is a separate point."""
+    """The settings of the three tests; each test is a separate point."""
 
     step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
 
     tests: Annotated[tuple[Test, ...], BeforeValidator(listed), Field(min_length=1)] = setting(
-        TESTS, "Tests to run, one point each; set test instead for a single one"
+        TESTS, "Tests to run, one point each; set test instead to run a single test"
     )
     test: Test = setting(
         "idle", "idle: host idle recovery; stimulus: cross stimulus recovery; demand: demand intensity"
@@ -80,7 +80,7 @@ class RecoveryParams(QualificationParams):
         None, "idle: pauses between bursts (pts: 5s,10s,15s,25s,50s; fast: 2s,5s)", min_length=1
     )
     burst_time: Duration | None = setting(None, "idle: duration of a burst (pts: 5s; fast: 2s)", gt=0, le=3600)
-    bursts: Count | None = setting(None, "idle: bursts for each pause (pts: 360; fast: 10)", ge=2, le=10_000)
+    bursts: Count | None = setting(None, "idle: number of bursts for each pause (pts: 360; fast: 10)", ge=2, le=10_000)
     baseline_time: Duration | None = setting(
         None, "idle: duration of the writes without pauses after the bursts (pts: 30m; fast: 20s)", gt=0, le=86400
     )
@@ -91,7 +91,7 @@ class RecoveryParams(QualificationParams):
         None, "stimulus: duration of the random phase (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
     )
     recovered_within: float = setting(
-        10.0, "stimulus: a stream within this percentage of its level counts as recovered", gt=0, lt=100
+        10.0, "stimulus: a stream within this percentage of its earlier level counts as recovered", gt=0, lt=100
     )
     threads: Counts | None = setting(
         None, "demand: numbers of jobs (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", aliases=("thread_counts",), min_length=1
@@ -106,7 +106,7 @@ class RecoveryParams(QualificationParams):
     )
     matrix_rounds: Count | None = setting(
         None,
-        "demand: maximum number of rounds of the matrix, if it is not steady before (pts: rounds_max; fast: 1)",
+        "demand: maximum number of rounds of the matrix if it does not become steady (pts: 25; fast: 1)",
         ge=1,
         le=1000,
     )
@@ -120,19 +120,17 @@ class RecoveryParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Every block size that is used."""
+        """All block sizes in use."""
         return (SEQUENTIAL_BLOCK, WRITES.block_size, STREAM.block_size, SCATTER.block_size, self.demand_block_size)
 
     def form(self) -> TestPlan:
-        """Times and numbers: those that are set, the profile's otherwise."""
-        given = {name: getattr(self, name) for name in TEST_PLANS[self.profile]}
-        return TestPlan(
-            **{name: TEST_PLANS[self.profile][name] if value is None else value for name, value in given.items()}
-        )
+        """Return the test plan of the profile with the times and numbers that are set."""
+        given = {one.name: getattr(self, one.name) for one in fields(TestPlan)}
+        return replace(TEST_PLANS[self.profile], **{name: one for name, one in given.items() if one is not None})
 
     def load(self) -> RecoveryParams:
-        """The settings with the load of the test: the specification has one job with 32 requests for streams, and the
-        most of the matrix for what comes before it."""
+        """Return the settings with the load that the specification requires: one job with 32 requests for streams, and
+        the highest load of the matrix for the writes before the matrix."""
         form = self.form()
         if self.test == "stimulus":
             return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})
@@ -142,5 +140,5 @@ class RecoveryParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The workload that drives the drive to the steady state: random writes of 4 KiB."""
+        """The workload that brings the drive to the steady state: random writes of 4 KiB."""
         return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

@@ -1,4 +1,4 @@
-"""Storage: bandwidth, rate and latency over the size of a request."""
+"""storage-request-size-sweep: bandwidth, IOPS and latency of storage by request size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from asct.instruments.fio import Sizes, SweepBenchmark, SweepParams, steps_setti
 
 
 class SizeSweepParams(SweepParams):
-    """The shared settings and the list of sizes."""
+    """The shared settings and the request sizes to sweep."""
 
     step_settings: ClassVar[dict[str, str]] = {"request_size_sweep_steps": "block_size"}
 
@@ -20,7 +20,7 @@ class SizeSweepParams(SweepParams):
 
 
 class StorageRequestSizeSweep(SweepBenchmark[SizeSweepParams]):
-    """One point per request size."""
+    """Measures one point per request size."""
 
     name = "storage-request-size-sweep"
     title = "Storage request size sweep"

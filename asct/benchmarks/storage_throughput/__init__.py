@@ -1,4 +1,4 @@
-"""storage-throughput: sequential reading and writing of a drive in its steady state, for each block size."""
+"""storage-throughput: sequential reads and writes of a drive in the steady state, for each block size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from asct.instruments.qualification.tables import QualificationView, notes_of, p
 from asct.sdk.figure import Column, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.params import Count, Size, setting
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Record
+from asct.sdk.rows import FLAGS_COLUMN, Row
 
 _MB = 1e6
 
@@ -42,23 +43,23 @@ class ThroughputParams(QualificationParams):
     )
     numjobs: Count = setting(
         1,
-        "Number of concurrent processes, each on its own slice",
+        "Number of concurrent processes, each on its own part of the range",
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Only a single process continues each round where the previous round stopped.",
+        pitfalls="A round continues where the previous one stopped only with a single process.",
     )
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Every block size that is used."""
+        """All block sizes in use."""
         preconditioned = (self.precondition_block_size,) if self.precondition_block_size else ()
         return (*self.block_sizes, *preconditioned)
 
 
 class StorageThroughput(Qualification[ThroughputParams]):
-    """Profile pts: a phase for each block size. Profile fast: one phase, in which the first block size is tracked."""
+    """Runs a phase for each block size with profile pts, and a single phase that tracks the first size with fast."""
 
     name = "storage-throughput"
     title = "SSD qualification: throughput"
@@ -80,13 +81,13 @@ class StorageThroughput(Qualification[ThroughputParams]):
             yield "block_sizes", "contains a size twice; name each size once"
 
     def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
-        """Reading before writing in each round, as TKperf does."""
+        """The phases; each round reads before it writes, as in TKperf."""
         sizes = [size for size in params.block_sizes if size >= logical_block]
         groups = [sizes] if params.profile == "fast" and sizes else [[size] for size in sizes]
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Reading and writing by block size, then the steady states."""
+        """Reads and writes by block size, then the steady states."""
         return (*(_averages(view, self.name) for view in views(records)), *phase_tables(records, self.name, ()))
 
 
@@ -105,7 +106,7 @@ def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Pha
 def _averages(view: QualificationView, slug: str) -> Table:
     """The table of TKperf's report."""
     values = view.cells("bandwidth")
-    rows: list[dict[str, Scalar | None]] = [
+    rows: list[Row] = [
         {
             "block_size": size_name(size),
             "read": values.get((size, 100)),
@@ -120,7 +121,7 @@ def _averages(view: QualificationView, slug: str) -> Table:
         Column("read", "Read (MB/s)", _MB, 3, kept=True),
         Column("write", "Write (MB/s)", _MB, 3, kept=True),
         Column("latency", "Write Lat. (us)", 1e-6, help="mean latency"),
-        Column("flags", "Flags", format="text"),
+        FLAGS_COLUMN,
     )
     title = f"Average MB/s vs. Block Size and R/W{view.suffix}"
     notes = ("MB = 1,000,000 bytes", *notes_of(view))

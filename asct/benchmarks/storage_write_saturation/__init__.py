@@ -1,4 +1,4 @@
-"""storage-write-saturation: a purged drive is written until nothing changes any more, and beyond."""
+"""storage-write-saturation: writes to a purged drive continuously, beyond the point at which its rate is constant."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from asct.benchmarks.storage_write_saturation.figures import course_figures
 from asct.benchmarks.storage_write_saturation.measure import (
     HISTOGRAM,
     histogram_params,
@@ -15,7 +14,7 @@ from asct.benchmarks.storage_write_saturation.measure import (
     rounds_of,
 )
 from asct.benchmarks.storage_write_saturation.params import RUN, SaturationParams
-from asct.benchmarks.storage_write_saturation.tables import all_tables
+from asct.benchmarks.storage_write_saturation.report import all_tables, course_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
 from asct.instruments.qualification.fast import FAST
@@ -38,7 +37,7 @@ _ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time"
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
-    """MatrixStyle, purge, rounds of writes, a run for the histogram: each one fio process below guard."""
+    """Inspects and purges the target, then runs rounds of writes and a histogram run, each as one fio process."""
 
     name = "storage-write-saturation"
     title = "SSD qualification: write saturation"
@@ -49,8 +48,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured with the profile fast, which ends when a few rounds are steady",
-        "still-changing": "the last rounds differ by more than excursion and slope permit: no stable level was reached",
+        FAST: "measured with the profile fast, which ends as soon as a few rounds are steady",
+        "still-changing": "the last rounds differ by more than excursion and slope permit: no level is stable",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
     }
@@ -63,17 +62,17 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("iops", "ops/s", "higher", "IOPS in the last rounds"),
         Metric("bandwidth", "B/s", "higher", "Bytes per second in the last rounds"),
         Metric("latency", "s", "lower", "Mean latency in the last rounds"),
-        Metric("cliffs", "1", "neither", "1 if the rate fell by half at some time, else 0", comparable=False),
+        Metric("cliffs", "1", "neither", "1 if the rate fell by half at any time, otherwise 0", comparable=False),
         Metric("burst_iops", "ops/s", "higher", "IOPS before the rate first fell by half"),
         Metric("cliff_written", "B", "higher", "Bytes written when the rate first fell by half"),
-        Metric("cliff_fills", "1", "higher", "The same relative to the active range"),
+        Metric("cliff_fills", "1", "higher", "Bytes written until the cliff relative to the active range"),
         Metric("cliff_time", "s", "higher", "Time under load until the rate first fell by half"),
         Metric("cliff_ratio", "1", "lower", "Rate before the fall relative to the rate after it"),
         *response_metrics(),
         Metric("written", "B", "neither", "Bytes written in all rounds", comparable=False),
-        Metric("drive_fills", "1", "neither", "The same relative to the active range", comparable=False),
+        Metric("drive_fills", "1", "neither", "Bytes written relative to the active range", comparable=False),
         Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
-        Metric("rounds", "1", "neither", "Number of rounds, and why the test ended", _ENDS, comparable=False),
+        Metric("rounds", "1", "neither", "Number of rounds; ended_by: why the test ended", _ENDS, comparable=False),
         Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
@@ -85,10 +84,10 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and a time limit shorter than a round."""
+        """The checks of all qualifications; also reports a time limit shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
-            yield "time_cap", "is shorter than round_time, so there is no complete round; raise it"
+            yield "time_cap", "is shorter than round_time, so no round would be complete; raise it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
         """The longest time is `time_cap`; the usual time assumes a drive that writes 300 MB/s."""
@@ -106,7 +105,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
-        """None: the rounds end by rules of their own."""
+        """No phases: the rounds have their own stop condition."""
         if params.block_size < logical_block:
             raise ValueError(
                 f"block_size is smaller than a logical block of the target, {logical_block} bytes; raise it"
@@ -118,7 +117,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         return next_steps(params, journal, context)
 
     def closing_values(self, journal: StepJournal, params: SaturationParams) -> Iterator[Measurement]:
-        """The rounds, the course as a whole, the distribution at the end."""
+        """The rounds, the whole test, and the distribution of latency at its end."""
         rounds = rounds_of(params, journal)
         if not rounds:
             raise ValueError("no round was completed")
@@ -134,11 +133,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
                 yield from response_values(latency, flags=(*marks, *point.flags))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The test as a whole, and every round for exports."""
+        """The whole test, and every round for exports."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Rate and latency over rounds, time and what was written."""
+        """IOPS and latency by round, time and bytes written."""
         return course_figures(records)
 
 

@@ -17,7 +17,7 @@ from asct.benchmarks.storage_write_saturation.params import (
 )
 from asct.instruments.fio.histogram import NS, Latency, merged
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import FioPoint, read_point
+from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import fio_step, limit_s
 from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
 from asct.instruments.qualification.rounds import continued, opening_steps
@@ -31,12 +31,12 @@ HISTOGRAM: Final = "histogram"
 _REPORTS: Final = 12
 _SHORTEST_S: Final = 0.25
 _AFTER: Final = 1_000_000
-"""Seed of the run for the histogram, beyond those of any round."""
+"""Seed of the run for the histogram; larger than the seed of any round."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaturationRound:
-    """One round: its totals, its intervals, total latency, and flags."""
+    """One round: its totals, its course between the reports of fio, its total latency, and flags."""
 
     whole: TimeSlot
     course: tuple[TimeSlot, ...]
@@ -46,7 +46,7 @@ class SaturationRound:
 
 
 def next_steps(params: SaturationParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """Purge, rounds until the goal is reached, then the run for the histogram."""
+    """Return the next steps: purge, rounds until the stop condition holds, then the run for the histogram."""
     opening = opening_steps(journal, params.phase, context)
     if opening:
         return opening
@@ -62,19 +62,19 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
 
 
 def _reporting(step: Step, seconds: float) -> Step:
-    """A test of a day has more than a thousand rounds: each reports a dozen times, and no mpstat runs beside it."""
+    """The step with a dozen reports and without mpstat, because a test of a day has more than a thousand rounds."""
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
     return replace(step, arguments=arguments, companions=())
 
 
 def last_pause(resumed: Sequence[bool]) -> int:
-    """The index of the last round that came after a pause; 0 without any."""
+    """Return the index of the last round after an interruption; 0 without interruptions."""
     return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 
 def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Output]:
-    """The rounds in their order."""
+    """Yield the outputs of the rounds in order."""
     number = 1
     while (output := journal.outputs.get(params.phase.step_name(number, params.cell))) is not None:
         yield output
@@ -82,19 +82,19 @@ def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Ou
 
 
 def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
-    """The process of the round after `before`. Each has its own random offsets; a stream continues."""
+    """Return the settings of the round after `before`. Each round has its own random offsets; a stream continues."""
     fresh = journal.fio(params.cell, params.phase, len(before))
     return continued(fresh, [slot.io_bytes for slot in before])
 
 
 def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParams:
-    """The last run: the same load for longer."""
+    """Return the settings of the run for the histogram: the same load for a longer time."""
     return journal.fio(params.cell, params.phase, _AFTER).model_copy(update={"duration": params.histogram_time})
 
 
 def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
-    """Every round in detail. Raises ValueError, with the name of the step, if fio failed. The points are not stored:
-    those of a day would not fit into memory."""
+    """Return every round in detail. Raises ValueError with the name of the step if fio failed. The full results of fio
+    are not kept, because those of a day would not fit into memory."""
     found: list[SaturationRound] = []
     for output in round_outputs(params, journal):
         settings = round_params(params, journal, [one.whole for one in found])
@@ -102,12 +102,9 @@ def rounds_of(params: SaturationParams, journal: StepJournal) -> list[Saturation
             point = read_point(settings, output, journal.facts)
         except ValueError as error:
             raise ValueError(f"{output.step.name}: {error}") from error
-        found.append(_round(point, time_slot_of(output), output.resumed))
+        whole, latency = time_slot_of(output), point.sides[""].lat
+        found.append(SaturationRound(whole, slots_of(point), latency, point.flags, output.resumed))
     return found
-
-
-def _round(point: FioPoint, whole: TimeSlot, resumed: bool) -> SaturationRound:
-    return SaturationRound(whole, slots_of(point), point.sides[""].lat, point.flags, resumed)
 
 
 _MOST_DOUBTFUL: Final = 0.1
@@ -116,7 +113,7 @@ _MOST_DOUBTFUL: Final = 0.1
 def measurements(
     rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
 ) -> Iterator[Measurement]:
-    """The details of every round, then the values of the whole test. `rounds` is not empty; `marks` are flags of
+    """Yield the details of every round, then the values of the whole test. `rounds` is not empty; `marks` are flags of
     every value; `run` contains the settings in use."""
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
@@ -158,7 +155,7 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
 
 
 def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """The level that the drive came to: of the steady samples that ended the test, else of the last rounds."""
+    """The final level: from the steady samples that ended the test, otherwise from the last rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
     level = joined([one.whole for one in last])
@@ -171,7 +168,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
 
 
 def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:
-    """The rounds of the steady window, or a window of rounds."""
+    """The rounds of the steady window; without one, as many rounds as a window has."""
     since = last_pause([one.resumed for one in rounds])
     if steady_window([one.whole for one in rounds], goal, since) is None:
         return rounds[-goal.rule.window :]
@@ -185,8 +182,7 @@ def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
 
 
 def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """The point at which the level first fell by half: the size of a write cache, or of the space that was free after
-    the purge."""
+    """The first fall of the level by half, which shows the size of a write cache or of the space freed by the purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
         yield Measurement("burst_iops", cliff.before, flags=flags)
@@ -197,7 +193,7 @@ def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterato
 
 
 def _flags(rounds: Sequence[SaturationRound]) -> tuple[str, ...]:
-    """Flags of every round, and a flag if too many rounds are unreliable."""
+    """The flags that all rounds share, and a flag if too many rounds are unreliable."""
     shared = set(rounds[0].flags).intersection(*(one.flags for one in rounds))
     found = [flag for flag in rounds[0].flags if flag in shared]
     distrusted = sum(1 for one in rounds if any(doubtful(flag) for flag in one.flags))

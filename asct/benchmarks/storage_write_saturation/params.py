@@ -1,4 +1,4 @@
-"""The settings of storage-write-saturation."""
+"""The settings of storage-write-saturation, and the rules for the end of the test and for the write cliff."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enoug
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
-"""Slots of a course that is searched for cliffs: the search takes a time that grows faster than their number."""
+"""Number of slots to search for cliffs, because the time of the search grows faster than their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopCondition:
-    """Conditions that end the test: bytes written, seconds of load, and a steady state (samples of `sample_s` seconds).
+    """The conditions that end the test: bytes written, seconds of load, and a steady state (samples of `sample_s`
+    seconds).
 
-    With a `sample_s` of 0, the steady state does not end the test. A window counts only after `settled` bytes were
-    written or the level fell by half, so that the plateau of a burst does not end the test.
+    If `sample_s` is 0, the steady state does not end the test. A window counts only after `settled` bytes were written
+    or the level fell by half, so that the plateau of a burst does not end the test.
     """
 
     written: int
@@ -37,7 +38,7 @@ class StopCondition:
 
 @dataclass(frozen=True, slots=True)
 class RateDrop:
-    """A lasting fall from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
+    """A permanent fall from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
 
     written: int
     seconds: float
@@ -46,7 +47,7 @@ class RateDrop:
 
 
 def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
-    """Rounds joined to samples of at least `length_s`; an incomplete last one is omitted."""
+    """Join rounds to samples of at least `length_s` seconds; an incomplete last sample is omitted."""
     found: list[TimeSlot] = []
     pending: list[TimeSlot] = []
     for one in rounds:
@@ -58,9 +59,10 @@ def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
 
 
 def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> SteadyWindow | None:
-    """The last samples as a window when they are steady; None if they are not, or the steady state ends nothing.
+    """Return the last samples as a window if they are steady; None if they are not, or if a steady state does not end
+    the test.
 
-    Samples begin with the round of index `since`: the drive rested before it when the test was cut off.
+    Samples start at the round with index `since`, because the drive rested before it while the test was interrupted.
     """
     if goal.sample_s <= 0:
         return None
@@ -75,7 +77,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
-    """The reason why the test ends after `rounds`; None if it continues. `since`: see `steady_window`."""
+    """Return the reason why the test ends after `rounds`; None if it continues. `since`: see `steady_window`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
@@ -84,10 +86,10 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """The first fall of the level by `least` (a share) or more: a write cache that is full, or free blocks used up.
+    """Return the first fall of the level by `least` (a share) or more: a full write cache, or no more free blocks.
 
-    The first part of the course is looked at in full resolution, the whole of it in slots that are joined, so that a
-    small cache is found in a test of a day.
+    The first part of the course is searched at full resolution, so that a small cache is found in a test of a day; then
+    the whole course is searched in joined slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]
@@ -106,11 +108,11 @@ def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 
 RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
-"""Coordinates of `rounds`: the settings that were used, for tables and reports."""
+"""Coordinates of the metric `rounds`: the settings in use, for tables and reports."""
 
 
 def _pattern(value: object) -> object:
-    """fio's long spelling of a mixed sequential pattern."""
+    """Read fio's long spelling of a mixed sequential pattern."""
     return "rw" if value == "readwrite" else value
 
 
@@ -119,7 +121,7 @@ class SaturationParams(QualificationParams):
 
     precondition: Count = setting(
         0,
-        "How many times the active range is written before the rounds; by default the test starts with a purged drive",
+        "Number of times to write the active range before the rounds; by default the test starts with a purged drive",
         aliases=("preconditioning",),
         le=10,
     )
@@ -128,12 +130,12 @@ class SaturationParams(QualificationParams):
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**27)
     rwmixread: Count = setting(0, "Percentage of reads in a mixed pattern", le=99)
-    volume_factor: float = setting(4.0, "How many times the active range is written", gt=0, le=1000)
+    volume_factor: float = setting(4.0, "Number of times to write the active range", gt=0, le=1000)
     time_cap: Duration = setting(86400.0, "Maximum time of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
-        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m); 0s: never. Unset: 0s with "
-        "the profile pts, one round with fast",
+        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). 0s: it does not end early. "
+        "Unset: 0s with the profile pts, one round with fast",
         le=86400,
     )
     histogram_time: Duration = setting(
@@ -148,16 +150,16 @@ class SaturationParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """Purge and preconditioning; the rounds end by rules of their own, so nothing is tracked."""
+        """Purge and preconditioning. Nothing is tracked, because the rounds have their own stop condition."""
         return Phase("", (self.cell,), (), self.sizes[0], self.round_time, self.ramp_time)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Every block size that is used."""
+        """All block sizes in use."""
         return (*super().sizes, self.block_size)
 
     def goal(self, span: int) -> StopCondition:
-        """The stop condition on an active range of `span` bytes."""
+        """Return the stop condition for an active range of `span` bytes."""
         sample_s = self.sample_time
         if sample_s is None:
             sample_s = self.round_time if self.profile == "fast" else 0.0

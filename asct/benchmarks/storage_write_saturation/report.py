@@ -1,4 +1,5 @@
-"""Figures: rate and latency over rounds, time and bytes written; the final histogram."""
+"""The report of storage-write-saturation: a table of the whole test and of every round for exports; IOPS and latency by
+round, time and bytes written, and the final histogram."""
 
 from __future__ import annotations
 
@@ -6,10 +7,95 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.instruments.fio.devices import device_table
 from asct.instruments.qualification.responses import response_figure
-from asct.sdk.figure import Axis, Figure, Line, Marker, Series
+from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import at, by_point, middle, point_label
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flag_cell,
+    flags_of,
+    middle,
+    point_label,
+    point_rows,
+    rows_by,
+)
+from asct.values.duration import format_duration
+from asct.values.size import format_size
+
+_US: Final = 1e-6
+_GB: Final = 1e9
+_SUMMARY: Final = (
+    Column("iops", "IOPS at the end", digits=0, help="last rounds of the test"),
+    Column("bandwidth", "BW (MB/s)", 1e6),
+    Column("latency", "Mean lat. (us)", _US),
+    Column("response_p99_99", "p99.99 (us)", _US, help="in the run for the histogram"),
+    Column("response_max", "Max lat. (us)", _US, help="in the run for the histogram"),
+    Column("burst_iops", "IOPS before the cliff", digits=0),
+    Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="written when the rate fell by half"),
+    Column("cliff_ratio", "Fall (times)", digits=2),
+    Column("written", "Written (GB)", _GB, digits=2),
+    Column("drive_fills", "Drive fills", digits=2),
+    Column("rounds", "Rounds", digits=0),
+    Column("load_time", "Time (s)", digits=0),
+)
+_ROUND: Final = (
+    Column("round", "Round", format="integer"),
+    Column("round_iops", "IOPS"),
+    Column("round_bandwidth", "BW (MB/s)", 1e6),
+    Column("round_latency", "Mean lat. (us)", _US),
+    Column("round_latency_p99_9", "p99.9 (us)", _US),
+    Column("round_latency_max", "Max lat. (us)", _US),
+    Column("round_written", "Written (GB)", _GB, digits=3),
+    Column("round_time", "Time (s)", digits=1),
+)
+_ENDS: Final = {
+    "volume": "the volume of volume_factor was written",
+    "time": "time_cap was reached before the volume was written",
+    "steady": "the samples were steady",
+}
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """Return one row per point, and one row per round; empty without records."""
+    if not records:
+        return ()
+    slug = "storage-write-saturation"
+    notes: dict[str, None] = dict.fromkeys(("GB = 1,000,000,000 bytes, MB = 1,000,000 bytes",))
+    for mine in by_point(records):
+        ends = at(mine, "rounds")
+        notes |= dict.fromkeys(_settings_note(record) for record in ends)
+        notes |= dict.fromkeys(f"The test ended because {_ENDS[str(record.coords['ended_by'])]}" for record in ends)
+        if not any(record.value for record in at(mine, "cliffs")):
+            notes["The rate never fell by half: there is no cliff"] = None
+
+    def summary(mine: Sequence[Record]) -> list[Row]:
+        cells: Row = {column.key: middle(at(mine, column.key)) for column in _SUMMARY}
+        return [cells | flag_cell(at(mine, "iops"))]
+
+    def rounds(mine: Sequence[Record]) -> list[Row]:
+        return rows_by(mine, ("round",), _ROUND)
+
+    whole = point_rows(records, (*_SUMMARY, FLAGS_COLUMN), summary)
+    every = point_rows(records, (*_ROUND, FLAGS_COLUMN), rounds)
+    return (
+        Table(slug, "Write saturation", *whole, tuple(notes), flags_of(records)),
+        Table(f"{slug}-rounds", "Every round", *every, bulk=True),
+        *device_table(records, slug),
+    )
+
+
+def _settings_note(record: Record) -> str:
+    """The settings of the rounds as a note."""
+    run = record.coords
+    mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
+    each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
+    load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}"
+    return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
+
 
 _RATE: Final = Axis("IOPS", "ops/s")
 _LATENCY: Final = Axis("Latency", "s", "log10")
@@ -20,14 +106,13 @@ _LATENCIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProgressAxis:
-    """An axis of the test: the metric that locates a round on it, and the one that locates the cliff."""
+    """An x axis, with the metrics that locate a round and the cliff on it."""
 
     slug: str
     words: str
     axis: Axis
     metric: str
     cliff: str
-    scale: float = 1.0
 
 
 _OVER: Final = (
@@ -39,7 +124,7 @@ _OVER: Final = (
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """The course over each axis, then the histogram; nothing without records."""
+    """Return IOPS over each axis, latency over two of them, and the histogram; empty without records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
         return ()
@@ -58,7 +143,7 @@ def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 class _Progress:
-    """The rounds of one point, medians over the repeats."""
+    """The rounds of one point; medians over the repeats."""
 
     def __init__(self, name: str, mine: Sequence[Record]) -> None:
         self.name = name
@@ -75,14 +160,14 @@ class _Progress:
         self.mine = mine
 
     def places(self, over: ProgressAxis) -> tuple[float, ...]:
-        """The end of each round on the axis."""
+        """Return the position of the end of each round on the axis."""
         if not over.metric:
             return tuple(float(number) for number in self.numbers)
         scale = self.span if over.slug == "fills" else 1.0
         return tuple((self.values[over.metric][number] or 0.0) / scale for number in self.numbers)
 
     def series(self, over: ProgressAxis, metric: str, name: str) -> Series:
-        """One line."""
+        """Return one line."""
         rounds = self.values.get(metric, {})
         label = ", ".join(part for part in (self.name, name) if part)
         return Series(label, self.places(over), tuple(rounds.get(number) for number in self.numbers))

@@ -1,0 +1,255 @@
+"""The report of storage-recovery: tables of pauses, phases, operating points and the matrix (bursts and rounds for
+exports), and figures of the bursts, phases, demand and response times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
+from asct.instruments.fio.devices import device_table
+from asct.instruments.qualification.responses import PERCENTILES, response_figure
+from asct.instruments.qualification.settings import size_name
+from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
+from asct.sdk.record import Record
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, rows_by
+
+_US: Final = 1e-6
+_MB: Final = 1e6
+_PAUSES: Final = (
+    Column("wait", "Pause (s)", digits=1),
+    Column("recovered_iops", "IOPS of bursts", digits=0),
+    Column("baseline_iops", "IOPS without pauses", digits=0),
+    Column("idle_gain", "Gain (times)", digits=2),
+    Column("settling_time", "Settled after (s)", digits=1, help="of the writes without pauses after the bursts"),
+    Column("idle_time", "True pause (s)", digits=2),
+)
+_SPELLS: Final = (
+    Column("spell", "Spell", format="text"),
+    Column("load", "Load", format="text"),
+    Column("spell_length", "Time (s)", digits=0),
+    Column("level_bandwidth", "TP at the end (MB/s)", _MB),
+    Column("mean_latency", "ART (us)", _US, help="mean response time"),
+    Column("max_latency", "MRT (us)", _US, help="maximum response time"),
+    Column("recovered_share", "Share of first", digits=3, help="level relative to the first stream"),
+    Column("recovery_time", "Recovered after (s)", digits=1),
+)
+_POINTS: Final = (
+    Column("point", "Point", format="text"),
+    Column("numjobs", "Jobs", format="integer"),
+    Column("iodepth", "Depth", format="integer"),
+    Column("point_iops", "IOPS", digits=0),
+    Column("point_latency", "Mean lat. (us)", _US),
+    *(Column(f"response_{name}", f"p{percent:g} (us)", _US) for name, percent in PERCENTILES.items()),
+    Column("response_max", "Max lat. (us)", _US),
+)
+_MATRIX: Final = (
+    Column("numjobs", "Jobs", format="integer"),
+    Column("iodepth", "Depth", format="integer"),
+    Column("demand_iops", "IOPS", digits=0),
+    Column("demand_latency", "Mean lat. (us)", _US),
+)
+_BURSTS: Final = (
+    Column("wait", "Pause (s)", digits=1),
+    Column("burst", "Burst", format="integer"),
+    Column("burst_iops", "IOPS"),
+    Column("burst_latency", "Mean lat. (us)", _US),
+)
+_ROUNDS: Final = (
+    Column("spell", "Spell", format="text"),
+    Column("round", "Round", format="integer"),
+    Column("spell_time", "Time (s)"),
+    Column("spell_bandwidth", "TP (MB/s)", _MB),
+    Column("spell_latency", "ART (us)", _US),
+    Column("spell_latency_max", "MRT (us)", _US),
+)
+_LOADS: Final[Mapping[str, str]] = {
+    "before": f"sequential {size_name(STREAM.block_size)} writes",
+    "between": f"random {size_name(SCATTER.block_size)} writes",
+    "after": f"sequential {size_name(STREAM.block_size)} writes",
+}
+UNITS_NOTE: Final = "MB = 1,000,000 bytes"
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """Return all non-empty tables."""
+    fast = any("fast" in record.flags for record in records)
+    form = " (fast: short form)" if fast else ""
+    tables = (
+        _table("storage-recovery-idle", f"Host idle recovery{form}", _PAUSES, records, ("wait",)),
+        _spell_table(records, form),
+        _point_table(records, form),
+        _table("storage-recovery-demand", f"Demand by jobs and depth{form}", _MATRIX, records, ("numjobs", "iodepth")),
+        _table("storage-recovery-bursts", "Every burst", _BURSTS, records, ("wait", "burst"), bulk=True),
+        _table("storage-recovery-rounds", "Every round", _ROUNDS, records, ("spell", "round"), bulk=True),
+    )
+    return (*(table for table in tables if table.rows), *device_table(records, "storage-recovery"))
+
+
+def _table(
+    slug: str, title: str, columns: Sequence[Column], records: Sequence[Record], keys: Sequence[str], bulk: bool = False
+) -> Table:
+    """A row for each combination of the coordinates `keys`, with every metric of the columns."""
+    rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
+    metrics = {column.key for column in columns}
+    flags = flags_of(one for one in records if one.metric in metrics and set(one.coords) == set(keys))
+    return Table(slug, title, (*columns, FLAGS_COLUMN), rows, () if bulk else (UNITS_NOTE,), flags, bulk)
+
+
+def _spell_table(records: Sequence[Record], form: str) -> Table:
+    """One row per phase; the last one shows the recovery."""
+    rows: list[Row] = []
+    notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
+    for mine in by_point(records):
+        for spell, load in _LOADS.items():
+            if not at(mine, "level_bandwidth", spell=spell):
+                continue
+            last = spell == "after"
+            cells: Row = {"spell": spell, "load": load}
+            for key in ("spell_length", "level_bandwidth", "mean_latency", "max_latency"):
+                cells[key] = middle(at(mine, key, spell=spell))
+            cells |= {key: middle(at(mine, key)) if last else None for key in ("recovered_share", "recovery_time")}
+            rows.append(cells | flag_cell(at(mine, "level_bandwidth", spell=spell)))
+        if any(record.value == 0.0 for record in at(mine, "recovered")):
+            notes.append("The stream did not recover to its level within the last phase")
+    return Table(
+        "storage-recovery-stimulus", f"Cross stimulus recovery{form}", (*_SPELLS, FLAGS_COLUMN), tuple(rows),
+        tuple(dict.fromkeys(notes)), flags_of(at(records, "level_bandwidth")),
+    )  # fmt: skip
+
+
+def _point_table(records: Sequence[Record], form: str) -> Table:
+    rows: list[Row] = []
+    for mine in by_point(records):
+        for name in dict.fromkeys(str(record.coords["point"]) for record in at(mine, "point_iops")):
+            rates = at(mine, "point_iops", point=name)
+            cells: Row = {column.key: middle(at(mine, column.key, point=name)) for column in _POINTS}
+            cells |= {"point": name, **{key: rates[0].coords.get(key) for key in ("numjobs", "iodepth")}}
+            rows.append(cells | flag_cell(rates))
+    note = "max, mid, min: highest, median and lowest IOPS of the workloads within the limit of mean latency"
+    title = f"Operating points and their response times{form}"
+    flags = flags_of(at(records, "point_iops"))
+    return Table("storage-recovery-points", title, (*_POINTS, FLAGS_COLUMN), tuple(rows), (note,), flags)
+
+
+_RATE: Final = Axis("IOPS", "ops/s")
+
+
+def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
+    """Return the figures of the tests that were run, for each point; empty without records."""
+    points = by_point(records)
+    several = len(points) > 1
+    found: list[Figure] = []
+    for number, mine in enumerate(points, 1):
+        label = f", {point_label(mine[0], '')}" if several and point_label(mine[0], "") else ""
+        slug = f"-{number}" if several else ""
+        found += [*_bursts(mine, label, slug), *_spells(mine, label, slug), *_demand(mine, label, slug)]
+    return tuple(found)
+
+
+def _first(mine: Sequence[Record]) -> list[Record]:
+    """The records of the first repeat."""
+    lowest = min(record.repeat for record in mine)
+    return [record for record in mine if record.repeat == lowest]
+
+
+def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
+    found: dict[float, list[tuple[int, float]]] = {}
+    for record in at(_first(mine), "burst_iops"):
+        found.setdefault(float(record.coords["wait"]), []).append((int(record.coords["burst"]), record.value))
+    if not found:
+        return []
+    series = [
+        Series(f"{wait:g} s pause", tuple(number for number, _ in sorted(pairs)), tuple(y for _, y in sorted(pairs)))
+        for wait, pairs in found.items()
+    ]
+    longest = max(len(one.x) for one in series)
+    for record in at(_first(mine), "baseline_iops"):
+        name = f"without pauses, after {float(record.coords['wait']):g} s"
+        series.append(Series(name, (1, longest), (record.value, record.value)))
+    caption = "IOPS of each burst after a pause, and of the subsequent writes without pauses."
+    return [
+        Line(
+            f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst"), _RATE, tuple(series),
+            better="higher",
+        )
+    ]  # fmt: skip
+
+
+def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
+    lines = {
+        metric: [
+            Series(spell, times, values)
+            for spell in ("before", "between", "after")
+            for times, values in [_course(mine, metric, spell)]
+            if times
+        ]
+        for metric in ("spell_bandwidth", "spell_latency", "spell_latency_max")
+    }
+    if not lines["spell_bandwidth"]:
+        return []
+    time = Axis("Time under load", "s")
+    latencies = [
+        Series(f"{one.name}, {word}", one.x, one.y)
+        for word, metric in (("mean", "spell_latency"), ("highest", "spell_latency_max"))
+        for one in lines[metric]
+    ]
+    return [
+        Line(
+            f"stimulus-throughput{slug}", f"Throughput by phase{label}",
+            "Bytes per second of each round: sequential writes, random writes, sequential writes again.", time,
+            Axis("Bandwidth", "B/s"), tuple(lines["spell_bandwidth"]), better="higher",
+        ),
+        Line(
+            f"stimulus-latency{slug}", f"Latency by phase{label}",
+            "Mean and maximum latency in each round.", time, Axis("Latency", "s", "log10"),
+            tuple(latencies), better="lower",
+        ),
+    ]  # fmt: skip
+
+
+def _course(mine: Sequence[Record], metric: str, spell: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Times and values of the rounds of a phase."""
+    records = _first(mine)
+    times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
+    values = {record.coords["round"]: record.value for record in at(records, metric, spell=spell)}
+    numbers = sorted(values, key=float)
+    return tuple(times[number] for number in numbers), tuple(values[number] for number in numbers)
+
+
+def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
+    cells = {(int(record.coords["numjobs"]), int(record.coords["iodepth"])) for record in at(mine, "demand_iops")}
+    if not cells:
+        return []
+    jobs, depths = sorted({one for one, _ in cells}), sorted({one for _, one in cells})
+    rates = {cell: middle(at(mine, "demand_iops", numjobs=cell[0], iodepth=cell[1])) for cell in cells}
+    times = {cell: middle(at(mine, "demand_latency", numjobs=cell[0], iodepth=cell[1])) for cell in cells}
+    curves = [
+        Series(
+            f"{count} jobs",
+            tuple(rates[count, depth] or 0.0 for depth in depths if (count, depth) in cells),
+            tuple(times[count, depth] for depth in depths if (count, depth) in cells),
+        )
+        for count in jobs
+    ]
+    histogram = response_figure(_responses(mine), f"demand-responses{slug}", f"Response times by demand{label}")
+    return [
+        Line(
+            f"demand-intensity{slug}", f"Demand intensity{label}",
+            "Mean latency over IOPS; one line for each number of jobs, with rising queue depth.",
+            Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
+        ),
+        Heatmap(
+            f"demand-variation{slug}", f"Demand variation{label}", "IOPS at each load.",
+            "Queue depth per job", "Jobs", tuple(map(str, depths)), tuple(map(str, jobs)),
+            tuple(tuple(rates.get((count, depth)) for depth in depths) for count in jobs), "ops/s", better="higher",
+        ),
+        *(() if histogram is None else (histogram,)),
+    ]  # fmt: skip
+
+
+def _responses(mine: Sequence[Record]) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for record in at(mine, "response_share"):
+        found.setdefault(str(record.coords["point"]), []).append((float(record.coords["latency"]), record.value))
+    return found
