@@ -13,10 +13,10 @@
 
 #define CLASSIC "/sys/fs/cgroup/cpuacct"
 #define UNIFIED "/sys/fs/cgroup"
-#define CLOSE_TRIES 200 /* a process that was killed leaves its group when it is gone */
+#define CLOSE_TRIES 200 /* a killed process leaves its group only when it has ended */
 #define CLOSE_PAUSE_NS 10000000
 
-/* A number after `key` in a file of a group. */
+/* Reads the number after `key` in a file of a group. */
 static int64_t number_of(const char *folder, const char *file, const char *key)
 {
     char path[600], line[128];

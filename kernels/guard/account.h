@@ -1,5 +1,5 @@
-/* CPU time by the kernel's own accounts in nanoseconds, of the program with all that it starts, and of the whole machine with the
- * kernel's threads. Ticks of /proc/stat miss a quarter of a load that sleeps often. */
+/* CPU time in nanoseconds as the Linux kernel accounts it: of the program and its children, and of the whole machine including
+ * kernel threads. The ticks of /proc/stat miss a quarter of a load that sleeps often. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
@@ -7,18 +7,18 @@
 #include <sys/types.h>
 
 struct account {
-    char folder[512]; /* of the program's own group; empty if none may be made */
-    int unified;      /* version 2 */
+    char folder[512]; /* of the program's group; empty if it cannot be created */
+    int unified;      /* whether it is a group of version 2 */
 };
 
-/* Makes a group below this process's own and puts a process into it. */
+/* Creates a group below that of this process and moves a process into it. */
 struct account account_open(pid_t pid);
 
-/* Totals; -1 where they cannot be read. */
+/* Total CPU times; -1 if they cannot be read. */
 int64_t account_program_ns(const struct account *account);
 int64_t account_host_ns(void);
 
-/* Ends what is still in the group, and takes it away. */
+/* Kills the processes in the group and removes it. */
 void account_close(const struct account *account);
 
 #endif

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "target.h"
 
-/* As the kernel packs a number (include/linux/kdev_t.h, new_encode_dev). */
+/* Decodes a device number of the Linux kernel (include/linux/kdev_t.h, new_encode_dev). */
 static dev_t unpacked(uint64_t packed)
 {
     return makedev(packed >> 8 & 0xfff, (packed & 0xff) | (packed >> 12 & 0xfff00));
@@ -24,7 +24,7 @@ struct backing backing_of(int fd)
     return (struct backing){unpacked(info.lo_device), info.lo_inode, unpacked(info.lo_rdevice)};
 }
 
-/* Whether another loop device has the content of the target; UNKNOWN if it does not tell. */
+/* Whether another loop device shares the content of the target; UNKNOWN if its backing file cannot be determined. */
 static enum verdict compare(const char *name, const struct backing *own)
 {
     char path[BLOCKDEV_NAME_MAX + 8];
@@ -63,7 +63,7 @@ void backing_check(const struct target *target)
             continue;
         enum verdict verdict = compare(name, own);
         if (verdict != SAFE) {
-            check(target, "multipath", verdict, verdict == UNSAFE ? "%s is made of the same file: detach it (losetup -d)"
+            check(target, "multipath", verdict, verdict == UNSAFE ? "%s uses the same file: detach it (losetup -d)"
                   : "the backing file of %s is not visible", name);
             return;
         }

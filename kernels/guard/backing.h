@@ -1,5 +1,5 @@
-/* What a loop device is made of. Two of them over one file, or one over a block device, are two names of one content, and the
- * kernel takes no claim of the one for a claim of the other (drivers/block/loop.c). */
+/* The file or device behind a loop device. Two loop devices over the same file, or one over a block device, share their content,
+ * but the Linux kernel does not relate their claims (drivers/block/loop.c). */
 #ifndef BACKING_H
 #define BACKING_H
 
@@ -9,15 +9,15 @@
 struct target;
 
 struct backing {
-    dev_t device;   /* that carries the file */
-    uint64_t inode; /* of the file; 0: no loop device, or it did not tell */
-    dev_t drive;    /* the block device that stands in the place of a file; 0: a file */
+    dev_t device;   /* the device below the file's file system */
+    uint64_t inode; /* of the file; 0: not a loop device, or unknown */
+    dev_t drive;    /* the block device that is used instead of a file; 0: a file */
 };
 
-/* Of an open block device. */
+/* Reads the backing of an open block device. */
 struct backing backing_of(int fd);
 
-/* The check `multipath` of a loop device. */
+/* The check `multipath` for a loop device. */
 void backing_check(const struct target *target);
 
 #endif

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define DEVSET_MAX 4096 /* disks, their paths and partitions of a large machine */
+#define DEVSET_MAX 4096 /* enough for the disks, paths and partitions of a large machine */
 #define BLOCKDEV_NAME_MAX 64
 
 struct devset {
     size_t count;
-    bool partial; /* there were more, or something could not be read */
+    bool partial; /* there are more, or something could not be read */
     dev_t devices[DEVSET_MAX];
 };
 
@@ -21,13 +21,13 @@ bool devset_has(const struct devset *set, dev_t device);
 void devset_add(struct devset *set, dev_t device);
 bool devset_meet(const struct devset *a, const struct devset *b);
 
-/* The kernel's name of a block device, such as nvme0n1p2; empty if the device does not exist. */
+/* The Linux kernel's name of a block device, such as nvme0n1p2; empty if the device does not exist. */
 const char *blockdev_name(dev_t device, char name[BLOCKDEV_NAME_MAX]);
 
-/* The number of the device with a kernel's name; 0 if it does not exist. */
+/* The number of the device with this name; 0 if it does not exist. */
 dev_t blockdev_number(const char *name);
 
-/* The whole disk of a partition, else the device itself. */
+/* The disk of a partition; for any other device, the device itself. */
 dev_t blockdev_disk(dev_t device);
 
 /* Adds the device of each entry of a folder in which `file` exists; entries are links to devices or their folders. */
@@ -35,7 +35,7 @@ void blockdev_add_entries(const char *folder, const char *file, struct devset *s
 
 void blockdev_add_partitions(dev_t disk, struct devset *set);
 
-/* All block devices of this machine, partitions included. */
+/* All block devices of this machine, including partitions. */
 void blockdev_all(struct devset *set);
 
 /* The file or device that backs a loop device; empty for any other device. */

@@ -1,4 +1,4 @@
-/* What each look at a target says, in its line; the first that refuses is kept. */
+/* The result of each check of a target, printed as a line; the first refusal is stored. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -8,17 +8,17 @@
 
 enum verdict { UNKNOWN = -1, UNSAFE = 0, SAFE = 1 };
 
-/* Prints the line of a check. A target that is written is refused by UNSAFE and UNKNOWN, one that is read by UNSAFE. */
+/* Prints the line of a check. UNSAFE refuses any target, UNKNOWN only one that is written. */
 __attribute__((format(printf, 4, 5))) void check(const struct target *target, const char *name, enum verdict verdict,
                                                  const char *format, ...);
 
-/* The first refusal as `<check>: <why>`; NULL if there is none. That a device is busy comes last: others say by what. */
+/* The first refusal as `<check>: <reason>`; NULL if there is none. `exclusive` comes last, because other checks name the user. */
 const char *check_refusal(void);
 
-/* The path of the target that it is about. */
+/* The path of the refused target. */
 const char *check_refused_path(void);
 
-/* Forgets it: for a look at every device. */
+/* Discards it: for a scan of all devices. */
 void check_forget(void);
 
 #endif

@@ -16,7 +16,7 @@
 #include "kit/fail.h"
 #include "kit/sysfile.h"
 
-#define LOCK_TRIES 50 /* udev holds the lock while it looks at a device that was just closed */
+#define LOCK_TRIES 50 /* udev holds the lock while it probes a device that was just closed */
 #define LOCK_PAUSE_NS 100000000
 
 static void check_block_size(struct target *target)
@@ -35,7 +35,7 @@ static void check_block_size(struct target *target)
     close(fd);
 }
 
-/* Room for what of a sparse file has no place on the disk yet. */
+/* Whether the unallocated part of a sparse file fits into the free space. */
 static void check_file_size(const struct target *target)
 {
     struct statvfs space;
@@ -61,9 +61,9 @@ static void check_read_only(const struct target *target)
     if (strcmp(ro, "0") == 0)
         check(target, "read-only", SAFE, "it is writable");
     else if (strcmp(ro, "1") == 0)
-        check(target, "read-only", UNSAFE, "the device is read-only (its own switch, or blockdev --setro)");
+        check(target, "read-only", UNSAFE, "the device is read-only (write-protect switch, or blockdev --setro)");
     else
-        check(target, "read-only", UNKNOWN, "/sys does not tell");
+        check(target, "read-only", UNKNOWN, "/sys does not report it");
 }
 
 static void check_removable(const struct target *target)
@@ -72,12 +72,12 @@ static void check_removable(const struct target *target)
     dev_t disk = blockdev_disk(target->device);
     sysfile_text(text, sizeof text, "/sys/dev/block/%u:%u/removable", major(disk), minor(disk));
     if (strcmp(text, "0") == 0)
-        check(target, "removable", SAFE, "the medium is fixed");
+        check(target, "removable", SAFE, "the medium is not removable");
     else if (strcmp(text, "1") == 0)
-        check(target, "removable", target->overwrite ? SAFE : UNSAFE, "the medium can be changed, and the serial is that of its reader%s",
-              target->overwrite ? "" : ": `overwrite: true` says that whatever is in it may go");
+        check(target, "removable", target->overwrite ? SAFE : UNSAFE, "the medium is removable, and the serial number is that of its reader%s",
+              target->overwrite ? "" : ": `overwrite: true` allows overwriting it");
     else
-        check(target, "removable", UNKNOWN, "/sys does not tell");
+        check(target, "removable", UNKNOWN, "/sys does not report it");
 }
 
 void claim_check(struct target *target)
@@ -93,7 +93,7 @@ void claim_check(struct target *target)
         check_removable(target);
 }
 
-/* Which partition is claimed by another; the whole disk if none of them is. */
+/* The partition that another process has claimed; the disk if there is none. */
 static void find_claimed(const struct target *target, char name[BLOCKDEV_NAME_MAX])
 {
     char path[BLOCKDEV_NAME_MAX + 8];
@@ -110,8 +110,8 @@ static void find_claimed(const struct target *target, char name[BLOCKDEV_NAME_MA
     target_name(target, name);
 }
 
-/* Exclusive, if it is a block device: the kernel then refuses to mount it or a partition of it, to swap to it, to join it to an
- * array. A claim of the whole disk is one of each partition too (block/bdev.c, bd_may_claim): both at once cannot be had. */
+/* Opens a block device exclusively: the Linux kernel then refuses to mount it or its partitions, to use it as swap space, or to
+ * add it to an array. Claims of a disk and of its partitions exclude each other (block/bdev.c, bd_may_claim). */
 static int open_claimed(const struct target *target, int mode)
 {
     char name[BLOCKDEV_NAME_MAX];
@@ -127,7 +127,7 @@ static int open_claimed(const struct target *target, int mode)
     return -1;
 }
 
-/* udev leaves a locked device alone (systemd.io, "Locking Block Device Access"); so do partitioning tools. */
+/* udev does not probe a locked device (systemd.io, "Locking Block Device Access"); partitioning tools respect the lock as well. */
 static bool lock(const struct target *target, int fd)
 {
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
@@ -140,7 +140,7 @@ static bool lock(const struct target *target, int fd)
     return true;
 }
 
-/* Above the numbers under which the program gets its handles. */
+/* Above the descriptor numbers that the program inherits. */
 static int moved_up(int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_HANDLE + TARGETS_MAX);

@@ -1,17 +1,17 @@
-/* The handle by which a target is held from the checks to the end. */
+/* The descriptor that holds a target from the checks to the end. */
 #ifndef CLAIM_H
 #define CLAIM_H
 
 #include "target.h"
 
-/* The checks `size`, `read-only`, `removable`, which only look. */
+/* The checks `size`, `read-only` and `removable`, which do not claim anything. */
 void claim_check(struct target *target);
 
-/* Opens the handle that the program inherits: one that is written exclusively, with the lock that keeps udev away. The check
- * `exclusive`. To be called before the others look for users, so that none can come after them. */
+/* The check `exclusive`: opens the descriptor that the program inherits, exclusively if the target is written, with the lock
+ * that keeps udev away. Call it before the checks that look for users, so that none can appear later. */
 void claim(struct target *target);
 
-/* The same look without holding it. */
+/* The same check without keeping the claim. */
 void claim_try(const struct target *target);
 
 #endif

@@ -11,17 +11,17 @@
 #include "kit/numbers.h"
 #include "magic.h"
 
-#define WINDOW ((uint64_t)(1 << 20) + 65536) /* both ends: the signature furthest in is at 1 MiB */
-#define PLACES 32                            /* looked at between them */
+#define WINDOW ((uint64_t)(1 << 20) + 65536) /* read at both ends: the innermost signature is at 1 MiB */
+#define PLACES 32                            /* number of places that are read between them */
 #define PLACE_BYTES ((uint64_t)65536)
 
-/* A device past the page cache: what is on the medium counts. */
+/* Reads a device around the page cache, because the content of the medium counts. */
 static int open_content(const struct target *target)
 {
     return target_open(target, O_RDONLY | O_NONBLOCK | (target->block ? O_DIRECT : 0));
 }
 
-/* Where something other than zeros is: 0 at an end, else a place between them; -1 nowhere, -2 unreadable. */
+/* The offset of data other than zeros: 0 at an end, otherwise a place between them; -1 if there is none, -2 if unreadable. */
 static int64_t find_data(const struct target *target, int fd, uint64_t seed)
 {
     uint64_t bytes = target->bytes;
@@ -65,7 +65,7 @@ static void check_signature(const struct target *target, const char *found)
     else if (target->overwrite)
         check(target, "signature", SAFE, "%s, which may be overwritten", found);
     else
-        check(target, "signature", UNSAFE, "%s: `overwrite: true` says that it may be destroyed", found);
+        check(target, "signature", UNSAFE, "%s: `overwrite: true` allows destroying it", found);
 }
 
 static void unreadable(const struct target *target)

@@ -6,9 +6,9 @@
 #include "counters.h"
 #include "kit/sysfile.h"
 
-#define UNIT 512 /* of the kernel's sectors, whatever the device's own (Documentation/block/stat.rst) */
+#define UNIT 512 /* the Linux kernel counts in sectors of this size on every device (Documentation/block/stat.rst) */
 
-/* reads, merged, sectors, ms; the same of writes; in flight, busy ms, queue ms; the same as reads of discards (from 4.18 on). */
+/* reads, merged, sectors, ms; the same for writes; in flight, busy ms, queue ms; the first four for discards (since Linux 4.18). */
 static bool add(dev_t device, int64_t counters[COUNTERS])
 {
     char text[512];

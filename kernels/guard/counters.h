@@ -1,4 +1,4 @@
-/* What devices did since they were found, by the kernel's own counters. */
+/* The Linux kernel's counters of devices. */
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
@@ -9,7 +9,7 @@
 
 enum counter { READS, READ_BYTES, WRITES, WRITE_BYTES, DISCARDS, DISCARD_BYTES, BUSY_MS, COUNTERS };
 
-/* The sums over a set; false if one of them cannot be read. */
+/* Adds the counters of a set; false if one of them cannot be read. */
 bool counters_read(const struct devset *set, int64_t counters[COUNTERS]);
 
 #endif

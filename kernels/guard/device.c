@@ -25,7 +25,7 @@ static void print_text(struct out *out, const char *key, const char *text)
         out_null(out, key);
 }
 
-/* A file of the disk; null where there is none. */
+/* Prints a file of the disk; null if it does not exist. */
 static void print_file(struct out *out, const char *key, dev_t disk, const char *file)
 {
     char text[256];
@@ -47,7 +47,7 @@ static void print_number(struct out *out, const char *key, dev_t disk, const cha
         out_integer(out, key, value);
 }
 
-/* The scheduler in use stands in brackets; a device without a choice has the bare word. */
+/* The scheduler in use is in brackets; a device with a single scheduler has only the word. */
 static void print_scheduler(struct out *out, dev_t disk)
 {
     char text[256];
@@ -58,7 +58,7 @@ static void print_scheduler(struct out *out, dev_t disk)
     print_text(out, "scheduler", end ? begin + 1 : text);
 }
 
-/* The first file of this name on the way from the disk up to the root of /sys/devices. */
+/* The first file of this name on the path from the disk up to the root of /sys/devices. */
 static void find_above(dev_t disk, const char *file, char text[128])
 {
     char link[64], path[PATH_MAX];
@@ -70,7 +70,7 @@ static void find_above(dev_t disk, const char *file, char text[128])
         sysfile_text(text, 128, "%s/%s", path, file);
 }
 
-/* How the drive is attached: NVMe says so itself, others by the devices on the way to it. */
+/* How the drive is attached: NVMe reports it, for others the devices on the path to the drive show it. */
 static void print_transport(struct out *out, dev_t disk)
 {
     static const struct {
@@ -107,7 +107,7 @@ static void print_above(struct out *out, dev_t disk)
     print_text(out, "link_width_max", text);
 }
 
-/* One hwmon folder below `parent`, which holds them or is itself one's parent. */
+/* The highest temperature in the hwmon folders of `parent`, which may contain them in a folder or directly. */
 static int64_t hwmon_below(const char *parent)
 {
     char text[32];
@@ -124,7 +124,7 @@ static int64_t hwmon_below(const char *parent)
     return found;
 }
 
-/* From Linux 5.5 on by the drivers nvme and drivetemp (Documentation/hwmon). */
+/* Provided by the drivers nvme and drivetemp since Linux 5.5 (Documentation/hwmon). */
 static int64_t temperature_of(dev_t disk)
 {
     static const char *const places[] = {"device", "device/hwmon", "device/device", "device/device/hwmon"};
@@ -179,7 +179,7 @@ static void print_drive(struct out *out, dev_t disk)
     nvme_print(out, disk);
 }
 
-/* The lasting names that udev gave a device. */
+/* The persistent names that udev gave a device. */
 static void print_links(struct out *out, dev_t device)
 {
     struct links links;
@@ -212,7 +212,7 @@ static void print_file_system(struct out *out, const struct target *target)
     out_integer(out, "names", (int64_t)target->found.st_nlink);
 }
 
-/* Measured anew, since a file may be cut short while it is used; as it was found where nothing is held. */
+/* Read again, because a file may be truncated while it is used; the first value if no descriptor is held. */
 static int64_t bytes_now(const struct target *target)
 {
     struct stat found;

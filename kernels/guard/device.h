@@ -1,4 +1,4 @@
-/* The line `device`: what a target is, and what the drives below it say of themselves. */
+/* The line `device`: a target and the drives below it. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -6,7 +6,7 @@
 
 void device_print(const struct target *target, const char *when);
 
-/* The highest temperature of a target's drives in thousandths of a degree Celsius; INT64_MIN if none tells. */
+/* The highest temperature of a target's drives in thousandths of a degree Celsius; INT64_MIN if unknown. */
 int64_t device_temperature(const struct devset *drives);
 
 #endif

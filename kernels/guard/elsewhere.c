@@ -13,12 +13,12 @@
 #include "kit/sysfile.h"
 #include "use.h"
 
-#define LOOKS 20             /* udev looks at a device that was just closed; that passes */
+#define LOOKS 20             /* udev briefly opens a device that was just closed */
 #define PAUSE_NS 100000000
 
 struct seen {
-    char who[64];            /* `1234 (qemu)`; empty: nobody */
-    int unread;              /* processes whose descriptors may not be listed */
+    char who[64];            /* `1234 (qemu)`; empty if there is none */
+    int unread;              /* number of processes whose descriptors cannot be listed */
 };
 
 static bool is_target(const struct statx *found, const struct target *target)
@@ -28,8 +28,8 @@ static bool is_target(const struct statx *found, const struct target *target)
     return S_ISREG(found->stx_mode) && target_is_file(target, makedev(found->stx_dev_major, found->stx_dev_minor), found->stx_ino);
 }
 
-/* Looks through /proc/<process>/fd. A process that ended meanwhile has nothing open. A server that does not answer is not asked
- * about its files. */
+/* Searches /proc/<process>/fd. A process that has ended in the meantime has no open files. The descriptors are compared without
+ * contacting a file server, which may not respond. */
 static void look_at(const char *process, const struct target *target, struct seen *seen)
 {
     char path[300], name[40];

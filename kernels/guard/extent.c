@@ -5,7 +5,7 @@
 
 #include "extent.h"
 
-#define ALIGNMENT 65536 /* of no block device larger */
+#define ALIGNMENT 65536 /* no block device has a larger logical block */
 
 bool extent_read(int fd, uint64_t start, uint64_t length, struct extent *extent)
 {

@@ -1,4 +1,4 @@
-/* guard: checks the targets of a program, holds them, runs it, and watches what the machine did. See README.md. */
+/* guard: checks the targets of a program, holds them, runs it, and samples the machine. See README.md. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -55,7 +55,7 @@ static void print_meta(void)
     out_end();
 }
 
-/* All that is looked at in a target. Whoever comes after the claim is kept out by it. */
+/* Makes all checks of a target. The claim comes first, because it keeps out later users. */
 static void look_at(struct target *target)
 {
     if (!target_find(target))
@@ -80,7 +80,7 @@ static void look_at(struct target *target)
     }
 }
 
-/* A limit on what is written that cannot be watched would be none. */
+/* Refuses a limit on written bytes if they cannot be counted. */
 static void require_counters(const struct target *targets, size_t count)
 {
     int64_t counters[COUNTERS];
@@ -130,7 +130,7 @@ static int guard(char **program_arguments)
     return 0;
 }
 
-/* What stands after `--` is the program's. */
+/* The words after `--` are the program. */
 static char **split(int *argc, char **argv)
 {
     for (int i = 1; i < *argc; i++)

@@ -1,4 +1,4 @@
-/* The lasting names that udev gives a device. */
+/* The persistent names that udev gives a device. */
 #ifndef LINKS_H
 #define LINKS_H
 
@@ -16,7 +16,7 @@ struct links {
 
 void links_of(dev_t device, struct links *links);
 
-/* Whether a path means the same drive tomorrow: one of those names, or a loop device, whose file is its identity. */
+/* Whether a path identifies the same drive after a restart: one of those names, or a loop device, which its file identifies. */
 bool links_lasting(const char *path);
 
 #endif

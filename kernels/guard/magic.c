@@ -2,15 +2,15 @@
 
 #include "magic.h"
 
-/* Where an offset counts from: the start, or for `down` to a multiple of `align` from the end, `offset` before it. */
+/* The position of an offset: from the start, or `offset` before the end, rounded down to a multiple of `align`. */
 struct magic {
     const char *name;
     uint64_t offset;
     uint64_t align;      /* 0: from the start. Else `offset` before the end, rounded down to a multiple of this */
     const char *bytes;
     uint8_t length;
-    uint16_t within;     /* further bytes from the place to where the magic stands */
-    bool (*confirm)(const unsigned char *magic); /* what else must hold there: two bytes are soon met by chance */
+    uint16_t within;     /* bytes from that position to the magic */
+    bool (*confirm)(const unsigned char *magic); /* a further condition: two bytes match by chance too often */
 };
 
 static uint32_t little(const unsigned char *at)
@@ -74,7 +74,7 @@ static bool is_mac(const unsigned char *magic)
     return magic[3] == 0 && (magic[2] == 2 || magic[2] == 4 || magic[2] == 8 || magic[2] == 16);
 }
 
-/* Sun label: the 16-bit words of the sector make zero by exclusive or. */
+/* Sun label: the exclusive or of the sector's 16-bit words is zero. */
 static bool is_sun(const unsigned char *magic)
 {
     unsigned char even = 0, odd = 0;
@@ -93,7 +93,7 @@ static bool is_sun(const unsigned char *magic)
 
 #include "magics.h"
 
-/* Where a magic of the table stands on a device of `bytes`; false if the device is too small. */
+/* The position of a magic on a device of `bytes`; false if the device is too small. */
 static bool place_of(const struct magic *magic, uint64_t bytes, uint64_t *place)
 {
     if (magic->align && bytes < magic->offset)
@@ -104,7 +104,7 @@ static bool place_of(const struct magic *magic, uint64_t bytes, uint64_t *place)
 
 static bool stands_at(const struct magic *magic, uint64_t place, const struct extent *extent)
 {
-    uint64_t around = place < 512 ? place : 512; /* what a `confirm` looks at lies within 512 bytes on both sides */
+    uint64_t around = place < 512 ? place : 512; /* a `confirm` reads at most 512 bytes on both sides */
     const unsigned char *at = extent_at(extent, place - around, around + 512);
     if (magic->confirm)
         return at && memcmp(at + around, magic->bytes, magic->length) == 0 && magic->confirm(at + around);

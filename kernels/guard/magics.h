@@ -1,5 +1,5 @@
-/* The table of signatures, from each format's own description; included by magic.c alone. Offsets in bytes. What is more telling
- * stands first: many formats leave the boot record's 55 AA. */
+/* The table of signatures, from the description of each format; included only by magic.c. Offsets are in bytes. More specific
+ * signatures come first, because many formats keep the boot record's 55 AA. */
 static const struct magic table[] = {
     /* kernel fs/ext4/ext4.h; xfs_format.h; btrfs_tree.h (super block at 64 KiB); f2fs_fs.h; bcachefs_format.h, bcache's bset (4 KiB) */
     LIKELY("ext2/3/4", 1024 + 56, "\x53\xef", is_ext),

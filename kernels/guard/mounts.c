@@ -11,7 +11,7 @@
 #include "kit/sysfile.h"
 #include "mounts.h"
 
-/* Blank, tab, newline and backslash stand as \ooo in mountinfo (proc(5)). */
+/* Blank, tab, newline and backslash are written as \ooo in mountinfo (proc(5)). */
 static void unescape(char *text)
 {
     char *to = text;
@@ -48,7 +48,7 @@ static bool read_line(char *line, struct mount *mount)
 
 static void add_mount(struct mounts *mounts, struct mount mount)
 {
-    if ((mounts->count & (mounts->count - 1)) == 0) { /* full at each power of two */
+    if ((mounts->count & (mounts->count - 1)) == 0) { /* grows at each power of two */
         size_t room = mounts->count ? 2 * mounts->count : 1;
         mounts->list = realloc(mounts->list, room * sizeof *mounts->list);
         if (!mounts->list)
@@ -84,13 +84,13 @@ const struct mounts *mounts_get(void)
 const struct mount *mounts_of(dev_t device)
 {
     const struct mounts *mounts = mounts_get();
-    for (size_t i = mounts->count; i-- > 0;) /* the last one covers those before it */
+    for (size_t i = mounts->count; i-- > 0;) /* the last one hides those before it */
         if (mounts->list[i].device == device)
             return &mounts->list[i];
     return NULL;
 }
 
-/* A btrfs of several devices names one as its source and all in /sys/fs/btrfs/<uuid>/devices. */
+/* A btrfs of several devices names one of them as its source; /sys/fs/btrfs/<uuid>/devices lists all. */
 static void add_btrfs(const char *name, struct devset *set)
 {
     char path[PATH_MAX];

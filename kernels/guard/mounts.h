@@ -9,23 +9,23 @@
 #include "blockdev.h"
 
 struct mount {
-    dev_t device;                 /* as stat gives it; without a name for btrfs and others */
+    dev_t device;                 /* the number from stat; has no device name for btrfs and others */
     char *point, *type, *source;
 };
 
 struct mounts {
-    bool known; /* the list could be read whole */
+    bool known; /* whether the whole list could be read */
     size_t count;
     struct mount *list;
 };
 
-/* Read once. */
+/* Read on the first call. */
 const struct mounts *mounts_get(void);
 
-/* Adds the block devices that carry the file system `device`, those right below it. Adds none if none is known (tmpfs, 9p, overlay). */
+/* Adds the block devices directly below the file system `device`. Adds none if there are none (tmpfs, 9p, overlay). */
 void mounts_add_devices(dev_t device, struct devset *set);
 
-/* The mount of a file system whose files have the number `device`; NULL if it is in no list (another name space). */
+/* The mount of the file system whose files have the device number `device`; NULL if it is not listed (another namespace). */
 const struct mount *mounts_of(dev_t device);
 
 #endif

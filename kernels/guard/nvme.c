@@ -71,7 +71,7 @@ void nvme_print(struct out *out, dev_t disk)
         close(fd);
 }
 
-/* The names of the other namespaces of the same controller or subsystem, with a blank before each. */
+/* The names of the other namespaces of the same controller or subsystem, each after a blank. */
 static void other_namespaces(dev_t disk, char *names, size_t size)
 {
     char path[64], own[BLOCKDEV_NAME_MAX];

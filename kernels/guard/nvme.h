@@ -1,14 +1,14 @@
-/* What an NVMe drive answers, as the bytes of the specification (NVM Express Base 2.0). */
+/* The responses of an NVMe drive, as specified in NVM Express Base 2.0. */
 #ifndef NVME_H
 #define NVME_H
 
 #include "kit/out.h"
 #include "target.h"
 
-/* The members `nvme_id_ctrl`, `nvme_id_ns`, `nvme_smart`: hexadecimal, null where it is no NVMe drive or does not answer. */
+/* The members `nvme_id_ctrl`, `nvme_id_ns`, `nvme_smart`: hexadecimal, null if the drive is not NVMe or does not respond. */
 void nvme_print(struct out *out, dev_t disk);
 
-/* The check `namespaces`: what else is on the drive. With `whole_drive` the program changes that too. */
+/* The check `namespaces`: other namespaces of the drive, which the program changes as well with `whole_drive`. */
 void nvme_check_namespaces(const struct target *target, bool whole_drive);
 
 /* The check `reserved`: a reservation by another host. */

@@ -11,7 +11,7 @@
 #include "kit/fail.h"
 #include "program.h"
 
-#define ORPHANS_TRIES 200 /* one that hangs in a drive cannot be killed */
+#define ORPHANS_TRIES 200 /* a process that waits for a drive cannot be killed */
 #define ORPHANS_PAUSE_NS 10000000
 
 static sigset_t awaited(void)
@@ -25,7 +25,7 @@ static sigset_t awaited(void)
     return set;
 }
 
-/* Both ends above the numbers of the program's handles, so that none of these covers one of them. */
+/* Creates a pipe with both ends above the program's descriptors, so that these do not replace them. */
 static void make_pipe(int ends[2])
 {
     int made[2];
@@ -56,7 +56,7 @@ static bool redirect(int fd, const char *path, int flags)
     return done;
 }
 
-/* The new process: everything that the program is to find as it is. */
+/* Prepares the new process and starts the program in it. */
 static bool settle(const struct target *targets, size_t count, const char *stdout_file)
 {
     sigset_t none;
@@ -85,8 +85,8 @@ __attribute__((noreturn)) static void become(char **argv, const struct target *t
     _exit(write(failed, &why, sizeof why) == sizeof why ? EXIT_ENVIRONMENT : EXIT_SELF_CHECK);
 }
 
-/* Waits for a word that all is over; if this process vanishes without it, ends the program and all that came of it. The claims
- * on the targets are held until then: it has inherited the handles. */
+/* Waits for the message that the program has ended; if this process disappears without it, kills the program and its children.
+ * The claims are held until then, because the keeper has inherited the descriptors. */
 __attribute__((noreturn)) static void keep(const struct program *program, int released)
 {
     char byte;
@@ -110,7 +110,7 @@ struct program program_prepare(char **argv, const struct target *targets, size_t
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* whoever waits for the outcome is gone: a drive is not to be written for nobody */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody waits for the result any more, so stop writing to the drive */
     make_pipe(go);
     make_pipe(failed);
     program.pid = make_process();
@@ -147,7 +147,7 @@ void program_begin(struct program *program)
     close(program->failed);
 }
 
-/* Whether the program has ended. Its orphans come to this process, and are reaped here. */
+/* Whether the program has ended. Its orphans become children of this process, which reaps them. */
 static bool has_ended(const struct program *program)
 {
     for (;;) {
@@ -177,7 +177,7 @@ void program_signal(const struct program *program, int signal)
     kill(-program->pid, signal);
 }
 
-/* Ends what has left the group and the control group, and has come to this process as an orphan (proc(5): children). */
+/* Kills orphans that left the group and the control group and became children of this process (proc(5): children). */
 static void end_orphans(void)
 {
     char path[64];
@@ -190,7 +190,7 @@ static void end_orphans(void)
         fclose(file);
 }
 
-/* The group's number cannot be another's as long as its first process is not reaped. */
+/* The number of the group is not reused until its first process is reaped. */
 void program_reap(struct program *program)
 {
     int status = 0;

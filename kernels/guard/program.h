@@ -1,4 +1,4 @@
-/* The program: a process group of its own, that ends with this one whatever ends it. */
+/* The program: leads a process group, which is killed when this process ends for any reason. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -12,26 +12,26 @@
 
 struct program {
     pid_t pid, keeper;
-    int go, release;         /* writing ends: to the program, to the keeper */
-    int failed;              /* reading end: why the program could not be started */
+    int go, release;         /* write ends of the pipes to the program and to the keeper */
+    int failed;              /* read end: the reason why the program could not be started */
     struct account account;
-    int status;              /* exit status, or negative the signal that ended it */
+    int status;              /* exit status, or the negated number of the signal that killed it */
 };
 
 enum event { EVENT_NONE, EVENT_ENDED, EVENT_INTERRUPT, EVENT_TERMINATE };
 
-/* Makes its process, which waits to begin, and the keeper that ends it should this process vanish. */
+/* Creates the process of the program, which waits to start, and the keeper, which kills it if this process disappears. */
 struct program program_prepare(char **argv, const struct target *targets, size_t count, const char *stdout_file);
 
-/* Lets it begin. Ends this process if it cannot be started. */
+/* Starts the program. Ends this process if that fails. */
 void program_begin(struct program *program);
 
-/* Waits until the program has ended, a signal came, or so much time has passed. An ended program is still to be reaped. */
+/* Waits until the program has ended, a signal has arrived, or the time has passed. Does not reap the program. */
 enum event program_wait(struct program *program, int64_t ns);
 
 void program_signal(const struct program *program, int signal);
 
-/* Ends what it left behind and takes its status. */
+/* Kills the processes that it left behind and reads its status. */
 void program_reap(struct program *program);
 
 #endif

@@ -14,7 +14,7 @@
 #include "serial.h"
 #include "use.h"
 
-/* A kernel has loop devices and others that nothing is attached to. */
+/* Skips loop devices and others to which nothing is attached. */
 static bool is_empty(dev_t device)
 {
     char size[32];

@@ -1,4 +1,4 @@
-/* Every block device of the machine, looked at as if it were to be written. */
+/* Checks every block device of the machine as if it were written. */
 #ifndef SCAN_H
 #define SCAN_H
 

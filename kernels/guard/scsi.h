@@ -4,7 +4,7 @@
 
 #include "target.h"
 
-/* The check `reserved` of a device that is not NVMe. */
+/* The check `reserved` for a device that is not NVMe. */
 void scsi_check_reserved(const struct target *target);
 
 #endif

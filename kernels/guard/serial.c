@@ -12,7 +12,7 @@
 #include "kit/sysfile.h"
 #include "serial.h"
 
-/* Without the blanks around it, with which drives fill their fields. */
+/* Removes the blanks with which drives pad their fields. */
 static void trim(char *text)
 {
     size_t length = strlen(text), blanks = strspn(text, " ");
@@ -64,16 +64,16 @@ void serial_check(const struct target *target)
     target_name(target, name);
     bool asked = target->write && !target->surveyed;
     if (!*serial)
-        check(target, "serial", UNKNOWN, "%s reports no serial: it cannot be told from another drive", name);
+        check(target, "serial", UNKNOWN, "%s reports no serial number: it cannot be distinguished from other drives", name);
     else if (!*target->serial)
         check(target, "serial", asked ? UNSAFE : SAFE, "%s reports %s%s", name, serial, asked ? ", and none is expected" : "");
     else if (strcmp(serial, target->serial) != 0)
-        check(target, "serial", UNSAFE, "%s reports %s and %s is expected: another drive stands there", name, serial, target->serial);
+        check(target, "serial", UNSAFE, "%s reports %s, but %s is expected: it is a different drive", name, serial, target->serial);
     else
         check(target, "serial", SAFE, "%s", serial);
 }
 
-/* Controllers of the NVMe subsystem that a namespace belongs to, which the kernel then uses as paths to one block device. */
+/* The controllers of a namespace's NVMe subsystem, which the Linux kernel uses as paths to one block device. */
 static int controllers_of(dev_t disk)
 {
     char path[64];
@@ -104,7 +104,7 @@ void serial_check_paths(const struct target *target)
         blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         dev_t device = all.devices[i];
-        bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, a path's own */
+        bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, the device of a path */
         if (path || device == disk || blockdev_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
             continue;
         check(target, "multipath", UNSAFE, "%s is the same drive (%s): use the device that joins the paths", name, own);

@@ -1,4 +1,4 @@
-/* What a drive says of itself, as the kernel keeps it in /sys. */
+/* The identity of a drive, from /sys. */
 #ifndef SERIAL_H
 #define SERIAL_H
 
@@ -8,13 +8,13 @@
 
 #define SERIAL_MAX 512
 
-/* The serial of a whole disk by which a plan names it; of a loop device the path of its file. Empty if it has none. */
+/* The serial number by which a plan names a disk; for a loop device, the path of its file. Empty if there is none. */
 const char *serial_of(dev_t disk, char serial[SERIAL_MAX]);
 
-/* The name by which the kernel knows the same drive on another path (NAA, EUI-64, NGUID); empty if it has none. */
+/* The identifier of a drive that is the same on every path (NAA, EUI-64, NGUID); empty if there is none. */
 const char *serial_worldwide(dev_t disk, char name[SERIAL_MAX]);
 
-/* The check `serial`: what the target expects, literally. */
+/* The check `serial`: compares with the expected serial number literally. */
 void serial_check(const struct target *target);
 
 /* The check `multipath`: the same drive as another block device, or on several controllers. */

@@ -1,13 +1,13 @@
 #include "settle.h"
 
 #define BATCH_NS 250000000
-#define WARMUP 4   /* a quarter of the batches is left out, the first: caches fill, queues build up */
-#define LEAST 8    /* batches that are left */
-#define LOOKS 4    /* in a row: one look of many is lucky at times */
-#define REPELLING_MOST (-0.6) /* four times as much as independent ones, no more */
-#define TREND_SHARES 2 /* the fitted line may rise or fall by so many times the interval's half over the whole time */
+#define WARMUP 4   /* the first quarter of the batches is ignored, in which caches fill and queues build up */
+#define LEAST 8    /* least number of batches after that */
+#define LOOKS 4    /* in a row, because a single check may pass by chance */
+#define REPELLING_MOST (-0.6) /* at most four times as much as independent ones */
+#define TREND_SHARES 2 /* the fitted line may rise or fall by this many half intervals over the whole time */
 
-/* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; larger ones are taken as 30. */
+/* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; also used for more than 30. */
 static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
                                  2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 
@@ -23,8 +23,8 @@ void settle_begin(struct settle *settle, int64_t ppm, int64_t least_ms, int64_t 
                               .batch_ns = BATCH_NS, .first = -1};
 }
 
-/* How many independent values tell as much: n (1 - r) / (1 + r), r the correlation of neighbours (kit/stats.h has the source).
- * Neighbours that repel each other tell more: what a throttle holds back in one batch it lets through in the next. */
+/* The number of independent values with the same information: n (1 - r) / (1 + r), where r is the correlation of neighbors
+ * (source: kit/stats.h). A negative correlation increases it: requests that a throttle delays in one batch complete in the next. */
 static double effective(const double *rates, size_t count, double mean, double squares)
 {
     double products = 0;
@@ -57,14 +57,14 @@ bool settle_holds(const double *rates, size_t count, double share)
     double half = share * mean, slope = along / times, rise = slope * (double)(count - 1);
     if (mean <= 0 || independent < 2 || t * t * squares / (double)(count - 1) > half * half * independent)
         return false;
-    double rest = squares - slope * along; /* what the line leaves over; slope^2 times / (rest / (n - 2)) is the square of its t */
+    double rest = squares - slope * along; /* the sum of squared residuals; slope^2 times / (rest / (n - 2)) is the square of the slope's t */
     t = student_of((double)count - 2);
     bool significant = slope * slope * times * (double)(count - 2) > t * t * rest;
     double most = TREND_SHARES * half;
     return !(significant && (rise > half || rise < -half)) && rise <= most && rise >= -most;
 }
 
-/* Batches of twice the time; the last one is dropped where it has no neighbour. */
+/* Merges neighboring batches; a last one without a neighbor is dropped. */
 static void join(struct settle *settle)
 {
     for (size_t i = 0; i < SETTLE_BATCHES / 2; i++)
@@ -73,7 +73,7 @@ static void join(struct settle *settle)
     settle->batch_ns *= 2;
 }
 
-/* The program tells the mean of its whole run: its beginning must not move that out of the interval. */
+/* The program reports the mean of its whole run, which the beginning must not move out of the interval. */
 static bool whole_fits(const struct settle *settle, size_t left_out)
 {
     double mean = mean_of(settle->rates + left_out, settle->count - left_out);

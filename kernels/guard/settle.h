@@ -6,26 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTLE_BATCHES 64 /* kept; when there are so many, neighbours are joined */
+#define SETTLE_BATCHES 64 /* maximum number of batches; then neighbors are merged */
 
 struct settle {
-    double share;            /* the interval may be so wide on each side, as a share of the mean; 0: never settled */
+    double share;            /* limit of the interval on each side, relative to the mean; 0: never settled */
     int64_t least_ns, least_count;
-    int64_t begin_ns, batch_ns; /* when the first request was seen done; how long a batch is by now */
-    int64_t from_ns;         /* where the batch under way began */
-    int64_t first, from, last; /* requests done by then */
+    int64_t begin_ns, batch_ns; /* time at which the first request was completed; current length of a batch */
+    int64_t from_ns;         /* start of the current batch */
+    int64_t first, from, last; /* requests completed at that time */
     size_t count;
     double rates[SETTLE_BATCHES];
-    int held;                /* looks in a row at which it had settled */
+    int held;                /* consecutive checks at which the rate had settled */
 };
 
 void settle_begin(struct settle *settle, int64_t ppm, int64_t least_ms, int64_t least_count);
 
-/* How many requests were done by a moment; true once the rate has settled. */
+/* Adds the number of requests completed at a time; true once the rate has settled. */
 bool settle_add(struct settle *settle, int64_t ns, int64_t done);
 
-/* The rule itself on rates in the order of time (exposed for tests): the 95 % interval of their mean is within `share` of it, and
- * they show no trend. */
+/* The rule for rates in order of time (exposed for tests): the 95 % interval of their mean is within `share` of it, and they
+ * show no trend. */
 bool settle_holds(const double *rates, size_t count, double share);
 
 #endif

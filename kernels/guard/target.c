@@ -22,11 +22,11 @@ void target_blank(struct target *target, const char *path)
     target->node = target->handle = -1;
 }
 
-/* 0 or 1; ends the program otherwise. */
+/* Parses 0 or 1; ends the program for anything else. */
 static bool flag_of(const char *text, const char *what, size_t number)
 {
     if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-        fail(EXIT_USAGE, "--targets: line %zu: %s is 0 or 1, not %s", number, what, text);
+        fail(EXIT_USAGE, "--targets: line %zu: %s must be 0 or 1, not %s", number, what, text);
     return *text == '1';
 }
 
@@ -41,7 +41,7 @@ static void read_line(char *line, size_t number, struct target *target)
     }
     target_blank(target, strdup(fields[4]));
     if (strcmp(fields[0], "read") != 0 && strcmp(fields[0], "write") != 0)
-        fail(EXIT_USAGE, "--targets: line %zu: access is read or write, not %s", number, fields[0]);
+        fail(EXIT_USAGE, "--targets: line %zu: access must be read or write, not %s", number, fields[0]);
     target->write = *fields[0] == 'w';
     target->overwrite = flag_of(fields[1], "overwrite", number);
     target->dirty = flag_of(fields[2], "dirty", number);
@@ -62,7 +62,7 @@ size_t targets_read(const char *path, struct target *targets)
         if (count == TARGETS_MAX)
             fail(EXIT_USAGE, "--targets: more than %d", TARGETS_MAX);
         if (line[length - 1] != '\n' || strlen(line) != (size_t)length)
-            fail(EXIT_USAGE, "--targets: line %zu is not a whole line of text", count + 1);
+            fail(EXIT_USAGE, "--targets: line %zu is not a complete line of text", count + 1);
         line[length - 1] = '\0';
         read_line(line, count + 1, &targets[count]);
         count++;
@@ -91,7 +91,7 @@ int target_open(const struct target *target, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-/* A device that is written is named in a way that means the same drive tomorrow; one that was only come across could be. */
+/* A device that is written must have a persistent name; a scanned one must have such a name available. */
 static bool named_well(const struct target *target)
 {
     struct links links = {0};
@@ -100,8 +100,8 @@ static bool named_well(const struct target *target)
     return links.count > 0 || links_lasting(target->path);
 }
 
-/* The way is gone once, by the kernel and its rules for links that others have planted (proc(5): protected_symlinks); where it led
- * to is then asked of the handle. */
+/* The Linux kernel resolves the path once, with its rules against links planted by others (proc(5): protected_symlinks); the
+ * real path then comes from the descriptor. */
 static bool resolve(struct target *target)
 {
     char handle[48];
@@ -121,7 +121,7 @@ static bool resolve(struct target *target)
     return true;
 }
 
-/* A device node is believed only if the kernel knows a device by its number. */
+/* A device node is accepted only if a device with its number exists. */
 static bool take_block(struct target *target)
 {
     char name[BLOCKDEV_NAME_MAX];

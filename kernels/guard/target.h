@@ -1,4 +1,4 @@
-/* A target: what is asked of it, and what was found. */
+/* A target: the request, and what was found. */
 #ifndef TARGET_H
 #define TARGET_H
 
@@ -16,39 +16,39 @@
 
 struct target {
     bool write, overwrite, dirty;
-    bool surveyed;              /* nobody asked for it: what would be said if it were to be written */
-    const char *serial, *path;  /* serial: empty when none is expected */
+    bool surveyed;              /* found by a scan: checked as if it were written */
+    const char *serial, *path;  /* serial: empty if none is expected */
 
-    char real[PATH_MAX];        /* where the path leads to */
-    int node;                   /* O_PATH of what was found there; -1 if nothing was */
-    int handle;                 /* what the program inherits; -1 until it is claimed */
+    char real[PATH_MAX];        /* the path with links resolved */
+    int node;                   /* O_PATH descriptor of the file; -1 if it does not exist */
+    int handle;                 /* the descriptor that the program inherits; -1 until it is claimed */
     struct stat found;
     bool block;
-    dev_t device;               /* the block device; of a file the one that its file system tells, which may be unnamed */
-    struct backing backing;     /* of a loop device */
+    dev_t device;               /* the block device; for a file, the device of its file system, which may have no name */
+    struct backing backing;     /* the backing of a loop device */
     uint64_t bytes;
-    uint32_t sector;            /* logical block; 512 of a file */
-    struct devset family;       /* the device and its partitions: what a write may destroy */
-    struct devset counted;      /* devices whose counters tell what the target did: itself, or those of the file system */
-    struct devset drives;       /* at the bottom */
+    uint32_t sector;            /* size of a logical block; 512 for a file */
+    struct devset family;       /* the device and its partitions, which a write may destroy */
+    struct devset counted;      /* devices whose counters are those of the target: itself, or those below the file system */
+    struct devset drives;       /* the physical disks */
 };
 
-/* Reads the file of targets (README.md): ends the program at the first line that is wrong. Returns how many there are. */
+/* Reads the file of targets (README.md) and returns their number; ends the program at the first invalid line. */
 size_t targets_read(const char *path, struct target *targets);
 
-/* Makes it one that nothing but the path is known of, to be written. */
+/* Initializes a target that is written, of which only the path is known. */
 void target_blank(struct target *target, const char *path);
 
-/* Finds what the path leads to, and opens it without opening the device (O_PATH). The checks `identity`, `kind`. */
+/* The checks `identity` and `kind`: resolves the path and opens it without opening the device (O_PATH). */
 bool target_find(struct target *target);
 
-/* Opens what was found, whatever the path means by now; -1 with errno. */
+/* Opens the file that was found, even if its path has been replaced since; -1 with errno on failure. */
 int target_open(const struct target *target, int flags);
 
-/* Whether a regular file has the content of the target: it is the target, or a loop device is made of it. */
+/* Whether a regular file contains the target's data: it is the target, or the file behind a loop device. */
 bool target_is_file(const struct target *target, dev_t device, uint64_t inode);
 
-/* The device node's name, such as sda1, of a block device that was found. */
+/* The name of the device node, such as sda1, of a block device that was found. */
 const char *target_name(const struct target *target, char *name);
 
 #endif

@@ -11,7 +11,7 @@
 
 static const char *const system_places[] = {"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", ".", "/proc/self/exe"};
 
-/* Whether what `device` stands upon is what the target would overwrite. */
+/* Whether the devices below `device` include one that the target would overwrite. */
 static bool stands_on(dev_t device, const struct target *target, struct devset *below)
 {
     devset_clear(below);
@@ -19,7 +19,7 @@ static bool stands_on(dev_t device, const struct target *target, struct devset *
     return devset_meet(below, &target->family);
 }
 
-/* Whether a file is the target, or its file system stands upon it. */
+/* Whether a file is the target, or its file system is on the target. */
 static bool file_stands_on(const struct stat *file, const struct target *target, struct devset *below)
 {
     struct devset carriers;
@@ -55,10 +55,10 @@ static void check_mounted(const struct target *target)
     if (mounts->known)
         check(target, "mounted", SAFE, "nothing is mounted on it");
     else
-        check(target, "mounted", UNKNOWN, "/proc/self/mountinfo cannot be read whole");
+        check(target, "mounted", UNKNOWN, "/proc/self/mountinfo cannot be read completely");
 }
 
-/* The disks under a place, and under the target: one in common is too near. A loop device only writes to its own file. */
+/* Compares the disks below a path with those below the target. A loop device writes only to its own file. */
 static void check_system(const struct target *target)
 {
     struct devset own, below, carriers;
@@ -74,7 +74,7 @@ static void check_system(const struct target *target)
         for (size_t k = 0; k < carriers.count; k++)
             stack_add_below(carriers.devices[k], true, &below);
         if (devset_meet(&below, &own)) {
-            check(target, "system", UNSAFE, "it is the disk of %s: select another one", system_places[i][0] == '.'
+            check(target, "system", UNSAFE, "it is the disk of %s: select another disk", system_places[i][0] == '.'
                   ? "the work folder" : i + 1 == sizeof system_places / sizeof *system_places ? "this program" : system_places[i]);
             return;
         }
@@ -83,7 +83,7 @@ static void check_system(const struct target *target)
           : "not the disk of /, /boot, /usr, /var, the work folder or this program");
 }
 
-/* /proc/swaps: a line of names of columns, then `name type size used priority`. */
+/* /proc/swaps: a header line, then `name type size used priority`. */
 static void check_swap(const struct target *target)
 {
     char line[PATH_MAX + 128], path[PATH_MAX];
@@ -111,7 +111,7 @@ static void check_swap(const struct target *target)
         check(target, "swap", SAFE, "it is not used as swap space");
 }
 
-/* Any block device that stands upon it: LVM, dm, md, a loop device over it or over a file on it. */
+/* Any block device on top of the target: LVM, dm, md, a loop device over it or over a file on it. */
 static void check_holders(const struct target *target)
 {
     static struct devset all;
@@ -126,14 +126,14 @@ static void check_holders(const struct target *target)
                     file_stands_on(&found, target, &below);
         if (!same && (devset_has(&target->family, all.devices[i]) || !stands_on(all.devices[i], target, &below)))
             continue;
-        check(target, "holders", UNSAFE, "%s stands upon it: take that apart first", name);
+        check(target, "holders", UNSAFE, "%s is built on it: remove that first", name);
         return;
     }
     check(target, "holders", all.partial || all.count == 0 ? UNKNOWN : SAFE, all.partial || all.count == 0
           ? "not all block devices in /sys/class/block could be listed" : "no other device is built on it");
 }
 
-/* Whether a line of /proc/mdstat (`md0 : active raid1 sdb1[1] sda1[0]`) names a device of the family as a member. */
+/* Whether a line of /proc/mdstat (`md0 : active raid1 sdb1[1] sda1[0]`) lists a device of the family as a member. */
 static bool is_member(char *line, const struct target *target)
 {
     char *rest = NULL;

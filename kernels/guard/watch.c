@@ -9,8 +9,8 @@
 #include "kit/timer.h"
 #include "watch.h"
 
-#define TEMPERATURE_NS 1000000000 /* a drive is asked no more often: it answers a command for it */
-#define PATIENCE_NS 30000000000   /* that the program has to write its result once it was told to stop */
+#define TEMPERATURE_NS 1000000000 /* reading a temperature sends a command to the drive, so it is done no more often */
+#define PATIENCE_NS 30000000000   /* time for the program to write its result after it was asked to stop */
 
 struct watching {
     struct program *program;
@@ -20,12 +20,12 @@ struct watching {
     struct settle settle;
     int64_t now_ns, warmed_ns, stopped_ns, written_before;
     int64_t temperatures[TARGETS_MAX];
-    struct devset own[TARGETS_MAX]; /* what each target's counters are of */
+    struct devset own[TARGETS_MAX]; /* the devices that are counted for each target */
     size_t samples;
     const char *stopped;
 };
 
-/* A drive below several targets counts for the first of them, so that the sum over the targets is what the drives did. */
+/* A drive below several targets is counted for the first of them, so that the sum over all targets is correct. */
 static void share_out(struct watching *w)
 {
     struct devset given;
@@ -71,7 +71,7 @@ static void print_counters(struct out *out, const int64_t counters[COUNTERS], bo
     fputs(known ? "]" : "null", stdout);
 }
 
-/* A line, and what the orders say of it: true if the program is to stop. */
+/* Prints a sample and applies the limits to it; true if the program must stop. */
 static bool sample(struct watching *w)
 {
     int64_t counters[TARGETS_MAX][COUNTERS], done = 0, written = 0;
@@ -113,7 +113,7 @@ static bool sample(struct watching *w)
     return *w->stopped != '\0';
 }
 
-/* Once, and by force when the program does not heed it. */
+/* Sends SIGINT once, and SIGKILL if the program does not end. */
 static void stop(struct watching *w)
 {
     if (w->stopped_ns == 0) {
@@ -124,7 +124,7 @@ static void stop(struct watching *w)
     }
 }
 
-/* Until the program has ended, with a sample each `sample_ms`; those that were missed are left out. */
+/* Samples every `sample_ms` until the program has ended; missed samples are skipped. */
 static void attend(struct watching *w)
 {
     int64_t step = w->orders->sample_ms * 1000000, next = w->now_ns + step;

@@ -1,4 +1,4 @@
-/* Runs the program and samples the machine beside it. */
+/* Runs the program and samples the machine meanwhile. */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -12,7 +12,7 @@
 struct orders {
     int64_t sample_ms;
     int64_t stop_ppm, stop_min_ms, stop_min_ios;
-    int64_t max_write_bytes; /* 0: any */
+    int64_t max_write_bytes; /* 0: no limit */
 };
 
 /* Prints `ready`, the samples and `exit`. */

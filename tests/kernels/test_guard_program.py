@@ -249,10 +249,10 @@ def test_orders_that_make_no_sense_end_with_2(guard: Guard) -> None:
     ("text", "words"),
     [
         ("write\t0\t0\t-\n", "line 1 has no field 5"),
-        ("erase\t0\t0\t-\t/x\n", "access is read or write, not erase"),
-        ("write\tyes\t0\t-\t/x\n", "overwrite is 0 or 1, not yes"),
-        ("read\t0\t0\t-\t/x\nread\t0\t2\t-\t/x\n", "line 2: dirty is 0 or 1, not 2"),
-        ("read\t0\t0\t-\t/x", "line 1 is not a whole line"),
+        ("erase\t0\t0\t-\t/x\n", "access must be read or write, not erase"),
+        ("write\tyes\t0\t-\t/x\n", "overwrite must be 0 or 1, not yes"),
+        ("read\t0\t0\t-\t/x\nread\t0\t2\t-\t/x\n", "line 2: dirty must be 0 or 1, not 2"),
+        ("read\t0\t0\t-\t/x", "line 1 is not a complete line"),
         ("read\t0\t0\t-\t/x\n" * 65, "more than 64"),
     ],
 )
