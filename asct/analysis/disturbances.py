@@ -10,7 +10,7 @@ from asct.analysis.grid import distinct, plain
 from asct.analysis.outcomes import short_names
 from asct.analysis.view import JobView, RunView
 from asct.sdk.disturbance import CERTAINTIES, EVERYTHING, Certainty, Disturbance, subjects
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, shortened
 
 Rows = tuple[tuple[str, str], ...]
 _MOST_TITLES: Final = 3
@@ -92,11 +92,10 @@ def _names(places: Iterable[_Place]) -> str:
 def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
     items = [item for _, item in places]
     titles = list(dict.fromkeys(plain(item.title) for item in items))
-    more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
     ways = grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
     return DisturbanceCard(
         slug=slug,
-        title=", ".join(titles[:_MOST_TITLES]) + more,
+        title=shortened(titles, _MOST_TITLES),
         hosts=_names(places),
         sure=min((item.sure for item in items), key=CERTAINTIES.index),
         effect=plain(items[0].effect),

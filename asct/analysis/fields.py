@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, shortened
 
 _LISTS_OF_CPUS: Final = frozenset(
     {"cpus", "online", "offline", "allowed", "isolated", "nohz_full", "shared_cpus", "disabled_cpus",
@@ -188,8 +188,7 @@ def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple
 def _named(names: Sequence[str]) -> str:
     if all(name.isdecimal() and len(name) < 6 for name in names):
         return format_cpulist(int(name) for name in names)
-    left = len(names) - _MOST_NAMED
-    return ", ".join(names) if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left} more"
+    return shortened(names, _MOST_NAMED)
 
 
 def _values(one: Difference) -> str:

@@ -22,7 +22,7 @@ from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
 from asct.sdk.record import COMMON_FLAGS, doubtful
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, shortened
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
@@ -175,12 +175,8 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
         return replace(item, host="", message=message)
 
     groups = grouped(findings, general)
-    return [replace(item, host=_named([one.host for one in same if one.host])) for item, same in groups.items()]
-
-
-def _named(hosts: list[str]) -> str:
-    more = len(hosts) - _MOST_NAMED
-    return ", ".join(hosts[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    hosts = [shortened([one.host for one in same if one.host], _MOST_NAMED) for same in groups.values()]
+    return [replace(item, host=names) for item, names in zip(groups, hosts, strict=True)]
 
 
 def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.record import Record, Scalar
 from asct.store.model import CommandDocument, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
+from asct.values.grouping import grouped
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
@@ -106,8 +106,10 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     stored = read_run(root)
     records = tuple(stored.records())
     notes: list[Diagnostic] = []
-    repeats = _repeats(stored, notes)
-    jobs = [_job(entry, records, repeats.get((entry.host, entry.id), []), catalog) for entry in stored.run.jobs]
+    repeats = grouped(_repeats(stored, notes), lambda item: (item.host, item.id))
+    measured = grouped((item for item in records if item.repeat >= 1), lambda item: (item.host, item.id))
+    keys = [(entry, (entry.host, entry.id)) for entry in stored.run.jobs]
+    jobs = [_job(entry, tuple(measured.get(key, ())), repeats.get(key, ()), catalog) for entry, key in keys]
     return RunView(
         root=root,
         run=stored.run,
@@ -121,8 +123,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     )
 
 
-def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str], list[RepeatView]]:
-    found: dict[tuple[str, str], list[RepeatView]] = defaultdict(list)
+def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]:
     for path in stored.repeats():
         host, job_id, point_id, name = path.parts[-4:]
         status: Status | None = None
@@ -132,8 +133,7 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str]
         except StoreError as error:
             notes.extend(error.diagnostics)
         folder = stored.layout.relative(path)
-        found[(host, job_id)].append(RepeatView(host, job_id, point_id, int(name[1:]), folder, status, command))
-    return found
+        yield RepeatView(host, job_id, point_id, int(name[1:]), folder, status, command)
 
 
 def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:
@@ -160,14 +160,12 @@ def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     return ""
 
 
-def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatView], catalog: Catalog) -> JobView:
-    own = tuple(item for item in records if (item.host, item.id) == (entry.host, entry.id) and item.repeat >= 1)
-    order = list(dict.fromkeys(item.point_id for item in own))
-    rank = {point: number for number, point in enumerate(order)}
-    ordered = tuple(sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat)))
+def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView], catalog: Catalog) -> JobView:
+    rank = {point: number for number, point in enumerate(dict.fromkeys(item.point_id for item in own))}
     benchmark = catalog.get(entry.benchmark)
     sizes = sizes_of(benchmark)
-    ordered = tuple(replace(item, sizes=sizes) for item in ordered)
+    in_order = sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat))
+    ordered = tuple(replace(item, sizes=sizes) for item in in_order)
     if benchmark is not None and benchmark.version == entry.version:
         tables, figures = tuple(benchmark.tables(own)), tuple(benchmark.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)

@@ -1,8 +1,8 @@
-"""Group items by a key."""
+"""Group items by a key, and shorten lists of names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -15,3 +15,9 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
+
+
+def shortened(names: Sequence[str], most: int) -> str:
+    """Join names by commas. Of more than `most + 1` names, join the first `most` and count the others."""
+    left = len(names) - most
+    return ", ".join(names) if left < 2 else f"{', '.join(names[:most])} and {left} more"

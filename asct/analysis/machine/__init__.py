@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from asct.analysis.grid import plain
 from asct.analysis.machine import hardware, system
-from asct.analysis.machine.rows import MachineSection, Row, listed, size
+from asct.analysis.machine.rows import MachineSection, Row, listed, phrase, size
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, shortened
 
 __all__ = ["MachineSection", "Row", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
 
@@ -47,12 +47,7 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 def unknown_lines(facts: HostFacts) -> list[str]:
     """Return the unknown facts of a host for a report: each reason with the first of its facts."""
-    return [f"{_few(names.split(', '))}: {reason}" for reason, names in unknown(facts)]
-
-
-def _few(names: list[str]) -> str:
-    left = len(names) - _MOST_FIELDS
-    return ", ".join(names) if left < 2 else f"{', '.join(names[:_MOST_FIELDS])} and {left} more"
+    return [f"{shortened(names.split(', '), _MOST_FIELDS)}: {reason}" for reason, names in unknown(facts)]
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
@@ -61,9 +56,9 @@ def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
         return plain(entry.description)
     parts = [
         hardware.processor(facts.cpu),
-        f"{facts.cpu.cpus} CPUs" if facts.cpu.cpus else "",
+        phrase("{} CPUs", facts.cpu.cpus or None),
         size(facts.memory.total_bytes),
-        f"Linux {facts.system.kernel}" if facts.system.kernel else "",
+        phrase("Linux {}", facts.system.kernel),
         system.virtualization(facts),
     ]
     return plain(listed(*parts))

@@ -15,6 +15,8 @@ from asct.analysis.machine.rows import (
     cpus,
     decimal_size,
     listed,
+    phrase,
+    quantity,
     section,
     size,
     yes,
@@ -36,7 +38,6 @@ from asct.sdk.facts import (
 )
 from asct.values.cpulist import format_cpulist
 from asct.values.grouping import grouped
-from asct.values.quantity import format_quantity
 
 _MOST_INSTANCES = 4
 _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
@@ -51,10 +52,9 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
     yield section("Caches", _caches(facts), caches)
     yield section("Memory", _memory(facts.memory), _modules(facts.memory))
     yield section("NUMA", _nodes(facts), _node_details(facts))
-    free = f"{size(facts.work_free_bytes)} free" if facts.work_free_bytes is not None else ""
     rows = [
         ("Drives", _drives(facts.block_devices)),
-        ("Work folder", listed(facts.work_filesystem, free)),
+        ("Work folder", listed(facts.work_filesystem, phrase("{} free", size(facts.work_free_bytes)))),
         ("io_uring", yes(facts.io_uring, "allowed", "not allowed")),
     ]
     yield section("Storage", rows, ((device.name, _device(device)) for device in facts.block_devices))
@@ -100,7 +100,7 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
         yield "CPUs allowed", cpus(cpu.allowed)
     yield "CPUs isolated", cpus(cpu.isolated)
     yield "Tickless CPUs", cpus(cpu.nohz_full)
-    yield "CPU limit", f"{cpu.quota:g} CPUs (control group)" if cpu.quota is not None else ""
+    yield "CPU limit", phrase("{:g} CPUs (control group)", cpu.quota)
     yield "SMT", _smt(cpu)
     yield "Clock", clock(cpu.frequency_hz)
     yield "Clock before the run", _now(cpu)
@@ -134,28 +134,29 @@ def _smt(cpu: Cpu) -> str:
 
 def _idle(cpu: Cpu) -> str:
     names = ", ".join(state.name for state in cpu.idle_states)
-    driver = f"driver {cpu.idle_driver}" if cpu.idle_driver else ""
-    governor = f"governor {cpu.idle_governor}" if cpu.idle_governor else ""
-    return listed(names, driver, governor, by="; ")
+    return listed(names, phrase("driver {}", cpu.idle_driver), phrase("governor {}", cpu.idle_governor), by="; ")
 
 
 def _cpu_details(cpu: Cpu) -> Iterator[Row]:
     if len(cpu.kinds) > 1:
         for number, kind in enumerate(cpu.kinds):
             clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
-            shape = listed(counted(kind.cores, "core"), f"CPUs {cpus(kind.cpus)}" if kind.cpus else "")
-            capacity = f"capacity {kind.capacity}" if kind.capacity is not None else ""
+            shape = listed(counted(kind.cores, "core"), phrase("CPUs {}", cpus(kind.cpus)))
             name = kind.microarchitecture or kind.model or "unknown type"
-            yield f"Kind {number}", listed(name, shape, clocks, capacity, by="; ")
-    yield "SVE", f"{cpu.sve_bits} bits in a new process" if cpu.sve_bits else ""
+            yield f"Kind {number}", listed(name, shape, clocks, phrase("capacity {}", kind.capacity), by="; ")
+    yield "SVE", phrase("{} bits in a new process", cpu.sve_bits or None)
     for policy, members in _policies(cpu):
         yield f"Clock of {cpus(members)}", _policy(policy)
     for state in cpu.idle_states:
-        back = f"wake-up {state.latency_us} us" if state.latency_us is not None else ""
-        stay = f"target residency {state.residency_us} us" if state.residency_us is not None else ""
-        off = f"disabled on {cpus(state.disabled_cpus)}" if state.disabled_cpus else ""
-        described = state.description if state.description != state.name else None
-        yield f"Idle {state.name}", listed(described, back, stay, off)
+        yield (
+            f"Idle {state.name}",
+            listed(
+                state.description if state.description != state.name else None,
+                phrase("wake-up {} us", state.latency_us),
+                phrase("target residency {} us", state.residency_us),
+                phrase("disabled on {}", cpus(state.disabled_cpus)),
+            ),
+        )
     yield "Flags", " ".join(cpu.flags)
 
 
@@ -172,7 +173,7 @@ def _policy(policy: FrequencyPolicy) -> str:
         listed(policy.driver, policy.governor, by=" "),
         able,
         f"limited to {asked}" if asked and asked != able else "",
-        f"base {clock(policy.base_hz)}" if policy.base_hz else "",
+        phrase("base {}", clock(policy.base_hz or None)),
         policy.energy_preference,
     )
 
@@ -190,26 +191,24 @@ def _level(level: CacheLevel) -> str:
     each = size_text(level.size_bytes) if level.size_bytes is not None else "size unknown"
     return listed(
         f"{count} x {each}" if count else each,
-        f"lines of {level.line_bytes} B" if level.line_bytes else "",
-        f"{level.ways} ways" if level.ways else "",
-        f"{level.sets} sets" if level.sets else "",
-        f"CPUs {' | '.join(shared)}" if shared else "",
+        phrase("lines of {} B", level.line_bytes or None),
+        phrase("{} ways", level.ways or None),
+        phrase("{} sets", level.sets or None),
+        phrase("CPUs {}", " | ".join(shared)),
     )
 
 
 def _memory(memory: Memory) -> Iterator[Row]:
-    available = f"{size(memory.available_bytes)} available" if memory.available_bytes is not None else ""
-    yield "Memory", listed(size(memory.total_bytes), available)
-    yield "Memory limit", f"{size(memory.limit_bytes)} (control group)" if memory.limit_bytes is not None else ""
+    yield "Memory", listed(size(memory.total_bytes), phrase("{} available", size(memory.available_bytes)))
+    yield "Memory limit", phrase("{} (control group)", size(memory.limit_bytes))
     yield "Installed", _installed(memory)
-    peak = memory.theoretical_bandwidth
-    yield "Peak bandwidth", "" if peak is None else f"{format_quantity(peak, 'B/s')} theoretical"
+    yield "Peak bandwidth", phrase("{} theoretical", quantity(memory.theoretical_bandwidth, "B/s"))
     yield "Error correction", memory.ecc or ""
     yield "Page size", size(memory.page_bytes)
     yield "Huge pages", _pools(memory.huge_pages)
-    yield "Transparent huge pages", listed(memory.thp, f"defrag {memory.thp_defrag}" if memory.thp_defrag else "")
+    yield "Transparent huge pages", listed(memory.thp, phrase("defrag {}", memory.thp_defrag))
     yield "NUMA balancing", yes(memory.numa_balancing, "on", "off")
-    yield "Zone reclaim", "" if memory.zone_reclaim is None else str(memory.zone_reclaim)
+    yield "Zone reclaim", phrase("{}", memory.zone_reclaim)
     yield "Swap", _swap(memory)
 
 
@@ -220,9 +219,8 @@ def _pools(pools: list[HugePages]) -> str:
 def _swap(memory: Memory) -> str:
     if not memory.swap_total_bytes:
         return "none" if memory.swap_total_bytes == 0 else ""
-    free = f"{size(memory.swap_free_bytes)} free" if memory.swap_free_bytes is not None else ""
-    eager = f"swappiness {memory.swappiness}" if memory.swappiness is not None else ""
-    return listed(size(memory.swap_total_bytes), free, eager)
+    free = phrase("{} free", size(memory.swap_free_bytes))
+    return listed(size(memory.swap_total_bytes), free, phrase("swappiness {}", memory.swappiness))
 
 
 def _kind(module: MemoryModule) -> str:
@@ -260,9 +258,8 @@ def _nodes(facts: HostFacts) -> Iterator[Row]:
 def _node_details(facts: HostFacts) -> Iterator[Row]:
     for node in facts.nodes:
         members = f"CPUs {cpus(node.cpus)}" if node.cpus else "no CPUs"
-        free = f"{size(node.free_bytes)} free" if node.free_bytes is not None else ""
-        texts = (members, size(node.memory_bytes), free, _pools(node.huge_pages), _firmware(node))
-        yield f"Node {node.id}", listed(*texts)
+        sizes = listed(size(node.memory_bytes), phrase("{} free", size(node.free_bytes)))
+        yield f"Node {node.id}", listed(members, sizes, _pools(node.huge_pages), _firmware(node))
     if len(facts.nodes) > 1:
         for node in facts.nodes:
             yield f"Distances of {node.id}", " ".join(map(str, node.distances))
@@ -272,9 +269,8 @@ def _firmware(node: NumaNode) -> str:
     said = node.firmware
     if said is None:
         return ""
-    reads = format_quantity(said.read_bandwidth, "B/s") if said.read_bandwidth is not None else ""
-    latency = format_quantity(said.read_latency, "s") if said.read_latency is not None else ""
-    return f"firmware reports {listed(reads, latency)}" if reads or latency else ""
+    figures = listed(quantity(said.read_bandwidth, "B/s"), quantity(said.read_latency, "s"))
+    return phrase("firmware reports {}", figures)
 
 
 def _drives(devices: list[BlockDevice]) -> str:
@@ -284,31 +280,31 @@ def _drives(devices: list[BlockDevice]) -> str:
 
 
 def _device(device: BlockDevice) -> str:
-    queue = f"{device.queue_requests} requests" if device.queue_requests is not None else ""
+    queue = phrase("{} requests", device.queue_requests)
     blocks = "/".join(str(one) for one in (device.logical_bytes, device.physical_bytes) if one)
     link = device.link if device.link_max in (None, "", device.link) else f"{device.link} of {device.link_max}"
     return listed(
-        listed(device.kind, f"of {device.parent}" if device.parent else "", by=" "),
+        listed(device.kind, phrase("of {}", device.parent), by=" "),
         decimal_size(device.size_bytes),
         listed(device.transport, device.model, by=" "),
-        f"serial {device.serial}" if device.serial else "",
-        f"firmware {device.firmware}" if device.firmware else "",
+        phrase("serial {}", device.serial),
+        phrase("firmware {}", device.firmware),
         yes(device.rotational, "rotating", ""),
         yes(device.removable, "removable", ""),
         yes(device.read_only, "read only", ""),
-        f"blocks of {blocks} B" if blocks else "",
-        f"scheduler {device.scheduler}" if device.scheduler else "",
+        phrase("blocks of {} B", blocks),
+        phrase("scheduler {}", device.scheduler),
         listed(queue, counted(device.hardware_queues, "queue"), by=" in "),
         device.write_cache,
-        f"node {device.node}" if device.node is not None else "",
+        phrase("node {}", device.node),
         device.pci_address,
-        f"link {link}" if link else "",
+        phrase("link {}", link),
         device.driver,
         device.mapper_name,
         device.raid_level,
-        f"of {device.backing_file}" if device.backing_file else "",
-        f"used by {', '.join(device.holders)}" if device.holders else "",
-        f"mounted at {', '.join(device.mounted_at)}" if device.mounted_at else "",
+        phrase("of {}", device.backing_file),
+        phrase("used by {}", device.holders),
+        phrase("mounted at {}", device.mounted_at),
         _health(device.nvme),
     )
 
@@ -316,15 +312,14 @@ def _device(device: BlockDevice) -> str:
 def _health(health: NvmeHealth | None) -> str:
     if health is None:
         return ""
-    warning = health.critical_warning
     return listed(
-        f"{health.celsius:.0f} degC" if health.celsius is not None else "",
-        f"{health.percentage_used} % of rated life used" if health.percentage_used is not None else "",
-        f"{health.available_spare} % spare" if health.available_spare is not None else "",
-        f"{decimal_size(health.written_bytes)} written" if health.written_bytes is not None else "",
-        f"{health.power_on_hours} power-on hours" if health.power_on_hours is not None else "",
+        phrase("{:.0f} degC", health.celsius),
+        phrase("{} % of rated life used", health.percentage_used),
+        phrase("{} % spare", health.available_spare),
+        phrase("{} written", decimal_size(health.written_bytes)),
+        phrase("{} power-on hours", health.power_on_hours),
         counted(health.media_errors, "media error"),
-        f"critical warning {warning:#04x}" if warning else "",
+        phrase("critical warning {:#04x}", health.critical_warning or None),
     )
 
 
@@ -350,14 +345,14 @@ def _interface(one: Interface) -> str:
     return listed(
         one.kind,
         one.state,
-        f"mtu {one.mtu}" if one.mtu is not None else "",
+        phrase("mtu {}", one.mtu),
         _speed(one.speed),
-        f"{one.duplex} duplex" if one.duplex else "",
-        f"driver {one.driver}" if one.driver else "",
-        f"queues {queues}" if queues else "",
-        f"node {one.node}" if one.node is not None else "",
+        phrase("{} duplex", one.duplex),
+        phrase("driver {}", one.driver),
+        phrase("queues {}", queues),
+        phrase("node {}", one.node),
         one.pci_address,
-        f"of {', '.join(one.members)}" if one.members else "",
+        phrase("of {}", one.members),
         one.mac,
         *one.ipv4,
         *one.ipv6,

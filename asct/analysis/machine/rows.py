@@ -41,9 +41,21 @@ def listed(*parts: str | None, by: str = ", ") -> str:
     return by.join(part for part in parts if part)
 
 
+def phrase(template: str, value: object) -> str:
+    """Insert a value, or the items of a list, into `template`, such as `serial {}`; empty if it is unknown or empty."""
+    if isinstance(value, list):
+        value = ", ".join(value)
+    return "" if value in (None, "") else template.format(value)
+
+
 def size(number: float | None) -> str:
     """Format a number of bytes; empty if unknown."""
-    return "" if number is None else format_quantity(number, "B")
+    return quantity(number, "B")
+
+
+def quantity(number: float | None, unit: str) -> str:
+    """Format a value with its unit; empty if unknown."""
+    return "" if number is None else format_quantity(number, unit)
 
 
 def decimal_size(number: int | None) -> str:
@@ -59,7 +71,7 @@ def decimal_size(number: int | None) -> str:
 
 def clock(hertz: float | None) -> str:
     """Format a clock frequency: `2.6 GHz`."""
-    return "" if hertz is None else format_quantity(hertz, "Hz")
+    return quantity(hertz, "Hz")
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asct.analysis.machine.rows import MachineSection, Row, cpus, listed, section, size, yes
+from asct.analysis.machine.rows import MachineSection, Row, cpus, listed, phrase, section, size, yes
 from asct.sdk.facts import HostFacts, Perf, System
 
 
@@ -53,7 +53,7 @@ def _age(seconds: float) -> str:
 def _firmware(system: System) -> Iterator[Row]:
     firmware = system.firmware
     version = listed(firmware.vendor, firmware.version, by=" ")
-    yield "Firmware", listed(version, f"of {firmware.release_date}" if firmware.release_date else "")
+    yield "Firmware", listed(version, phrase("of {}", firmware.release_date))
     yield "BMC", firmware.bmc_version or ""
     yield "Boot firmware", (firmware.boot or "").upper() if firmware.boot != "other" else "other"
     yield "Hardware description", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
@@ -63,7 +63,7 @@ def _kernel(system: System) -> Iterator[Row]:
     yield "Kernel", listed(system.kernel, system.arch, by=" ")
     yield "Command line", system.command_line or ""
     others = [name for name in system.clock_sources if name != system.clock_source]
-    yield "Clock source", listed(system.clock_source, f"(also {', '.join(others)})" if others else "", by=" ")
+    yield "Clock source", listed(system.clock_source, phrase("(also {})", others), by=" ")
     yield "irqbalance", yes(system.irqbalance, "running", "not running")
     yield "Default interrupt CPUs", cpus(system.irq_default_affinity)
     yield "resctrl", yes(system.resctrl, "present", "not present")
@@ -100,15 +100,15 @@ def _security(system: System) -> MachineSection:
 
 def _observability(perf: Perf) -> MachineSection:
     rows = [
-        ("perf_event_paranoid", "" if perf.paranoid is None else str(perf.paranoid)),
-        ("CPU counters", "" if perf.counters is None else str(perf.counters)),
+        ("perf_event_paranoid", phrase("{}", perf.paranoid)),
+        ("CPU counters", phrase("{}", perf.counters)),
         ("Sampling", ", ".join(perf.sampling)),
         ("Tracing", ", ".join(perf.trace)),
         ("Mesh counters", ", ".join(perf.interconnects)),
     ]
     details = [
         ("Event sources", ", ".join(perf.pmus)),
-        ("kptr_restrict", "" if perf.kptr_restrict is None else str(perf.kptr_restrict)),
+        ("kptr_restrict", phrase("{}", perf.kptr_restrict)),
         ("Counters in user space", yes(perf.user_access, "allowed", "not allowed")),
         ("/proc/kcore", yes(perf.kcore, "present", "not present")),
         ("/dev/mem", yes(perf.devmem, "present", "not present")),
@@ -128,7 +128,7 @@ def _state(facts: HostFacts) -> MachineSection:
         ("Pressure before the run", pressure),
     ]
     details = [
-        ("Running tasks", "" if load.running is None else str(load.running)),
+        ("Running tasks", phrase("{}", load.running)),
         ("Dirty pages", size(facts.memory.dirty_bytes)),
         *((f"Sensor {one.name}", _sensor(one.celsius, one.critical_celsius)) for one in facts.thermal),
     ]
