@@ -1,4 +1,4 @@
-"""Reads the output of the kernel `guard`: targets, checks, samples of counters, and how the program ended.
+"""Parses the output of the kernel `guard`: targets, checks, samples of counters, and the exit of the program.
 
 kernels/guard/README.md describes its lines.
 """
@@ -14,12 +14,10 @@ from asct.sdk.record import Scalar
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output
 
-# kernels/guard/README.md describes its lines.
-
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """One check of a target. `ok` is None if the probe could not read; only True is safe."""
+    """One check of a target. `ok` is None if the result is unknown; only True is safe."""
 
     path: str
     name: str
@@ -29,22 +27,22 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """A target as guard found it; `fields` are the fields of its line (see kernels/guard/README.md)."""
+    """A target at the time of an inspection; `fields` are the fields of its line."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def scalar(self, name: str) -> Scalar | None:
-        """A field with one value; None when unknown."""
+        """Return a field with a single value; None if it is unknown."""
         value = self.fields.get(name)
         return value if isinstance(value, str | int | float | bool) else None
 
 
 @dataclass(frozen=True, slots=True)
 class CounterSample:
-    """Counters at one moment. CPU times are totals in ns, None where they cannot be read.
+    """Counters at one moment. CPU times are totals in ns; None if they cannot be read.
 
-    `devices` has for each target (in the order of the targets file) the counters of the drives below it: reads,
+    For each target, in the order of the targets file, `devices` has the counters of the drives below it: reads,
     read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None for a target without a known drive.
     """
 
@@ -58,8 +56,11 @@ class CounterSample:
 
 @dataclass(frozen=True, slots=True)
 class GuardOutput:
-    """Everything that guard reported of one program. `status` is the program's exit status (negative: a signal), None
-    when none was run; `stopped` says why guard ended it (`interval`, `volume`), empty when it ended by itself."""
+    """The output of guard for one program.
+
+    `status` is the exit status of the program (negative: a signal), None if none was run. `stopped` is the reason why
+    guard ended the program (`interval`, `volume`), or empty.
+    """
 
     before: tuple[GuardTarget, ...]
     after: tuple[GuardTarget, ...]
@@ -72,10 +73,10 @@ class GuardOutput:
 
 
 class GuardRefusal(ValueError):
-    """A check refused to start the program: the name of the check, its target, and the reason."""
+    """Raised if a check refused to start the program, with the name of the check, its target, and the reason."""
 
     def __init__(self, check: str, path: str, why: str) -> None:
-        super().__init__(f"{path} is not touched: check `{check}`: {why}")
+        super().__init__(f"refused to use {path}: check `{check}`: {why}")
         self.check = check
         self.path = path
         self.why = why
@@ -86,20 +87,19 @@ _REFUSED: Final = "refused: "
 
 
 def read_guard_output(output: Output) -> GuardOutput:
-    """Everything that guard wrote about a step.
+    """Parse the output of guard in a step.
 
-    Raises GuardRefusal when a check did not pass, and ValueError with a message for people when its output is cut off,
-    ended with an error, or is not that of guard.
+    Raises GuardRefusal if a check failed, and ValueError if the output is truncated, reports an error or is invalid.
     """
     _raise_refusal(output.stdout)
     try:
-        return _watch(read_kernel(output).lines)
+        return _guard_output(read_kernel(output).lines)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"a line of guard is not what it writes: {error}") from error
+        raise ValueError(f"the output of guard has an invalid line: {error}") from error
 
 
 def _raise_refusal(stdout: str) -> None:
-    """A refusal is in the last line."""
+    """Raise GuardRefusal if the last line is a refusal."""
     try:
         end = json.loads(stdout.rstrip("\n").rpartition("\n")[2])
         error, path = (_text(str(end[key])) for key in ("error", "path"))
@@ -110,14 +110,14 @@ def _raise_refusal(stdout: str) -> None:
         raise GuardRefusal(name, path, why)
 
 
-def _watch(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
+def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for line in lines:
         by_kind.setdefault(str(line.get("t")), []).append(line)
     devices = by_kind.get("device", [])
     ended, *more = by_kind.get("exit", [{}])
     if more:
-        raise TypeError("two `exit` lines")
+        raise TypeError("several `exit` lines")
     return GuardOutput(
         before=tuple(device_of(line) for line in devices if line["when"] != "after"),
         after=tuple(device_of(line) for line in devices if line["when"] == "after"),
@@ -131,7 +131,7 @@ def _watch(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
 
 
 def _text(text: str) -> str:
-    """guard escapes each byte of a name by itself, whatever its encoding."""
+    """Decode a name, in which guard escapes each byte separately."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
@@ -142,7 +142,7 @@ def _decoded(value: Any) -> Any:
 
 
 def device_of(line: Mapping[str, Any]) -> GuardTarget:
-    """A `device` line. Raises KeyError or TypeError for another."""
+    """Parse a `device` line; raise KeyError or TypeError if it is invalid."""
     fields = {key: _decoded(value) for key, value in line.items() if key != "t"}
     if not isinstance(fields["path"], str):
         raise TypeError(f"`path` is {fields['path']!r}")
@@ -150,7 +150,7 @@ def device_of(line: Mapping[str, Any]) -> GuardTarget:
 
 
 def check_of(line: Mapping[str, Any]) -> TargetCheck:
-    """A `check` line. Raises KeyError or TypeError for another."""
+    """Parse a `check` line; raise KeyError or TypeError if it is invalid."""
     ok = line["ok"]
     if ok is not None and not isinstance(ok, bool):
         raise TypeError(f"`ok` of a check is {ok!r}")
@@ -161,10 +161,10 @@ def _sample(line: Mapping[str, Any]) -> CounterSample:
     return CounterSample(
         real_ns=_integer(line, "real_ns"),
         mono_ns=_integer(line, "mono_ns"),
-        program_cpu_ns=_known(line["program_cpu_ns"]),
-        host_cpu_ns=_known(line["host_cpu_ns"]),
+        program_cpu_ns=_counter(line["program_cpu_ns"]),
+        host_cpu_ns=_counter(line["host_cpu_ns"]),
         devices=tuple(None if row is None else _counters(row) for row in line["devices"]),
-        temperatures_mc=tuple(map(_known, line["temperatures_mc"])),
+        temperatures_mc=tuple(map(_counter, line["temperatures_mc"])),
     )
 
 
@@ -181,7 +181,7 @@ def _integer(line: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _known(value: Any) -> int | None:
+def _counter(value: Any) -> int | None:
     if value is not None and type(value) is not int:
         raise TypeError(f"a counter is {value!r}")
     return value

@@ -1,8 +1,7 @@
 """Data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
 
 Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
-Specification 1.0c (figure 97). Bytes come as hexadecimal text in guard's `device` lines; a field that is not there is
-None, never guessed.
+Specification 1.0c (figure 97). The `device` lines of guard contain the bytes as hexadecimal text.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from typing import Final
 from asct.instruments.guard_output import GuardTarget
 
 UNIT_BYTES: Final = 512_000
-"""A data unit of the health log: a thousand times 512 bytes."""
-CONTROLLER_FIELD: Final = "nvme_id_ctrl"
-NAMESPACE_FIELD: Final = "nvme_id_ns"
-HEALTH_FIELD: Final = "nvme_smart"
+"""Size of a data unit of the health log: a thousand times 512 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +30,16 @@ class SmartHealth:
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Times that the drive went to a slower power state to cool down, by both of its thresholds."""
+    """Number of transitions to a slower power state to cool down, for both thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifyController:
-    """Identify Controller. `formats_all`: a format affects every namespace; `caches`: the drive has a volatile write
-    cache."""
+    """The Identify Controller data.
+
+    `formats_all`: a format affects every namespace. `erases_all`: an erase affects every namespace. `caches`: the drive
+    has a volatile write cache.
+    """
 
     serial: str
     model: str
@@ -57,7 +56,7 @@ class IdentifyController:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyNamespace:
-    """Fields of Identify Namespace. Sizes in blocks of `block_bytes`; `format_index` is that of the format in use."""
+    """The Identify Namespace data. Sizes are in blocks of `block_bytes`; `format_index` is the current format."""
 
     blocks: int
     used_blocks: int
@@ -67,8 +66,8 @@ class IdentifyNamespace:
 
 
 def health_of(device: GuardTarget) -> SmartHealth | None:
-    """None for a drive without a readable log."""
-    data = _bytes(device, HEALTH_FIELD, 512)
+    """Return the health log of a drive; None if it cannot be read."""
+    data = _bytes(device, "nvme_smart", 512)
     if data is None:
         return None
     return SmartHealth(
@@ -86,8 +85,8 @@ def health_of(device: GuardTarget) -> SmartHealth | None:
 
 
 def controller_of(device: GuardTarget) -> IdentifyController | None:
-    """None for another kind of drive, or one that could not be asked."""
-    data = _bytes(device, CONTROLLER_FIELD, 4096)
+    """Return the controller data of a drive; None if it is not an NVMe drive or could not be queried."""
+    data = _bytes(device, "nvme_id_ctrl", 4096)
     if data is None:
         return None
     return IdentifyController(
@@ -105,8 +104,8 @@ def controller_of(device: GuardTarget) -> IdentifyController | None:
 
 
 def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
-    """None for another kind of drive, or one that could not be asked."""
-    data = _bytes(device, NAMESPACE_FIELD, 4096)
+    """Return the namespace data of a drive; None if it is not an NVMe drive or could not be queried."""
+    data = _bytes(device, "nvme_id_ns", 4096)
     if data is None:
         return None
     index = data[26] & 0x0F | (data[26] & 0x60) >> 1
@@ -121,21 +120,20 @@ def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
 
 
 def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
-    """Whether any drive exceeded its warning temperature or was throttled between the two inspections."""
-    then = {device.path: health_of(device) for device in before}
-    for device in after:
-        old, new = then.get(device.path), health_of(device)
-        if old is not None and new is not None and _heat(new) > _heat(old):
-            return True
-    return False
+    """Return whether any drive exceeded its warning temperature or was throttled between the two inspections."""
+    old = _heat(before)
+    return any(heat > old.get(path, heat) for path, heat in _heat(after).items())
 
 
-def _heat(health: SmartHealth) -> int:
-    return health.warning_minutes + health.critical_minutes + health.throttle_transitions
+def _heat(devices: Sequence[GuardTarget]) -> dict[str, int]:
+    logs = {device.path: health_of(device) for device in devices}
+    return {
+        path: log.warning_minutes + log.critical_minutes + log.throttle_transitions for path, log in logs.items() if log
+    }
 
 
 def _bytes(device: GuardTarget, field: str, size: int) -> bytes | None:
-    """The bytes of a field; None when it is missing, no hexadecimal text, or shorter than the structure."""
+    """Return the bytes of a field; None if it is missing, not hexadecimal, or shorter than the structure."""
     text = device.scalar(field)
     try:
         data = bytes.fromhex(text) if isinstance(text, str) else b""

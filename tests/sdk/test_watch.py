@@ -62,7 +62,7 @@ def test_names_are_put_together_from_their_bytes() -> None:
 
 def test_a_refusal_is_told_with_check_path_and_reason() -> None:
     end = {"t": "end", "ok": False, "error": "refused: mounted: sda1: on /home", "path": PATH}
-    with pytest.raises(GuardRefusal, match="is not touched: check `mounted`: sda1: on /home") as caught:
+    with pytest.raises(GuardRefusal, match="check `mounted`: sda1: on /home") as caught:
         read_guard_output(output(META, CHECK, end, status=4))
     assert (caught.value.check, caught.value.path, caught.value.why) == ("mounted", PATH, "sda1: on /home")
 
@@ -76,14 +76,14 @@ def test_a_refusal_is_told_with_check_path_and_reason() -> None:
         (output(META, {"t": "end", "ok": False, "error": "other", "path": "x"}, status=4), "exit status 4"),
         (output(META, {"t": "end", "ok": False}), "reported that it failed"),
         (output(), "without its `end` line"),
-        (output(META, {"t": "check", "path": PATH}, END), "not what it writes: 'ok'"),
+        (output(META, {"t": "check", "path": PATH}, END), "invalid line: 'ok'"),
         (output(META, CHECK | {"ok": 1}, END), "`ok` of a check is 1"),
         (output(META, SAMPLE | {"mono_ns": "soon"}, END), "`mono_ns` is 'soon'"),
         (output(META, SAMPLE | {"devices": [[1, 2]]}, END), r"counters of a drive are \[1, 2\]"),
         (output(META, SAMPLE | {"devices": [[1.5] * 7]}, END), "counters of a drive are"),
         (output(META, SAMPLE | {"host_cpu_ns": "x"}, END), "a counter is 'x'"),
         (output(META, DEVICE, EXIT | {"status": None}, END), "`status` is None"),
-        (output(META, EXIT, EXIT, END), "two `exit` lines"),
+        (output(META, EXIT, EXIT, END), "several `exit` lines"),
         (output(META, DEVICE | {"path": 7}, END), "`path` is 7"),
     ],
 )

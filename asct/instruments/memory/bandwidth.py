@@ -1,4 +1,4 @@
-"""The base of the bandwidth benchmarks: requirements, steps, parsing, and the series of their figures."""
+"""The base class of the bandwidth benchmarks, and the series of their figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.sdk.samples import KernelRun, read_kernel
 from asct.sdk.step import Output, Step
 
 TRIALS_S: Final = 0.1
-"""Time of the short trials of all variants of one kind of traffic, before the fastest is measured."""
+"""Time of the short trials of all variants of a kind of traffic, before the fastest is measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have a column of their own in the tables, swept or not."""
 
@@ -27,25 +27,25 @@ P = TypeVar("P", bound=StreamParams)
 
 
 class BandwidthBenchmark(Benchmark[P]):
-    """A benchmark on the kernel `stream`: a fixed list of processes, whose samples become bandwidths."""
+    """A benchmark that runs a fixed list of processes of the kernel `stream` and converts their samples."""
 
     keywords: ClassVar[tuple[str, ...]] = ("memory", "bandwidth")
     dependencies = (CACHE,)
 
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
-        """Bytes of memory and seconds that one repeat takes; an estimate without facts."""
+        """Return the bytes of memory and the seconds of a repeat; an estimate without facts."""
 
     @abstractmethod
     def processes(self, params: P, context: Context) -> Sequence[Step]:
-        """Every process of one repeat. Raises LookupError when no size is set and latency-sweep found none."""
+        """Return all processes of a repeat; raise LookupError if no size is set and latency-sweep found none."""
 
     @abstractmethod
     def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of the processes, by the names of their steps."""
+        """Return the values of the processes; `runs` are their outputs by the name of the step."""
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """The kernel, and memory and time of all its threads."""
+        """Return the requirements: the kernel, and memory and time of all its threads."""
         memory_bytes, seconds = self.demand(params, facts)
         return Needs(
             kernels=(KERNEL,),
@@ -58,18 +58,18 @@ class BandwidthBenchmark(Benchmark[P]):
         return True
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """The processes that have not run yet."""
+        """Return the processes that have not run yet."""
         return self.processes(params, context)[len(context.done) :]
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Bandwidths, core clock and page size. Raises ValueError for output that is not the kernel's."""
+        """Return bandwidths, core clock and page size; raise ValueError for invalid output."""
         if not outputs:
             raise ValueError("the kernel stream was not run")
         return self.values(params, {output.step.name: read_kernel(output) for output in outputs}, facts)
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:
-    """The kinds of traffic that have a value of `metric`, in the order of tables."""
+    """Return the kinds of traffic that have a value of `metric`, in the order of tables."""
     found = {record.coords["traffic"] for record in records if record.metric == metric}
     return [traffic for traffic in TITLES if traffic in found]
 
@@ -77,13 +77,13 @@ def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> l
 def traffic_series(
     records: Sequence[Record], metric: str, name: str, titles: Mapping[str, str] = TITLES, **coords: str
 ) -> Series:
-    """The values of one point by kind of traffic, medians with their intervals."""
+    """Return the medians of one point by kind of traffic, with their intervals."""
     kinds = traffic_kinds(records)
     groups = [at(records, metric, traffic=traffic, **coords) for traffic in kinds]
     return series_of(series_name(name, records[0], OWN_COLUMNS), [titles[traffic] for traffic in kinds], groups)
 
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
-    """A bar chart over the kinds of traffic; empty without series."""
+    """Return a bar chart over the kinds of traffic; nothing without series."""
     axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
     return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()

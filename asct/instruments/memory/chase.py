@@ -1,4 +1,4 @@
-"""A sample of the kernel chase: the latency of one size in seconds and in core cycles, each with its spread."""
+"""Samples of the kernel chase: the latency of a size in seconds and in core cycles, with their spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PS: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
-    """One size: latency in seconds and in core cycles, core clock, number of lines, dropped batches.
+    """The latency of one size in seconds and in core cycles, with the number of lines and of dropped batches.
 
     `settled`: the interval reached its target within the time limit.
     """
@@ -29,10 +29,11 @@ class ChaseLatency:
 
 
 def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
-    """The median and interval that the kernel computed over all batches; the rest from the batches that it lists.
+    """Parse a sample; raise ValueError if it is invalid.
 
-    The spread in cycles is the spread in time multiplied by the clock at this size, because the adds of a single batch
-    may have been interrupted. Raises ValueError for an invalid sample.
+    Median and interval are those that the kernel computed over all batches; the MAD is from the batches that it lists.
+    The spread in cycles is the spread in time multiplied by the clock at this size, because the clock of a single batch
+    may be wrong after an interrupt.
     """
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
     ns = sample.get("ns")

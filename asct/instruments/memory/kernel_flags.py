@@ -1,8 +1,8 @@
-"""Flags of the values of a memory kernel: what disturbed it while it measured, and which pages it got.
+"""Flags of the values of a memory kernel: disturbances during the measurement, and unexpected pages.
 
-The members `noise` and `pages...` of its `end` and `meta` lines tell (kernels/kit/noise.h). Noise alone does not
-question a value: kernels drop disturbed batches, count them, and take medians of the rest. Only a value whose interval
-did not reach its target is `noisy`, with the signs of noise as reasons.
+They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). Noise
+alone does not question a value: kernels drop disturbed batches, count them, and take medians of the rest. Only a value
+whose interval did not reach its target is `noisy`, with the signs of noise as reasons.
 """
 
 from __future__ import annotations
@@ -21,55 +21,54 @@ NOISE_FLAGS: Final[dict[str, str]] = {
     **{f"noisy-{word}": f"the interval did not reach its target width: {text}" for word, text in _REASONS.items()},
     **{f"disturbed-{word}": f"disturbed batches were discarded: {text}" for word, text in _REASONS.items()},
 }
-"""Every flag of `settled_flags` and its meaning; for the table notes and READMEs of the benchmarks."""
+"""The flags of `settled_flags` and their meanings."""
 PAGE_FLAGS: Final = {
     "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
-    "other-pages": "the memory has pages of another size than requested",
+    "other-pages": "the memory does not have pages of the requested size",
     "smaller-pages": "larger pages were not available (see `pages_lost` in the kernel's output), so the value includes "
     "more TLB misses",
 }
-"""Every flag of `page_flags` and its meaning."""
+"""The flags of `page_flags` and their meanings."""
 ABOVE_THEORETICAL: Final = "above-theoretical"
 ABOVE_THEORETICAL_FLAGS: Final = {
     ABOVE_THEORETICAL: "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or the "
     "caches served part of the traffic",
 }
 
-# Less steal hits so few batches that the median and its interval are unaffected.
+# Less steal affects so few batches that the median and its interval do not change.
 STEAL_LIMIT: Final = 0.01
 """Share of the CPU time."""
-# Housekeeping on an idle host stays below 2 %; a competing job takes 20 to 50 %.
+# Housekeeping on an idle host uses less than 2 %; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
-"""Share of the time that other processes use the CPUs."""
-# An idle host shows below 10 a second, a competing job 150 to 300 (time slices of 3 ms).
+"""Share of the time during which other processes use the CPUs."""
+# An idle host has less than 10 per second, a competing job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 50.0
 """Involuntary context switches per CPU."""
-# Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin that other cores claim, is 3 to 10 %.
+# Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin lost to other cores, is 3 to 10 %.
 CLOCK_LIMIT: Final = 0.05
 """Share by which a core cycle may grow."""
-# CPU times come in ticks of 10 ms: below three ticks a share is meaningless.
+# CPU times have a resolution of 10 ms: below three ticks a share is meaningless.
 _GRAINS_NS: Final = 25_000_000
 _MANY_DROPPED: Final = 0.25
 
 
 def many_dropped(kept: float, dropped: float) -> bool:
-    """Whether a thread was descheduled so often that more than a quarter of the batches or windows were dropped."""
+    """Return whether more than a quarter of the batches or windows were dropped because a thread was descheduled."""
     return dropped > _MANY_DROPPED * (kept + dropped)
 
 
 def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """The signs of noise in the `end` line of a kernel as flags `noisy-...`; empty without any, or without the member
-    `noise`. Threads that wait for one another are no sign: they sleep, or spin on CPUs of their own."""
+    """Return the signs of noise in the `end` line of a kernel as flags `noisy-...`; empty without `noise`."""
     return tuple(f"noisy-{reason}" for reason in _reasons(end))
 
 
 def settled_flags(settled: bool, end: Mapping[str, Any], dropped: int = 0) -> tuple[str, ...]:
-    """Flags of one value of a kernel.
+    """Return the flags of a value of a kernel.
 
-    `settled`: the interval reached its target (the sample is not `capped`); `dropped`: number of its batches or windows
+    `settled`: the interval reached its target (the sample is not `capped`); `dropped`: number of batches or windows
     that were discarded as disturbed. A value that did not settle gets `noisy-<reason>` for each sign of noise, or
-    `noisy` without any. One that settled although batches were discarded gets `disturbed-<reason>`, which does not
-    question it.
+    `noisy` without signs. A value that settled although batches were discarded gets `disturbed-<reason>`, which does
+    not question it.
     """
     reasons = _reasons(end)
     if not settled:
@@ -91,13 +90,13 @@ def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:
-    """A number of the kernel; 0 if the host does not report it."""
+    """Return a number of the kernel; 0 if the host does not report it."""
     value = noise.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def _cpu_ns(noise: Mapping[str, Any]) -> float:
-    """Time of all CPUs together."""
+    """Return the time of all CPUs combined."""
     return _count(noise, "elapsed_ns") * max(_count(noise, "cpus"), 1.0)
 
 
@@ -106,8 +105,11 @@ def _exceeds(noise: Mapping[str, Any], key: str, share: float) -> bool:
 
 
 def _waited(noise: Mapping[str, Any]) -> bool:
-    """Pressure of the control group. That of the whole system counts only if the times of the CPUs are unknown: on a
-    large host, other processes may compete for CPUs that the kernel does not use."""
+    """Return whether the control group was under pressure.
+
+    The pressure of the whole system counts only if the times of the CPUs are unknown: on a large host, other processes
+    may compete for CPUs that the kernel does not use.
+    """
     waited = _count(noise, "group_pressure_us")
     if noise.get("others_ns") is None:
         waited = max(waited, _count(noise, "pressure_us"))
@@ -120,7 +122,7 @@ def _clock_moved(noise: Mapping[str, Any]) -> bool:
 
 
 def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Flags of the pages that a kernel reports."""
+    """Return the flags of the pages that a kernel reports."""
     flags = {
         "other-pages": meta.get("pages_asked") not in ("auto", meta.get("pages")),
         "smaller-pages": isinstance(meta.get("pages_lost"), str),

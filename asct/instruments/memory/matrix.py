@@ -1,4 +1,4 @@
-"""The matrix of CPU node and memory node: its table, its heat map, and the pairs of nodes that were skipped."""
+"""The matrix of CPU nodes and memory nodes: its tables, its heat map, and the pairs of nodes that were skipped."""
 
 from __future__ import annotations
 
@@ -11,34 +11,21 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.metric import Better, Metric
 from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.rows import (
-    at,
-    by_point,
-    flags_of,
-    highest,
-    interval_text,
-    middle,
-    point_label,
-    swept_cells,
-    swept_columns,
-)
+from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_cells, swept_cells, swept_columns
 
 PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
 """The coordinates of a value of the matrix. Node numbers may have gaps."""
-LEFT_OUT: Final = Metric(
-    "left_out", "B", "neither", "Memory that a skipped pair of nodes would have needed", PAIR, False
-)
+LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory that a skipped pair of nodes requires", PAIR, False)
 NO_FREE_MEMORY: Final = "no-free-memory"
 LEFT_OUT_FLAGS: Final = {
-    NO_FREE_MEMORY: "the pair was skipped because the memory node has too little free memory; free some memory, or "
-    "set a "
-    "smaller `data_size`",
+    NO_FREE_MEMORY: "the pair was skipped because the memory node has too little free memory; free some memory, or set "
+    "a smaller `data_size`",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixStyle:
-    """The presentation of a matrix: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
+    """The presentation of a matrix: the values of `metric`, divided by `scale`, in `unit` with `digits` decimals."""
 
     slug: str
     title: str
@@ -67,21 +54,21 @@ class NodePair:
         return {"run_node": self.run.id, "memory_node": self.memory.id}
 
     def left_out(self, needed_bytes: int) -> Measurement:
-        """The measurement that records a skipped pair: the memory node has less than `needed_bytes` of free memory."""
+        """Return the record of a skipped pair, whose memory node has less than `needed_bytes` of free memory."""
         return Measurement(LEFT_OUT.name, float(needed_bytes), self.at, flags=(NO_FREE_MEMORY,))
 
 
 def node_pairs(facts: HostFacts) -> list[NodePair]:
-    """Return every node with a usable CPU combined with every node with memory, row by row.
+    """Return all pairs of a node with usable CPUs and a node with memory, sorted by the first.
 
-    If the CPUs of the host are unknown, the first node runs, on the CPU on which the kernel starts.
+    If the CPUs of the host are unknown, the first node is used, on the CPU on which the kernel starts.
     """
     runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]
 
 
 def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """A row per CPU node (and point), a column per memory node; skipped pairs are empty, with a note."""
+    """Return a table with a row per CPU node (and point) and a column per memory node; notes list skipped pairs."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     gone = [record for record in records if record.metric == LEFT_OUT.name]
@@ -89,20 +76,22 @@ def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
     columns = (
         *swept,
         Column("run_node", "Run node", format="text"),
-        *(Column(_key(node), f"Node {node}", look.scale, look.digits, kept=True) for node in memory_nodes),
+        *(Column(f"node{node}", f"Node {node}", look.scale, look.digits, kept=True) for node in memory_nodes),
     )
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point([*values, *gone]):
         for run in _nodes(mine, "run_node"):
             row: dict[str, Scalar | None] = {**swept_cells(mine, swept), "run_node": f"Node {run}"}
             for node in memory_nodes:
-                row[_key(node)] = middle(at(mine, look.metric, run_node=run, memory_node=node))
+                row[f"node{node}"] = middle(at(mine, look.metric, run_node=run, memory_node=node))
             rows.append(row)
-    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), _left_out(gone), flags_of(values))
+    skipped = dict.fromkeys((record.coords["run_node"], record.coords["memory_node"]) for record in gone)
+    notes = tuple(f"node {run} to memory of node {node}: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}." for run, node in skipped)
+    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), notes, flags_of(values))
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """The same values with one pair per row, with intervals, largest samples and flags."""
+    """Return a table with a row per pair: its value with interval, largest sample and flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (
@@ -121,12 +110,13 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
                 repeats = at(mine, look.metric, run_node=run, memory_node=node)
                 if repeats:
                     row = {**swept_cells(mine, swept), "run_node": f"Node {run}", "memory_node": f"Node {node}"}
-                    rows.append(row | _spread(repeats, look))
+                    spread = spread_cells(repeats, look.scale, look.digits)
+                    rows.append({**row, "value": middle(repeats), **spread})
     return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows), flags=flags_of(values))
 
 
 def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) -> tuple[Heatmap, ...]:
-    """A heat map for each point with more than one value."""
+    """Return a heat map for each point with more than one value."""
     values = [record for record in records if record.metric == look.metric]
     return tuple(
         _heatmap(mine, look, caption, number)
@@ -155,28 +145,5 @@ def _heatmap(mine: Sequence[Record], look: MatrixStyle, caption: str, number: in
     )
 
 
-def _spread(repeats: Sequence[Record], look: MatrixStyle) -> dict[str, Scalar | None]:
-    return {
-        "value": middle(repeats),
-        "interval": interval_text(repeats, look.scale, look.digits),
-        "max": highest(repeats),
-        "flags": ", ".join(flags_of(repeats)),
-    }
-
-
 def _nodes(records: Sequence[Record], key: str) -> list[int]:
     return sorted({int(record.coords[key]) for record in records})
-
-
-def _key(node: int) -> str:
-    return f"node{node}"
-
-
-def _left_out(gone: Sequence[Record]) -> tuple[str, ...]:
-    return tuple(
-        f"{pair}: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}." for pair in dict.fromkeys(_named(record) for record in gone)
-    )
-
-
-def _named(record: Record) -> str:
-    return f"node {record.coords['run_node']} to memory of node {record.coords['memory_node']}"

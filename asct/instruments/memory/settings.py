@@ -1,4 +1,4 @@
-"""Types of settings that several memory benchmarks have."""
+"""Settings that several memory benchmarks share, and their types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PERCENT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*%\s*", re.ASCII)
 
 
 def _page_kind(value: object) -> object:
-    """`4K`, `4096`, `THP`, `2MiB` ... as the kernels spell it."""
+    """Convert `4K`, `4096`, `THP`, `2MiB` ... to the spelling of the kernels."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     text = str(value).strip().lower()
@@ -26,7 +26,7 @@ def _page_kind(value: object) -> object:
 
 
 def _share(value: object) -> object:
-    """`0.5 %` as 0.005."""
+    """Convert `0.5 %` to 0.005."""
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     return float(found.group(1)) / 100.0 if found else value
 
@@ -36,7 +36,7 @@ def _unless_auto(value: object) -> object:
 
 
 def integers(value: object) -> object:
-    """One number, or a text with commas and ranges, as a list; other values are left to the type check."""
+    """Convert a number, or a text with commas and ranges, to a list; leave other values to the type check."""
     if isinstance(value, str):
         return parse_integers(value)
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
@@ -47,42 +47,41 @@ def _bandwidth(value: object) -> object:
 
 
 PageKind = Annotated[Literal["auto", "4k", "thp", "2m", "1g"], BeforeValidator(_page_kind)]
-"""Pages of the memory that is measured."""
+"""Page size of the measured memory."""
 Share = Annotated[float, BeforeValidator(_share)]
-"""A share of one; reads `0.5 %` as 0.005."""
+"""A share; accepts `0.5 %` for 0.005."""
 LISTED: Final = BeforeValidator(listed)
-"""Lets a list setting be given as one value or as a text with commas."""
+"""Accepts a single value, or text with commas, for a list."""
 AUTO: Final = BeforeValidator(_unless_auto)
-"""Reads `auto` as None, for settings that are found when they are not given."""
+"""Accepts `auto` for None, for settings that asct determines by default."""
 AutoSize = Annotated[Size | None, AUTO]
-"""Bytes; `auto` or nothing when they are to be found."""
+"""Bytes; None or `auto` if asct determines them."""
 INTEGERS: Final = BeforeValidator(integers)
-"""Lets a list of whole numbers be given as one, or as a text with ranges: `3000,900,5-9:2`."""
+"""Accepts a single number, or text with ranges such as `3000,900,5-9:2`, for a list of whole numbers."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
-"""Bytes per second; reads `20 GB/s` (decimal) and `20 GiB/s`, a number without unit is bytes per second. Kernels hold
-up to 2^63 of them."""
+"""Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits the 63 bits of the kernels."""
 CYCLE_BASE: Final = "cycle-base"
 """Flag of the core clock: `cycle_base` was set, so tables and figures show core cycles."""
 
 
 def from_pools(pages: PageKind) -> bool:
-    """Whether pages of a pool may be used; a pool is filled by root only."""
+    """Return whether pages of a pool may be used, which only root can fill."""
     return pages in ("auto", "2m", "1g")
 
 
 def data_size_setting() -> Any:
-    """Memory of each thread of a bandwidth benchmark."""
+    """Declare the memory of each thread of a bandwidth benchmark."""
     return setting(
         None,
         "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, at least four times its "
         "share of the caches",
         ge=4096,
-        pitfalls="With less than four times a CPU's share of the caches, part of the traffic stays in them.",
+        pitfalls="With less than four times a CPU's share of the caches, part of the traffic stays in the caches.",
     )
 
 
 def iterations_setting(unit: str) -> Any:
-    """Limit on the windows that are measured for one `unit`."""
+    """Declare the maximum number of windows for one `unit`."""
     return setting(
         100_000, f"Maximum number of 100 us windows to measure for one {unit}; `duration` may end it earlier",
         ge=1, le=10**9,
@@ -90,13 +89,13 @@ def iterations_setting(unit: str) -> Any:
 
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
-    """Time limit of one value, `unit`, whose interval does not reach the target."""
+    """Declare the time limit of a value, named `unit`, whose interval does not reach the target."""
     text = help or f"Time limit for {unit} if target_interval is not reached"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
 def target_interval_setting(default: float, unit: str, *, value: str = "median", max_share: float = 0.2) -> Any:
-    """Width of the interval at which the measurement of one `unit` ends."""
+    """Declare the width of the interval at which the measurement of a value, named `unit`, ends."""
     return setting(
         default,
         f"Stop measuring {unit} when the 95 % interval of its {value} is no wider than this share of the {value} "
@@ -107,7 +106,7 @@ def target_interval_setting(default: float, unit: str, *, value: str = "median",
 
 
 def pages_setting(pitfalls: str = "") -> Any:
-    """Kind of pages."""
+    """Declare the page size."""
     return setting(
         "auto",
         "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: the largest "
@@ -118,7 +117,7 @@ def pages_setting(pitfalls: str = "") -> Any:
 
 
 def stride_setting(pitfalls: str) -> Any:
-    """Distance of the lines of a chain."""
+    """Declare the distance between the lines of a chain."""
     return setting(
         None, "Distance between the cache lines that are read; unset: the line size of the machine",
         ge=16, le=1 << 20, pitfalls=pitfalls,
@@ -126,22 +125,22 @@ def stride_setting(pitfalls: str) -> Any:
 
 
 def memory_node_setting(help: str) -> Any:
-    """NUMA node to bind memory to."""
+    """Declare the NUMA node to which memory is bound."""
     return setting(None, help, aliases=("node", "membind"), ge=0, le=1023)
 
 
 def theoretical_bandwidth_setting() -> Any:
-    """Peak that bandwidths are compared with."""
+    """Declare the theoretical peak bandwidth."""
     return setting(
         None, "Theoretical peak of all memory channels together; auto: from the DIMM data of the firmware (needs root)"
     )
 
 
 def seed_setting(help: str) -> Any:
-    """Seed of the random numbers of a kernel."""
+    """Declare the seed of the random numbers of a kernel."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 
 def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
-    """Choice of the unit in tables and figures."""
+    """Declare the choice of the unit in tables and figures."""
     return setting(False, f"Show {units} in tables and figures")

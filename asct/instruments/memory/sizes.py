@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """Sets `data_size` if it is auto."""
 CACHES: Final = 2
-"""Smallest chain in memory, in multiples of the last-level cache: many loads of a shorter one hit the cache."""
+"""Minimum length of a chain in memory, in multiples of the last-level cache: loads of a shorter one hit the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:
-    """Bytes well inside `level` (DRAM, LLC, L1 ...); raises LookupError with a hint if latency-sweep did not find
-    it."""
+    """Return a size well inside `level` (DRAM, LLC, L1 ...); raise LookupError if latency-sweep did not find it."""
     found = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
     if found is None:
         raise LookupError(f"{CACHE.benchmark} found no {level} level on this host; set `data_size`")
@@ -29,7 +28,7 @@ def optimum_size(context: Context, level: str) -> int:
 
 
 def chain_size(context: Context) -> int:
-    """Bytes of a chain in memory: the optimum size of DRAM, at least `CACHES` times the largest cache.
+    """Return the bytes of a chain in memory: the optimum size of DRAM, at least `CACHES` times the largest cache.
 
     Raises LookupError like `optimum_size`.
     """
@@ -39,12 +38,12 @@ def chain_size(context: Context) -> int:
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
-# A pass must not find anything in the caches of what the previous pass left there. J. McCalpin's STREAM has the same
-# rule: each array at least four times the last-level caches.
+# A pass must not find data of the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array has
+# at least four times the size of the last-level caches.
 LARGE_ENOUGH: Final = 4
-"""Smallest working set for memory, in multiples of a thread's share of the caches."""
+"""Minimum working set for memory, in multiples of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Below this multiple of the caches, part of the traffic stays in them, and the value is not one of memory."""
+"""Multiple of the caches below which part of the traffic stays in them, so that memory is not measured."""
 ASSUMED_CACHE: Final = 16 << 20
 """Cache share of one CPU if the host does not report its caches."""
 # The rest is left for the Linux kernel, page tables and other programs.
@@ -64,9 +63,9 @@ _TYPICAL_OPTIMUM: Final = 600 << 20
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
-    """Bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
+    """Return the bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
 
-    Threads that share a level divide the size that one thread alone would use.
+    Threads that share a level divide the size for a single thread.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -77,7 +76,7 @@ def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict
 
 
 def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) -> int:
-    """Bytes per thread at a level whose optimum for a single thread is `optimum`."""
+    """Return the bytes per thread at a level whose optimum for a single thread is `optimum`."""
     if level == MEMORY_LEVEL:
         return local_sizes(facts, cpus, memory_size(facts, cpus, optimum))
     caches = facts.data_caches()
@@ -86,7 +85,7 @@ def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) 
 
 
 def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
-    """Memory of all threads on `cpus` (default: all usable CPUs) together; an estimate without facts."""
+    """Return the memory of all threads on `cpus` (default: all usable CPUs) combined; an estimate without facts."""
     if facts is None:
         return data_size or _TYPICAL_OPTIMUM
     cpus = usable_cpus(facts) if cpus is None else cpus
@@ -95,19 +94,19 @@ def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequenc
 
 
 def mapping_seconds(demanded: int) -> float:
-    """Time to start a kernel and to map, fill and check its memory."""
+    """Return the time to start a kernel and to map, fill and check its memory."""
     return _START_S + _MAP_S_PER_GIB * demanded / 2**30
 
 
 def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
-    """The privileges for the pages that `kernel` maps."""
+    """Return the privileges that `kernel` needs for its pages."""
     wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
     lost = "; without it transparent pages are used" if pages == "auto" else ""
     return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
-    """Cache bytes per thread when a thread runs on each of `cpus`; threads divide the caches that they share."""
+    """Return the cache bytes per thread with a thread on each of `cpus`; threads divide the caches that they share."""
     caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
     if not caches:
         return ASSUMED_CACHE
@@ -115,26 +114,26 @@ def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
 
 
 def sharers(cache: Cache, cpus: Sequence[int]) -> int:
-    """Number of threads that share one cache. The facts list the CPUs of one cache; the others are assumed alike."""
+    """Return the number of threads that share one cache. All caches are assumed to be like the one in the facts."""
     listed = set(cache.shared_cpus)
     return max(1, len(listed & set(cpus)) or min(len(listed), len(cpus)))
 
 
 def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
-    """Bytes per thread to measure memory: its part of `optimum` (a size well inside memory for one thread), at least
-    four times its share of the caches."""
+    """Return the bytes per thread to measure memory: its part of `optimum` (the size for one thread), at least four
+    times its share of the caches."""
     caches = facts.data_caches()
     together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
 
 
 def fitted(size: int, node: MemoryNode, threads: int) -> int:
-    """`size` per thread, reduced to what fits into the free memory of the node."""
+    """Return `size` per thread, reduced to the free memory of the node."""
     return size if node.free_bytes is None else min(size, room(node, threads))
 
 
 def room(node: MemoryNode, threads: int) -> int:
-    """Bytes available per thread on a node whose free memory is known."""
+    """Return the bytes available per thread on a node whose free memory is known."""
     return _part(node.free_bytes or 0, threads)
 
 
@@ -143,9 +142,9 @@ def _part(free_bytes: int, threads: int) -> int:
 
 
 def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
-    """`size` per thread, reduced to what fits on the fullest node of `cpus`: all threads use the same size.
+    """Return `size` per thread, reduced to what fits on the fullest node of `cpus`: all threads use the same size.
 
-    Threads on a node without memory use that of other nodes, so all of them together must also fit the host.
+    Threads on a node without memory use the memory of other nodes, so all threads must also fit the whole host.
     """
     with_memory = [(node, on) for node, on in _occupied(facts, cpus) if node.memory]
     sizes = [fitted(size, node, len(on)) for node, on in with_memory]
@@ -156,19 +155,19 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
-    """The node to bind the memory of each CPU to: its own, or UNBOUND if that has no memory or is unknown."""
+    """Return the node to which the memory of each CPU is bound, or UNBOUND if its node has no memory or is unknown."""
     nodes = {cpu: node.bind for node, on in _occupied(facts, cpus) if node.memory for cpu in on}
     return tuple(nodes.get(cpu, UNBOUND) for cpu in cpus)
 
 
 def working_set_flags(facts: HostFacts, cpus: Sequence[int], size: int) -> tuple[str, ...]:
-    """Flags of a memory value that was measured with `size` bytes on each of `cpus`."""
+    """Return the flags of a value that was measured with `size` bytes on each of `cpus`."""
     known = bool(facts.data_caches())
     return (SET_FLAG,) if known and size < TOO_SMALL * cache_share(facts, cpus) else ()
 
 
 def aligned(size: int) -> int:
-    """Rounded down to a multiple of 64 KiB, at least 64 KiB."""
+    """Round down to a multiple of 64 KiB, at least 64 KiB."""
     return max(ALIGNMENT, size // ALIGNMENT * ALIGNMENT)
 
 

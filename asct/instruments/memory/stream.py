@@ -19,7 +19,7 @@ from asct.instruments.memory.settings import (
 )
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Metric, Unit
 from asct.sdk.params import Params, setting
 from asct.sdk.record import Measurement, Record, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, sample_stats
@@ -72,16 +72,16 @@ class OneWidthParams(StreamParams):
 
 
 def capped_s(duration_s: float, iterations: int) -> float:
-    """Time limit of a value: `duration_s`, or the time of `iterations` windows if that is shorter."""
+    """Return the time limit of a value: `duration_s`, or the time of `iterations` windows if it is shorter."""
     return min(duration_s, iterations * WINDOW_S)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCall:
-    """One process: a thread on each of `cpus`, every size (bytes a thread) with every kind of traffic.
+    """A process with a thread on each of `cpus` that measures every size (bytes per thread) with every kind of traffic.
 
-    `nodes` are those of the memory, one for all threads or one for each CPU; UNBOUND is where the thread runs. No CPUs
-    means the one that the process starts on.
+    `nodes` are the memory nodes: one for all threads, or one per CPU; UNBOUND is that of the thread. Without `cpus`,
+    there is one thread on the CPU on which the process starts.
     """
 
     cpus: Sequence[int]
@@ -92,11 +92,11 @@ class StreamCall:
     nodes: Sequence[int] = (UNBOUND,)
 
     def step(self, name: str, params: StreamParams) -> Step:
-        """The process as a step."""
+        """Return the step that runs the process."""
         return Step(name, Kernel(KERNEL), self.arguments(params), as_root=from_pools(params.pages))
 
     def arguments(self, params: StreamParams) -> tuple[str, ...]:
-        """`--name value` for everything; one node is written once."""
+        """Return the command-line options of the kernel."""
         nodes = list(dict.fromkeys(self.nodes))
         return options(
             {
@@ -116,8 +116,11 @@ class StreamCall:
 
 @dataclass(frozen=True, slots=True)
 class StreamResult:
-    """One variant of one kind of traffic at one size (bytes a thread): `useful` are the bytes that the program loads
-    and stores, in B/s over all threads; `bus` is the same with lines that are read for ownership before a store."""
+    """The bandwidth of one variant of a kind of traffic at one size (bytes per thread).
+
+    `useful` counts the bytes that the program loads and stores, in B/s over all threads; `bus_share` is the ratio of
+    the bytes on the bus to these.
+    """
 
     size: int
     traffic: str
@@ -132,12 +135,12 @@ class StreamResult:
 
     @property
     def bus(self) -> Stats:
-        """Bytes per second on the memory bus, if every normal store of a line reads it first."""
+        """The bandwidth on the memory bus in B/s: every normal store of a line reads the line for ownership first."""
         return self.useful.scaled(self.bus_share)
 
 
 def stream_results(run: KernelRun) -> list[StreamResult]:
-    """Every sample as a result. Raises ValueError without any, or for a sample that is not of this kernel."""
+    """Parse all samples; raise ValueError if there are none or one is invalid."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
         raise ValueError(f"the kernel {KERNEL} measured nothing")
@@ -145,12 +148,12 @@ def stream_results(run: KernelRun) -> list[StreamResult]:
 
 
 def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
-    """The points of the best variants, by size and traffic, kinds in the order of tables."""
+    """Return the results of the fastest variants, sorted by size and kind of traffic."""
     return sorted((one for one in points if one.best), key=lambda one: (one.size, WORDS.index(one.traffic)))
 
 
 def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
-    """The core clock while measuring (median over the points), with the unit to show, and the pages that were used."""
+    """Return the median core clock during the measurement, flagged with the unit to show, and the page size."""
     flags = (CYCLE_BASE,) if params.cycle_base else ()
     return [
         Measurement("core_clock", median([one.clock_hz for one in points]), flags=flags),
@@ -161,44 +164,31 @@ def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any], param
 def bandwidths(
     point: StreamResult, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
 ) -> list[Measurement]:
-    """The metrics of `bandwidth_metrics` for one result at `coords`."""
+    """Return the values of one result for the metrics of `bandwidth_metrics`."""
     spreads = {
         "bandwidth": point.useful,
         "bus_bandwidth": point.bus,
         f"bandwidth{PER_CYCLE}": point.useful.scaled(1.0 / point.clock_hz),
         f"bus_bandwidth{PER_CYCLE}": point.bus.scaled(1.0 / point.clock_hz),
     }
-    words = (*point.flags, *flags)
-    return [Measurement(name, stats.median, dict(coords), stats, words, detail) for name, stats in spreads.items()]
+    all_flags = (*point.flags, *flags)
+    return [Measurement(name, stats.median, dict(coords), stats, all_flags, detail) for name, stats in spreads.items()]
 
 
 def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Metric, ...]:
-    """The metrics that `bandwidths` measures, with the coordinates `coords`."""
-    return (
-        Metric("bandwidth", "B/s", "higher", "Bytes that the program loads and stores", dict(coords)),
-        Metric(
-            "bus_bandwidth",
-            "B/s",
-            "higher",
-            "Useful bytes and cache lines read for ownership before a store",
-            dict(coords),
-        ),
-        Metric(
-            "bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, all threads combined", dict(coords)
-        ),
-        Metric(
-            "bus_bandwidth_cycles",
-            "B/cycle",
-            "higher",
-            "Bytes on the memory bus per core cycle, all threads combined",
-            dict(coords),
-        ),
-    )
+    """Return the metrics of `bandwidths`, with the coordinates `coords`."""
+    texts: dict[str, tuple[Unit, str]] = {
+        "bandwidth": ("B/s", "Bytes that the program loads and stores"),
+        "bus_bandwidth": ("B/s", "Useful bytes and cache lines read for ownership before a store"),
+        "bandwidth_cycles": ("B/cycle", "Useful bytes per core cycle, all threads combined"),
+        "bus_bandwidth_cycles": ("B/cycle", "Bytes on the memory bus per core cycle, all threads combined"),
+    }
+    return tuple(Metric(name, unit, "higher", text, dict(coords)) for name, (unit, text) in texts.items())
 
 
 @dataclass(frozen=True, slots=True)
 class BandwidthStyle:
-    """The presentation of bandwidths: metrics with `suffix` after their names, divided by `scale`, in `unit`."""
+    """The presentation of bandwidths: metrics whose names end with `suffix`, divided by `scale`, in `unit`."""
 
     unit: str
     scale: float
@@ -210,21 +200,20 @@ IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
 
 
 def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
-    """Bytes per core cycle if `cycle_base` was set, otherwise GB/s."""
+    """Return IN_CYCLES if `cycle_base` was set, otherwise IN_TIME."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
     return IN_CYCLES if cycles else IN_TIME
 
 
 def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
-    """The unit and the divisor of B/s, for values without a metric per cycle: the median core clock with
-    `cycle_base`."""
+    """Return the unit and the divisor for values in B/s that have no metric per cycle."""
     how = bandwidth_style(records)
     clocks = [record.value for record in records if record.metric == "core_clock"]
     return how.unit, median(clocks) if how is IN_CYCLES else how.scale
 
 
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
-    """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
+    """Parse a sample: its statistics are those of the kernel over all windows, except the MAD."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
         raise ValueError(f"a sample of the kernel {KERNEL} has an unknown traffic or variant: {traffic!r}, {variant!r}")

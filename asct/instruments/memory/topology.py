@@ -1,5 +1,4 @@
-"""NUMA nodes and CPUs of a host as the memory benchmarks use them. Node numbers may have gaps; nodes may have no
-CPUs."""
+"""The NUMA nodes and CPUs of a host. Node numbers may have gaps, and nodes may have no CPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ UNBOUND = -1
 
 
 class MemoryNode(NamedTuple):
-    """One node: its usable CPUs, and whether it has memory. `bind` is the value of a kernel's --node."""
+    """A node with its usable CPUs, and whether it has memory. `bind` is the value of a kernel's --node."""
 
     id: int
     cpus: tuple[int, ...]
@@ -23,13 +22,13 @@ class MemoryNode(NamedTuple):
 
 
 def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """CPUs that are online and in the affinity mask or cpuset of the account; empty if unknown."""
+    """Return the CPUs that are online and that the account may use; empty if unknown."""
     allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
 
 def all_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """All nodes by number. A host without NUMA nodes is one node with number 0 whose memory is not bound."""
+    """Return all nodes, sorted by number. A host without NUMA nodes has one node 0, whose memory is not bound."""
     usable = usable_cpus(facts)
     if not facts.nodes:
         return (MemoryNode(0, usable, True, facts.memory.available_bytes, UNBOUND),)
@@ -51,24 +50,24 @@ def _available(node: NumaNode) -> int | None:
 
 
 def cpu_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Nodes with a usable CPU."""
+    """Return the nodes with a usable CPU."""
     return tuple(node for node in all_nodes(facts) if node.cpus)
 
 
 def memory_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Nodes with memory, including those without CPUs (CXL, HBM)."""
+    """Return the nodes with memory, including those without CPUs (CXL, HBM)."""
     return tuple(node for node in all_nodes(facts) if node.memory)
 
 
 def node_of_cpu(facts: HostFacts, cpu: int) -> MemoryNode | None:
-    """The node of a CPU; None if the CPU is not usable."""
+    """Return the node of a CPU; None if the CPU is not usable."""
     return next((node for node in all_nodes(facts) if cpu in node.cpus), None)
 
 
 def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | None = None) -> int | None:
-    """`cpu` if given; otherwise the last usable CPU of the memory node, or of the first node that has one.
+    """Return `cpu` if given; otherwise the last usable CPU of the memory node, or of the first node that has CPUs.
 
-    The first node reads a node without usable CPUs (memory only). None if the CPUs of the host are unknown.
+    None if the CPUs of the host are unknown.
     """
     if cpu is not None:
         return cpu

@@ -1,4 +1,4 @@
-"""Kinds of memory traffic and widths of accesses: the words of settings, coordinates and kernels, and their titles."""
+"""Kinds of memory traffic and widths of accesses, as settings, coordinates and kernels name them, and their titles."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""Every kind in the order of tables. Ratios are those on the bus, where a normal store of a line also reads it."""
+"""Every kind in the order of tables. Ratios refer to the bus, where a normal store of a line also reads the line."""
 WORDS: Final = tuple(TITLES)
 _TWO: Final = ("2:1", "copy", "scale", "nt-copy")
 _ONE: Final = ("all-reads", "1:1", "write", "nt-write")
 ARRAYS: Final[dict[str, int]] = {word: 1 if word in _ONE else 2 if word in _TWO else 3 for word in WORDS}
-"""How many arrays each kind goes over."""
+"""Number of arrays that each kind accesses."""
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
-"""Bytes of one load or store as words, with their width in bits."""
-_X86: Final = {"16": "sse2", "32": "avx2", "64": "avx512f"}
+"""Bytes of one load or store, with the same in bits."""
+_X86: Final = {"32": "avx2", "64": "avx512f"}
 _BY_TITLE: Final = {title.lower(): word for word, title in TITLES.items()}
 _OTHER: Final = {"reads": "all-reads", "read": "all-reads", "stores": "write", "writes": "write"}
 
 
 def _traffic(value: object) -> object:
-    """The word for a word or title in any case: `All Reads`, `2:1 Reads-Writes`, `NT-Copy`."""
+    """Return the kind for its name or title in any case: `All Reads`, `2:1 Reads-Writes`, `NT-Copy`."""
     if not isinstance(value, str):
         return value
     text = re.sub(r"\s+", " ", value.strip().lower())
@@ -46,7 +46,7 @@ def _traffic(value: object) -> object:
 
 
 def _width(value: object) -> object:
-    """16, `16`, `16B` as `16`."""
+    """Convert 16, `16` and `16B` to `16`."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     return str(value).strip().lower().removesuffix("b").strip()
@@ -61,20 +61,20 @@ Traffic = Annotated[
 ]  # fmt: skip
 """One kind of traffic."""
 Width = Annotated[Literal["auto", "16", "32", "64", "sve"], BeforeValidator(_width)]
-"""Bytes of one load or store; `auto` is the widest that the CPU has, `sve` whatever its scalable vectors have."""
+"""Bytes of one load or store; `auto` is the widest that the CPU supports, `sve` the length of its scalable vectors."""
 
 
 def widths_of(facts: HostFacts) -> tuple[str, ...]:
-    """The widths that the CPU flags of a host show, narrowest first: at least 16 (SSE2, NEON).
+    """Return the widths that the host supports according to its CPU flags, narrowest first: at least 16 (SSE2, NEON).
 
-    The flags do not contain the length of scalable vectors, so on aarch64 these are `sve`.
+    The flags do not contain the length of scalable vectors, so they are listed as `sve` on aarch64.
     """
     flags = set(facts.cpu.flags)
     if facts.system.arch == "aarch64":
         return ("16", "sve") if "sve" in flags else ("16",)
-    return ("16", *(width for width, flag in _X86.items() if width != "16" and flag in flags))
+    return ("16", *(width for width, flag in _X86.items() if flag in flags))
 
 
 def width_title(width: str) -> str:
-    """`16 byte (128 bit)`, or `sve`."""
+    """Format a width: `16 byte (128 bit)`, or `SVE`."""
     return f"{width} byte ({WIDTHS[width]})" if width in WIDTHS else width.upper()
