@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
@@ -11,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Sweep
 from asct.plan.names import alike, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
-from asct.values.error import BadValueError, shown
+from asct.values.error import shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
 _SWEEP_WORDS = ("zip", "where", "exclude", "include")
@@ -67,12 +68,8 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
         hint = f'quote it: `"{shown(name.value)}"`' if isinstance(name.value, int | float) else ""
         findings.error("E106", f"the id of a benchmark must be text, not {kind_of(name.value)}", name.span, hint)
         return None
-    try:
-        folder_name(name.value, "a benchmark entry")
-    except BadValueError as problem:
-        findings.bad_value(problem, name.span, "E111")
-        return None
-    return Node(name.value, name.span)
+    usable = findings.parsed(partial(folder_name, what="a benchmark entry"), name.value, name.span, "E111")
+    return None if usable is None else Node(name.value, name.span)
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
@@ -159,10 +156,10 @@ def _needs(section: Section) -> dict[str, Node]:
         section.wrong(node, "`needs`", "a map", "give each an alias: `needs: {cache: latency-sweep}`")
         return needs
     for alias, target in section.mapping("needs").items():
-        try:
-            identifier(alias, "an alias of `needs`")
-        except BadValueError as problem:
-            section.findings.bad_value(problem, target.location, "E111")
+        if (
+            section.findings.parsed(partial(identifier, what="an alias of `needs`"), alias, target.location, "E111")
+            is None
+        ):
             continue
         if isinstance(target.value, str) and target.value:
             needs[alias] = target
@@ -171,10 +168,10 @@ def _needs(section: Section) -> dict[str, Node]:
     return needs
 
 
-def _sweep(section: Section) -> Sweep | None:
+def _sweep(section: Section) -> Sweep:
     node = section.members.get("sweep")
     if node is None:
-        return None
+        return Sweep({})
     sweep = Section(section.context, node, "`sweep`", None)
     axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
     for key, item in axes.items():

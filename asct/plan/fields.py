@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.errors import PlanError
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.scope import Scope
 from asct.plan.templates import evaluate, has_template
 from asct.values.duration import parse_duration, require_unit
-from asct.values.error import BadValueError, shown
+from asct.values.error import shown
 from asct.values.size import parse_size
 
 T = TypeVar("T")
@@ -43,11 +42,7 @@ class ParseContext(NamedTuple):
                 self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
                 return None
             return node
-        try:
-            return evaluate(node, self.scope)
-        except PlanError as problem:
-            self.findings.take(problem)
-            return None
+        return self.findings.attempt(evaluate, node, self.scope)
 
 
 def kind_of(value: object) -> str:
@@ -171,7 +166,12 @@ class Section:
 
     def duration(self, key: str) -> float | None:
         """Seconds; a number without unit is rejected."""
-        return self._parsed(key, _written_duration)
+
+        def parse(value: object) -> float:
+            require_unit(value)
+            return parse_duration(value)
+
+        return self._parsed(key, parse)
 
     def size(self, key: str) -> int | None:
         """Bytes."""
@@ -179,13 +179,7 @@ class Section:
 
     def _parsed(self, key: str, parse: Callable[[object], T]) -> T | None:
         node = self.settled(key)
-        if node is None:
-            return None
-        try:
-            return parse(node.value)
-        except BadValueError as problem:
-            self.findings.bad_value(problem, node.span, local=True)
-            return None
+        return None if node is None else self.findings.parsed(parse, node.value, node.span, local=True)
 
     def mapping(self, key: str) -> dict[str, Node]:
         """The members of a map, templates not evaluated; empty if it is missing."""
@@ -223,11 +217,6 @@ class Section:
     def texts(self, key: str) -> tuple[str, ...]:
         """The items of a list of texts, without locations."""
         return tuple(str(node.value) for node in self.text_nodes(key))
-
-
-def _written_duration(value: object) -> float:
-    require_unit(value)
-    return parse_duration(value)
 
 
 def merged(base: Node, over: Node) -> Node:

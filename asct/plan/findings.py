@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
 from asct.values.error import BadValueError
@@ -10,6 +13,7 @@ MOST = 500
 """Findings that are kept; any further ones are only counted."""
 
 Note = tuple[str, Span | None]
+T = TypeVar("T")
 
 
 class Findings:
@@ -49,6 +53,24 @@ class Findings:
     def take(self, problem: PlanError) -> None:
         """Report the diagnostics of an exception."""
         self.add(*problem.diagnostics)
+
+    def attempt(self, call: Callable[..., T], *arguments: Any) -> T | None:
+        """Call a function; report the diagnostics of a PlanError and return None."""
+        try:
+            return call(*arguments)
+        except PlanError as problem:
+            self.take(problem)
+            return None
+
+    def parsed(
+        self, parse: Callable[..., T], value: object, span: Span, code: str = "E112", *, local: bool = False
+    ) -> T | None:
+        """Parse a value; report a value that `parse` rejects at `span` and return None."""
+        try:
+            return parse(value)
+        except BadValueError as problem:
+            self.bad_value(problem, span, code, local=local)
+            return None
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
         """Report a second definition at `span`; a note shows the first."""

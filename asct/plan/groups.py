@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from asct.diagnostics.suggest import did_you_mean
@@ -12,7 +13,7 @@ from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED, HostMaps
 from asct.plan.model import Node
 from asct.plan.names import folder_name, is_pattern, matching
-from asct.values.error import BadValueError, shown
+from asct.values.error import shown
 
 _DEEPEST: Final = 50
 _KEYS = ("hosts", "config", "vars")
@@ -49,12 +50,7 @@ def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> 
         what = "a host has the same name" if name in hosts else "the name is reserved"
         findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another name")
         return False
-    try:
-        folder_name(name, "a group")
-    except BadValueError as problem:
-        findings.bad_value(problem, span, "E111")
-        return False
-    return True
+    return findings.parsed(partial(folder_name, what="a group"), name, span, "E111") is not None
 
 
 def _read_group(name: str, body: Node, context: ParseContext, found: Groups) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,7 @@ from asct.plan.sections import (
 )
 from asct.plan.sources import PlanFiles
 from asct.plan.templates import resolved_vars
-from asct.values.error import BadValueError, shown
+from asct.values.error import shown
 
 LANGUAGE_VERSION: Final = 1
 PLAN_KEYS: Final = (
@@ -173,11 +174,8 @@ class _Loading:
         name = section.text("name")
         if name is None:
             return ""
-        try:
-            return folder_name(name, "a plan")
-        except BadValueError as problem:
-            self._findings.bad_value(problem, section.members["name"].span, "E111")
-            return ""
+        span = section.members["name"].span
+        return self._findings.parsed(partial(folder_name, what="a plan"), name, span, "E111") or ""
 
 
 def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:

@@ -116,7 +116,7 @@ class Entry(NamedTuple):
     hosts: tuple[Node, ...] | None = None
     tags: tuple[str, ...] = ()
     config: Mapping[str, Node] = {}
-    sweep: Sweep | None = None
+    sweep: Sweep = Sweep({})
     needs: Mapping[str, Node] = {}
     execution: Execution = Execution()
 

@@ -98,7 +98,7 @@ def _too_large(file: str, findings: Findings) -> None:
 
 
 def _place_of(file: str, before: str) -> Span:
-    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", before)
+    lines = _BREAKS.split(before)
     return Span(file, len(lines), len(lines[-1]) + 1)
 
 
@@ -168,7 +168,7 @@ class _Builder:
     def _value(self, text: str, span: Span, plain: bool) -> Any:
         if not plain:
             return text
-        try:
+        try:  # not `Findings.parsed`, whose None would be ambiguous
             value = resolve(text)
         except BadValueError as problem:
             self.findings.bad_value(problem, span)

@@ -191,14 +191,7 @@ def read_execution(section: Section) -> Execution:
 
 def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
     """`given`, with missing values from `below`."""
-    return Execution(
-        repeats=below.repeats if given.repeats is None else given.repeats,
-        warmup=below.warmup if given.warmup is None else given.warmup,
-        timeout_s=below.timeout_s if given.timeout_s is None else given.timeout_s,
-        retry=below.retry if given.retry is None else given.retry,
-        order=below.order if given.order is None else given.order,
-        strict=below.strict if given.strict is None else given.strict,
-    )
+    return Execution._make(low if own is None else own for own, low in zip(given, below, strict=True))
 
 
 def _retry(section: Section) -> Retry | None:

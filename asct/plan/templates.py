@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from asct.diagnostics.model import Diagnostic, Span
@@ -22,7 +22,6 @@ from asct.plan.model import Node, PendingValue
 from asct.plan.names import identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
-from asct.values.error import BadValueError
 
 MAX_TEXT: Final = 65_536
 """The maximum length of a result."""
@@ -287,10 +286,8 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     """The variables with templates evaluated. Plan variables (`where` is "vars") may read one another."""
     named: dict[str, Node] = {}
     for name, node in nodes.items():
-        try:
-            named[identifier(name, "a variable")] = node
-        except BadValueError as problem:
-            findings.bad_value(problem, node.location, "E111")
+        if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
+            named[name] = node
     if not any(map(_has_dollar, named.values())):
         return named
     lazy = _Lazy(named, scope)
@@ -298,11 +295,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     lazy.scope = reading
     found: dict[str, Node] = {}
     for name, node in named.items():
-        try:
-            found[name] = lazy[name]
-        except PlanError as problem:
-            found[name] = node
-            findings.take(problem)
+        found[name] = findings.attempt(lazy.__getitem__, name) or node
     return found
 
 

@@ -190,7 +190,8 @@ def _by_host(
         elif not any(_anywhere(expectation, host, context) for host in hosts):
             message = f"`{expectation.metric.value}` is not measured on `{word}`"
             context.findings.error("E237", message, node.location, "it runs on " + ", ".join(running))
-        limits = read_limits(context, expectation, _over(expectation.bound, bound), unit)
+        whole = Bound._make(own or general for own, general in zip(bound, expectation.bound, strict=True))
+        limits = read_limits(context, expectation, whole, unit)
         found |= {host: limits for host in hosts if host in running}
     return found
 
@@ -203,14 +204,6 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
     if not meant or any(entry.hosts is None for entry in meant):
         return True
     return any(host in hosts_named(word, context.plan) for word in words)
-
-
-def _over(general: Bound, special: Bound) -> Bound:
-    return Bound(
-        min=special.min or general.min,
-        max=special.max or general.max,
-        no_worse_than=special.no_worse_than or general.no_worse_than,
-    )
 
 
 DescribedBound = tuple[str, Node]

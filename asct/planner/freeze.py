@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 from asct.diagnostics.model import Diagnostic, Span
@@ -22,88 +23,43 @@ def freeze(plan: ResolvedPlan) -> dict[str, Any]:
 
     A job's `settings` are shared by all its points; each point adds its swept settings.
     """
+    body = plan._asdict()
+    text = body.pop("text")
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "name": plan.name,
-        "description": plan.description,
-        "path": plan.path,
-        "hash": plan.hash,
-        "hosts": [_host(spec) for spec in plan.hosts.values()],
+        **body,
+        "hosts": [
+            {name: value for name, value in spec._asdict().items() if name != "vars"} for spec in plan.hosts.values()
+        ],
         "jobs": [_job(job) for job in plan.jobs],
-        "checks": [_check(check) for check in plan.checks],
-        "report": {"title": plan.report.title, "formats": list(plan.report.formats)},
-        "safety": _safety(plan.safety),
-        "baseline": plan.baseline,
-        "labels": list(plan.labels),
-        "diagnostics": [_diagnostic(item) for item in plan.diagnostics],
-        "text": plan.text,
+        "checks": [check._asdict() for check in plan.checks],
+        "report": plan.report._asdict(),
+        "safety": {**plan.safety._asdict(), "destroys": [item._asdict() for item in plan.safety.destroys]},
+        "diagnostics": [asdict(item) for item in plan.diagnostics],
+        "text": text,
     }
     document["checksum"] = digest(document)
     return document
 
 
-def _span(span: Span | None) -> list[Any] | None:
-    return [span.file, span.line, span.column, span.length] if span else None
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, PendingValue):
-        body = {"text": value.text, "aliases": list(value.aliases), "values": dict(value.values)}
-        return {_DEFERRED: {**body, "span": _span(value.span)}}
-    return value
-
-
 def _values(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(value) for name, value in values.items()}
-
-
-def _host(spec: HostSpec) -> dict[str, Any]:
-    body = {name: value for name, value in spec._asdict().items() if name != "vars"}
-    return {**body, "labels": dict(spec.labels), "options": dict(spec.options), "span": _span(spec.span)}
+    return {
+        name: {_DEFERRED: {"text": value.text, "aliases": value.aliases, "values": value.values, "span": value.span}}
+        if isinstance(value, PendingValue)
+        else value
+        for name, value in values.items()
+    }
 
 
 def _job(job: Job) -> dict[str, Any]:
+    body = job._asdict()
+    del body["points"]
     shared, rest = split_settings(job.points)
-    points = []
-    for point, other in zip(job.points, rest, strict=True):
-        body = {"id": point.id, "swept": _values(point.swept)}
-        points.append({**body, "settings": _values(other)} if other else body)
-    return {
-        "id": job.id,
-        "benchmark": job.benchmark,
-        "version": job.version,
-        "host": job.host,
-        "reason": job.reason,
-        "tags": list(job.tags),
-        "needs": dict(job.needs),
-        "repeats": job.repeats,
-        "warmup": job.warmup,
-        "timeout_s": job.timeout_s,
-        "retry": {"max": job.retry.max, "on": list(job.retry.on)},
-        "order": job.order,
-        "seed": job.seed,
-        "strict": job.strict,
-        "settings": _values(shared),
-        "origins": {name: [origin.layer, _span(origin.span)] for name, origin in job.origins.items()},
-        "points": points,
-    }
-
-
-def _check(check: Check) -> dict[str, Any]:
-    hosts = None if check.hosts is None else list(check.hosts)
-    return {**check._asdict(), "at": dict(check.at), "hosts": hosts, "span": _span(check.span)}
-
-
-def _safety(safety: Safety) -> dict[str, Any]:
-    return {
-        "destroys": [{**item._asdict(), "span": _span(item.span)} for item in safety.destroys],
-        "max_written_bytes": safety.max_written_bytes,
-    }
-
-
-def _diagnostic(item: Diagnostic) -> dict[str, Any]:
-    body = {name: getattr(item, name) for name in Diagnostic.__dataclass_fields__}
-    return {**body, "span": _span(item.span), "notes": [[text, _span(span)] for text, span in item.notes]}
+    points = [
+        {"id": point.id, "swept": _values(point.swept), **({"settings": _values(other)} if other else {})}
+        for point, other in zip(job.points, rest, strict=True)
+    ]
+    return {**body, "retry": job.retry._asdict(), "settings": _values(shared), "points": points}
 
 
 def thaw(document: Any) -> ResolvedPlan:
@@ -119,13 +75,8 @@ def thaw(document: Any) -> ResolvedPlan:
         plan = _plan(content)
         found = plan_hash(plan.jobs, plan.hosts, plan.checks, plan.safety, plan.baseline)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise PlanError(
-            Diagnostic(
-                "E260",
-                f"the frozen plan is incomplete ({type(error).__name__})",
-                hint="create it again: `asct plan -o`",
-            )
-        ) from error
+        message = f"the frozen plan is incomplete ({type(error).__name__})"
+        raise PlanError(Diagnostic("E260", message, hint=_AGAIN)) from error
     seeds = all(job.seed == job_seed(found, job) for job in plan.jobs)
     if found != plan.hash or not seeds:
         _refuse("E261", "the hash in the frozen plan does not match its content")
@@ -147,71 +98,57 @@ def _check_schema(document: Any) -> None:
         _refuse(
             "E262",
             f"the frozen plan is {schema}; this asct supports versions up to {SCHEMA}",
-            "use the asct that wrote it",
+            "use the asct version that wrote this plan",
         )
     if int(version) < _VERSION:
         _refuse("E260", f"unknown schema {schema}")
 
 
 def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
-    return ResolvedPlan(
-        name=body["name"],
-        description=body["description"],
-        path=body["path"],
-        text=body["text"],
-        hash=body["hash"],
-        hosts={item["name"]: HostSpec(**{**item, "span": _span_from(item["span"])}) for item in body["hosts"]},
-        jobs=tuple(_job_from(item) for item in body["jobs"]),
-        checks=tuple(_check_from(item) for item in body["checks"]),
-        report=ReportSpec(body["report"]["title"], tuple(body["report"]["formats"])),
-        safety=_safety_from(body["safety"]),
-        baseline=body["baseline"],
-        labels=tuple(body["labels"]),
-        diagnostics=tuple(_diagnostic_from(item) for item in body["diagnostics"]),
-    )
+    given = dict(body)
+    given["hosts"] = {item["name"]: HostSpec(**_located(item)) for item in body["hosts"]}
+    given["jobs"] = tuple(_job_from(item) for item in body["jobs"])
+    given["checks"] = tuple(Check(**_located(item, "hosts")) for item in body["checks"])
+    given["report"] = ReportSpec(**_located(body["report"], "formats"))
+    destroys = tuple(Destroys(**_located(item)) for item in body["safety"]["destroys"])
+    given["safety"] = Safety(**{**body["safety"], "destroys": destroys})
+    given["labels"] = tuple(body["labels"])
+    given["diagnostics"] = tuple(_diagnostic_from(item) for item in body["diagnostics"])
+    return ResolvedPlan._make(given[name] for name in ResolvedPlan._fields)
+
+
+def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
+    """`body` with its `span` as a Span and the lists under the keys `tuples` as tuples."""
+    found = {key: tuple(value) if key in tuples and value is not None else value for key, value in body.items()}
+    return found | {"span": _span_from(body["span"])} if "span" in body else found
 
 
 def _span_from(value: Any) -> Span | None:
     return Span(*value) if value is not None else None
 
 
-def _value_from(value: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {_DEFERRED}:
-        body = value[_DEFERRED]
-        return PendingValue(body["text"], tuple(body["aliases"]), _span_from(body["span"]), body["values"])
-    return value
-
-
 def _values_from(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value_from(value) for name, value in values.items()}
+    return {
+        name: PendingValue(**_located(value[_DEFERRED], "aliases"))
+        if isinstance(value, dict) and set(value) == {_DEFERRED}
+        else value
+        for name, value in values.items()
+    }
 
 
 def _job_from(body: Mapping[str, Any]) -> Job:
+    given = _located(body, "tags")
     shared = _values_from(body["settings"])
     points = []
     for item in body["points"]:
         swept = _values_from(item["swept"])
         points.append(Point(item["id"], swept, {**shared, **swept, **_values_from(item.get("settings", {}))}))
-    names = ("id", "benchmark", "version", "host", "reason", "needs", "repeats", "warmup", "timeout_s", "order")
-    return Job(
-        **{name: body[name] for name in (*names, "seed", "strict")},
-        points=tuple(points),
-        retry=Retry(body["retry"]["max"], tuple(body["retry"]["on"])),
-        tags=tuple(body["tags"]),
-        origins={name: Origin(layer, _span_from(span)) for name, (layer, span) in body["origins"].items()},
-    )
-
-
-def _check_from(body: Mapping[str, Any]) -> Check:
-    hosts = None if body["hosts"] is None else tuple(body["hosts"])
-    return Check(**{**body, "hosts": hosts, "span": _span_from(body["span"])})
-
-
-def _safety_from(body: Mapping[str, Any]) -> Safety:
-    destroys = tuple(Destroys(**{**item, "span": _span_from(item["span"])}) for item in body["destroys"])
-    return Safety(destroys, body["max_written_bytes"])
+    given["points"] = tuple(points)
+    given["retry"] = Retry(**_located(body["retry"], "on"))
+    given["origins"] = {name: Origin(layer, _span_from(span)) for name, (layer, span) in body["origins"].items()}
+    return Job._make(given[name] for name in Job._fields)
 
 
 def _diagnostic_from(body: Mapping[str, Any]) -> Diagnostic:
     notes = tuple((text, _span_from(span)) for text, span in body["notes"])
-    return Diagnostic(**{**body, "span": _span_from(body["span"]), "notes": notes})
+    return Diagnostic(**{**_located(body), "notes": notes})

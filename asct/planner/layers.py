@@ -187,19 +187,16 @@ class ValueReader:
         """Expands a list of steps that is written as a range, like an axis."""
         if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
             return node
-        try:
-            return node._replace(value=axis_values(node, self.settings.kinds.get(name)))
-        except PlanError as error:
-            self.context.findings.take(error)
-            return None
+        items = self.axis(name, node)
+        return None if items is None else node._replace(value=items)
+
+    def axis(self, name: str, node: Node) -> list[Node] | None:
+        """The raw values of an axis; None after an error."""
+        return self.context.findings.attempt(axis_values, node, self.settings.kinds.get(name))
 
     def evaluated(self, node: Node) -> Node | None:
         """The node with its templates evaluated; None after an error."""
-        try:
-            return evaluate(node, self.scope)
-        except PlanError as error:
-            self.context.findings.take(error)
-            return None
+        return self.context.findings.attempt(evaluate, node, self.scope)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
         """`raw` in the type of the setting, as a tuple of one; None after an error at `node`."""
@@ -224,11 +221,7 @@ class ValueReader:
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
         """The condition of a sweep over `names` under all their spellings; None after an error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names]
-        try:
-            return compile_where(node, spellings, self.scope)
-        except PlanError as error:
-            self.context.findings.take(error)
-            return None
+        return self.context.findings.attempt(compile_where, node, spellings, self.scope)
 
     def _invalid(self, name: str, problem: SettingError, node: Node) -> None:
         place = node

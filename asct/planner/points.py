@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.errors import PlanError
-from asct.plan.model import Entry, Node, Retry, Sweep
+from asct.plan.model import Entry, Node, Retry
 from asct.plan.sections import filled
 from asct.plan.templates import Condition
 from asct.planner.context import JobDraft, ResolveContext
@@ -38,8 +37,6 @@ from asct.sdk.params import Params
 CANDIDATES = 1_000_000
 """The most combinations on which `where` and `exclude` are evaluated; a larger sweep is an error."""
 
-_NO_SWEEP = Sweep({})
-
 
 class _EntrySweep(NamedTuple):
     """The sweep of an entry on a host before expansion. `names` lists the varying settings: axes and zips in order,
@@ -57,12 +54,8 @@ class _EntrySweep(NamedTuple):
     pinned: frozenset[str]
 
     @property
-    def declared(self) -> Sweep:
-        return self.entry.sweep or _NO_SWEEP
-
-    @property
     def span(self) -> Span:
-        return self.declared.span or self.entry.span
+        return self.entry.sweep.span or self.entry.span
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
@@ -105,7 +98,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
     axes = read_axes(reader, written, base)
     excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
     swept = names_of(axes.axes)
-    where = reader.where(entry.sweep.where, swept) if entry.sweep and entry.sweep.where else None
+    where = reader.where(entry.sweep.where, swept) if entry.sweep.where else None
     if context.findings.errors > before or not _countable(context, entry, combinations(axes.axes)):
         return None
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
@@ -115,7 +108,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
     """Whether the sweep is small enough to expand. Counts without expanding: 10^12 combinations fail immediately."""
-    sweep = entry.sweep or _NO_SWEEP
+    sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
     most = max(CANDIDATES, context.plan.limits.points)
@@ -133,9 +126,11 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
     if total <= limit:
         return True
     message = f"`{entry.id}` has {total:,} points, but `limits.points` is {limit:,}"
-    span = (entry.sweep.span if entry.sweep else None) or entry.span
     context.findings.error(
-        "E217", message, span, f"reduce the sweep, or raise the limit: `limits: {{points: {total}}}`"
+        "E217",
+        message,
+        entry.sweep.span or entry.span,
+        f"reduce the sweep, or raise the limit: `limits: {{points: {total}}}`",
     )
     return False
 
@@ -165,10 +160,8 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
 def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     """Expands the sweep and validates every point."""
     before = sweep.context.findings.errors
-    try:
-        found = expand(sweep.axes.axes, _where(sweep), sweep.excludes)
-    except PlanError as error:
-        sweep.context.findings.take(error)
+    found = sweep.context.findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
+    if found is None:
         return None
     values = {name: _column(sweep.axes, name) for name in names_of(sweep.axes.axes)}
     report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
@@ -208,7 +201,7 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
     pinned = {name: sweep.base[name].value for name in sweep.pinned}
-    for point, node in zip(sweep.includes, sweep.declared.include, strict=True):
+    for point, node in zip(sweep.includes, sweep.entry.sweep.include, strict=True):
         yield {**point, **pinned}, node.span
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
-from asct.errors import PlanError
 from asct.plan.model import Entry, Node
-from asct.plan.ranges import axis_values
 from asct.planner.context import ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
@@ -112,8 +110,6 @@ class Axes:
 
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
     """The axes and zips of an entry by main names. Reports unknown, duplicate and empty axes, and unequal zips."""
-    if entry.sweep is None:
-        return []
     taken: dict[str, Node] = {}
     found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
     found += [_group(reader, members, taken) for members in entry.sweep.zips]
@@ -167,13 +163,7 @@ def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
 
 def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node] | None:
     found = reader.evaluated(node)
-    if found is None or name is None:
-        return None
-    try:
-        return axis_values(found, reader.settings.kinds.get(name))
-    except PlanError as error:
-        reader.context.findings.take(error)
-        return None
+    return None if found is None or name is None else reader.axis(name, found)
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
@@ -286,7 +276,7 @@ def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[Exclude
     """The rules of `exclude`. Reports settings that are not swept."""
     names = names_of(axes.axes)
     found = []
-    for node in entry.sweep.exclude if entry.sweep else ():
+    for node in entry.sweep.exclude:
         values: dict[str, Any] = {}
         for key, item in _members(reader.context, node, "exclude"):
             name = _swept_name(reader, key, item, names)
@@ -319,7 +309,7 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
     """The points of `include`. Omitted settings have the value without the sweep (`config`, then the default)."""
-    return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
+    return [_included(reader, node) for node in entry.sweep.include]
 
 
 def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
@@ -349,12 +339,12 @@ def report_unmatched(
     job_id: str,
     rules: Sequence[ExcludeRule],
     found: Expansion,
-    pinned: Iterable[str],
+    pinned: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
     """Report rules of `exclude` that match nothing, unless --set fixes a swept setting. `job_id` is in the message
     because an entry may inherit the rule."""
-    if any(True for _ in pinned):
+    if pinned:
         return
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
         if matched:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from asct.diagnostics.codes import lookup
 from asct.diagnostics.render import render
 from asct.plan.load import PLAN_KEYS, load_plan
-from asct.plan.model import Execution, Node, Retry
+from asct.plan.model import Execution, Node, Retry, Sweep
 from tests.plan.loading import BODY, HEAD, load, load_folder, plan_of
 
 DATA = Path(__file__).parent / "data"
@@ -121,7 +121,7 @@ def test_extends_merges_maps_and_replaces_lists() -> None:
     assert plain(middle.config) == {"x": 1, "y": [9]}
     assert (first.tags, middle.tags, last.tags) == (("one", "two"), ("one", "two"), ("three",))
     assert last.execution.retry == Retry(2, ("failed",))
-    assert first.sweep is None
+    assert first.sweep == Sweep({})
     assert last.sweep is not None
     assert last.config["x"].span.line == 5
 
