@@ -20,7 +20,7 @@ _KINDS = [
 
 
 def event_schema() -> dict[str, Any]:
-    """One object per kind of event; lines of the journal also have `at`, the time."""
+    """Return one object per kind of event; lines of the journal also have `at`, the time."""
     body = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in _KINDS]}
     definitions = {kind.__name__: _kind(kind) for kind in _KINDS}
     definitions["Diagnostic"] = _diagnostic()
@@ -65,7 +65,7 @@ def _diagnostic() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Every schema of results_schema/ that comes from models, by kind."""
+    """Return every schema of results_schema/ that comes from models, by kind."""
     meshes = model_schema("cmn", CmnReport, "the document of `asct cmn`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 

@@ -20,7 +20,7 @@ class Event:
     t: ClassVar[str] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The event as one JSON object (schema `asct.event/1`)."""
+        """Return the event as one JSON object (schema `asct.event/1`)."""
         body: dict[str, Any] = {"schema": "asct.event/1", "t": self.t}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -180,7 +180,7 @@ class EventBus:
         """Every diagnostic passed to `notice`, with its host."""
 
     def emit(self, event: Event) -> None:
-        """Store an event in the journal and distribute it. Raises StoreError when the journal cannot be written."""
+        """Store an event in the journal and distribute it. Raises StoreError if the journal cannot be written."""
         with self._mutex:
             point = isinstance(event, PointStarted | PointEnded)
             self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
@@ -217,11 +217,11 @@ class EventBus:
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """The event as a line of the journal, with the time."""
+    """Return the event as a line of the journal, with the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 
 
 def now() -> str:
-    """The present time as documents contain it: ISO 8601, UTC, milliseconds."""
+    """Return the present time as documents contain it: ISO 8601, UTC, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -28,11 +28,11 @@ class StepRun:
     raw: str
     argv: tuple[str, ...]
     timed_out_s: float | None = None
-    """The time limit that it reached; None if it ended by itself."""
+    """The time limit that it reached; None if it ended on its own."""
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
-    """The diagnostic of a step that failed; None for one that succeeded."""
+    """Return the diagnostic of a step that failed; None for one that succeeded."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
     status = ran.output.status
@@ -92,7 +92,7 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """The limit is the step's own, which is generous, or the rest of the point's."""
+    """Return the diagnostic of a step that reached a limit: its own, which is generous, or the rest of the point's."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
@@ -101,7 +101,7 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """The `end` object if the last line is one and is complete."""
+    """Return the `end` object if the last line is one and is complete."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
@@ -113,7 +113,7 @@ def _end_line(stdout: str) -> Mapping[str, object] | None:
 
 
 def signal_name(number: int) -> str:
-    """`SIGSEGV` for 11; `signal 99` for one without a name."""
+    """Return the name of a signal: `SIGSEGV` for 11, `signal 99` for one without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -121,13 +121,13 @@ def signal_name(number: int) -> str:
 
 
 def _cause(ran: StepRun) -> str:
-    """The last line of its output, as the cause."""
+    """Return the last line of its output, as the cause."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
 
 def _failure(code: str, ran: StepRun, what: str, hint: str) -> Diagnostic:
-    """The diagnostic of a program that failed; `what` follows its name."""
+    """Return the diagnostic of a program that failed; `what` follows its name."""
     program, step = ran.output.step.program.name, ran.output.step.name
     title = program if step == program else f"{program} ({step})"
     return Diagnostic(code, f"{title} {what}", hint=hint, notes=_notes(ran))
@@ -144,39 +144,39 @@ def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
 
 
 def tail(output: Output) -> list[str]:
-    """The last lines of standard error, or of standard output if that is empty."""
+    """Return the last lines of standard error, or of standard output if that is empty."""
     text = output.stderr if output.stderr.strip() else output.stdout
     lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
     return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """The command as typed in a shell."""
+    """Return the command as typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
 
 def connection_lost(host: str, error: HostLost) -> Diagnostic:
-    """The connection broke during a repeat."""
+    """Return the diagnostic for a connection that broke during a repeat."""
     cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
     hint = "asct reconnects and measures the other points; `retry: {max: 1, on: [host-lost]}` retries this one"
     return Diagnostic("E610", f"host {host}: connection lost during a measurement: {cause}", hint=hint)
 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
-    """A point reads a result of another job that does not exist."""
+    """Return the diagnostic for a point that reads a missing result of another job."""
     hint = "set the value that the other job would have measured"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
 
 def invalid_settings(job: Job, error: Exception) -> Diagnostic:
-    """The settings do not fit the host."""
+    """Return the diagnostic for settings that do not fit the host."""
     hint = f"`asct list settings {job.benchmark}` lists the settings"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 
 
 def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
-    """The benchmark cannot read an output."""
+    """Return the diagnostic for an output that the benchmark cannot read."""
     lines = tail(outputs[-1]) if outputs else []
     shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # a file that was not fetched comes first
     reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -185,7 +185,7 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """The finished steps of a repeat belong to another measurement, so the repeat cannot resume after them."""
+    """Return the diagnostic for a repeat that starts over: its finished steps belong to another measurement."""
     message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
     hint = "the program or asct has changed since; earlier results are kept in a folder that ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

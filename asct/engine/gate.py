@@ -54,7 +54,7 @@ class DriveGuard:
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """The guard of one job, with the audit of an earlier part of the run."""
+        """Return the guard of one job, with the audit of an earlier part of the run."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,
@@ -78,7 +78,7 @@ class JobGuard:
         self._first: list[str] = []
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """The targets for guard of these devices; each must have a consent."""
+        """Return the targets for guard of these devices; each must have a consent."""
         consents, begun = self._gate.consents, self._gate.begun
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
@@ -112,7 +112,7 @@ class JobGuard:
         self._save()
 
     def inspection_folder(self, occasion: Occasion) -> Path:
-        """An empty folder for the output of the next inspection."""
+        """Return an empty folder for the output of the next inspection."""
         writer = self._gate.writer
         number = len(self._audit.looks) + 1
         return writer.repeat_folder(writer.layout.look(self._job.host, self._job.id, number, occasion))
@@ -180,7 +180,7 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """A path of the plan, or "" for a temporary file, whose name differs between the parts of a run."""
+        """Return a path of the plan, or "" for a temporary file, whose name differs between the parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -199,19 +199,19 @@ class JobGuard:
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """The arguments of guard, and the program with its own arguments, from `--`."""
+    """Return the arguments of guard, and the program with its own arguments, from `--`."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 
 
 def _own_limit(step: Step) -> int | None:
-    """The step's own limit of bytes written."""
+    """Return the step's own limit of bytes written."""
     head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
 
 def _taken(output: Output) -> dict[str, int]:
-    """Bytes written to each target between the first and the last sample of a step."""
+    """Return the bytes written to each target between the first and the last sample of a step."""
     begin, end = (_object(output.stdout, '{"t":"sample"', last=last).get("devices") for last in (False, True))
     taken: dict[str, int] = {}
     if not isinstance(begin, list) or not isinstance(end, list):
@@ -223,7 +223,7 @@ def _taken(output: Output) -> dict[str, int]:
 
 
 def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """The first or last complete line that starts with `start`; there may be hundreds of thousands of lines."""
+    """Return the first or last complete line that starts with `start`; there may be hundreds of thousands of lines."""
     at = stdout.rfind(start) if last else stdout.find(start)
     end = stdout.find("\n", at)
     if at < 0 or end < 0:

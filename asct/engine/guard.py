@@ -53,7 +53,7 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """The failed check because of which guard did not start its program; None if there was another reason."""
+    """Return the failed check because of which guard did not start its program; None if there was another reason."""
     try:
         return _refusal(host, parse_report(stdout))
     except ValueError:
@@ -61,7 +61,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """The `end` line names the check ("refused: mounted: ..."), the line of the check names the target."""
+    """Return the refusal: the `end` line names the check ("refused: mounted: ..."), its own line the target."""
     found = _REFUSAL.fullmatch(report.error or "")
     if found is None:
         return None
@@ -70,7 +70,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
 
 
 def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
-    """What is missing in an output without a failed check."""
+    """Return what is missing in an output without a failed check."""
     if status is None:
         return ["the checks reached their time limit"]
     if not report.ended:
@@ -166,7 +166,7 @@ _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Whether a target was not touched for safety."""
+    """Return whether a target was not used for safety."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
@@ -177,7 +177,7 @@ def one_line(text: str) -> str:
 
 
 def refused_check(host: str, check: TargetCheck) -> Diagnostic:
-    """The refusal for a check that did not pass."""
+    """Return the refusal for a check that did not pass."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
         why = f"cannot be checked: {one_line(check.detail)}" if check.detail else "cannot be checked"
@@ -189,7 +189,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """The refusal when the checks themselves failed: nothing is written without them."""
+    """Return the refusal if the checks themselves failed: nothing is written without them."""
     message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
@@ -228,7 +228,7 @@ class RateFeed:
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """The rates between two samples; None if no time passed or no drive is known."""
+    """Return the rates between two samples; None if no time passed or no drive is known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

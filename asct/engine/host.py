@@ -60,7 +60,7 @@ class HostSession:
         self.made: set[str] = set()
         """Named files that did not exist before this run wrote them."""
         self.generation = 0
-        """Number of openings: a job compares it to notice that its folder is gone."""
+        """Number of connections so far: a change tells a job that its folder is gone."""
 
     @property
     def is_open(self) -> bool:
@@ -132,7 +132,7 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Connect again after a loss, with the same kernels; False when the host is given up."""
+        """Connect again after a loss, with the same kernels; False if the host is given up."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -149,7 +149,7 @@ class HostSession:
         return True
 
     def forgive_losses(self) -> None:
-        """A measurement succeeded: earlier losses no longer count."""
+        """Reset the number of lost connections after a successful measurement."""
         self._losses = 0
 
     def close(self) -> None:
@@ -247,7 +247,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """The holder of a lock, as shown to others: the run, the account and this machine."""
+    """Return the holder of a lock, as shown to others: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # an account without a name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

@@ -51,7 +51,7 @@ class JobRunner:
         self._points: Sequence[BoundPoint] | None = None
         self._needed: Mapping[str, Scalar] = {}
         self._results: dict[str, list[Mapping[str, Scalar]]] = {}
-        """For other jobs: of each repeat, by point."""
+        """Results of each repeat for other jobs, by point."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
         self._queue: deque[Attempt] = deque()
@@ -70,7 +70,7 @@ class JobRunner:
         )
 
     def document(self) -> JobEntry:
-        """The job in run.json: every planned repeat counts once, those without a status as skipped."""
+        """Return the job in run.json: every planned repeat counts once, those without a status as skipped."""
         entry = self.entry
         counts = dict(entry.counts)
         missing = entry.points * entry.repeats - sum(counts.values())
@@ -109,7 +109,7 @@ class JobRunner:
             self.entry.refused = any(map(is_refusal, problems))
 
     def request(self) -> JobRequest | None:
-        """The request of the job to a scheduler; None if it will not run."""
+        """Return the request of the job to a scheduler; None if it will not run."""
         job = self.job
         if self.entry.note:
             return None
@@ -302,7 +302,7 @@ class JobRunner:
             self._conclude(attempt)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """The repeat ended as this attempt did."""
+        """End the repeat with the outcome of this attempt."""
         job, point = self.job, attempt.point
         if is_refusal(attempt.diagnostic):
             self.entry.refused, self.entry.note = True, attempt.diagnostic.message
@@ -326,7 +326,7 @@ def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
-    """The value of the first metric that has exactly one, or the number of values."""
+    """Return the value of the first metric that has exactly one, or the number of values."""
     for metric in benchmark.metrics:
         values = [item.value for item in found if item.metric == metric.name]
         if len(values) == 1:
@@ -348,7 +348,7 @@ ScheduledRepeat = tuple[int, int]
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
-    """All repeats of a job in the order of measurement.
+    """Return all repeats of a job in the order of measurement.
 
     * interleaved: one pass over all points per repeat, so that drift affects all points equally; warm-ups come first;
     * grouped: all warm-ups and repeats of a point before the next point;
@@ -365,7 +365,7 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Sorts by a keyed hash, which does not depend on a library's random generator."""
+    """Return the repeats sorted by a keyed hash, which does not depend on a library's random generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()

@@ -45,14 +45,14 @@ class BoundPoint:
 
 
 def waits_for_results(job: Job) -> bool:
-    """Whether settings of the job need results of other jobs."""
+    """Return whether settings of the job need results of other jobs."""
     return not all(is_bound(value) for point in job.points for value in point.settings.values())
 
 
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """All points, and the needs of those that fit the host; the others carry their diagnostic (E422, E427).
+    """Return all points, and the needs of those that fit the host; the others carry their diagnostic (E422, E427).
 
     Raises NotMeasured (E612, E614) with every point whose settings are invalid.
     """
@@ -107,7 +107,7 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
 
 
 def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
-    """Results that `job` needs, by `alias.path`; raises NotMeasured (E611) when one was not measured."""
+    """Return results that `job` needs, by `alias.path`; raise NotMeasured (E611) if one was not measured."""
     values: dict[str, Scalar] = {}
     failed: list[tuple[str, str]] = []
     for alias, job_id in job.needs.items():

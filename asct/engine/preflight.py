@@ -124,7 +124,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Bytes as whole MiB, rounded up, or GiB from 10 GiB on."""
+    """Format bytes as whole MiB, rounded up, or as GiB from 10 GiB on."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
@@ -150,13 +150,13 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """The kind of each path on the host, links followed, in one exchange. Raises HostError."""
+    """Return the kind of each path on the host, links followed, in one exchange. Raises HostError."""
     found = _lines(host, _LOOK, paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
 
 def _lines(host: Host, script: str, names: Collection[str]) -> dict[str, str]:
-    """The line that a shell script prints for each name, in one exchange. Raises HostError."""
+    """Return the line that a shell script prints for each name, in one exchange. Raises HostError."""
     if not names:
         return {}
     answer = host.execute(["sh", "-c", script, "sh", *names])
@@ -217,8 +217,8 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
 
 
 def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
-    """Names of the host's block devices that a plan may use: by-id, and loop devices in use. They are read only if a
-    device in `kinds` does not exist. Raises HostError."""
+    """Return the names of the host's block devices that a plan may use: by-id, and loop devices in use. They are read
+    only if a device in `kinds` does not exist. Raises HostError."""
     if not any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items()):
         return []
     script = 'for p in /dev/disk/by-id/* /sys/block/loop*/loop; do [ ! -e "$p" ] || echo "$p"; done'
@@ -227,7 +227,7 @@ def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def _missing_device(path: str, known: Collection[str]) -> str:
-    """The hint for a missing device: the most similar names among the existing ones."""
+    """Return the hint for a missing device: the most similar names among the existing ones."""
     names = {PurePosixPath(name).name: name for name in known}
     close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
     if close:
@@ -250,7 +250,7 @@ _MOST: Final = 4
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
-    """The files, devices and tools that jobs with these needs use on a host. Raises HostLost."""
+    """Return the files, devices and tools that jobs with these needs use on a host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
     for demand in demands:
@@ -260,7 +260,7 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """The kernel's names of devices, links followed, in one exchange."""
+    """Return the kernel's names of devices, links followed, in one exchange."""
     try:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
@@ -271,7 +271,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """A notice of the disturbances that affect jobs with these subjects; None if there are none."""
+    """Return a notice of the disturbances that affect jobs with these subjects; None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

@@ -34,7 +34,7 @@ class Programs:
     elevated: set[str] = field(default_factory=set)
 
     def path(self, program: Program) -> str:
-        """Absolute path of a program on the host; raises MissingProgram."""
+        """Return the absolute path of a program on the host; raise MissingProgram if it has none."""
         if isinstance(program, Kernel):
             path = self.kernels.get(program.name)
         else:
@@ -45,16 +45,16 @@ class Programs:
         return path
 
     def through_sudo(self, step: Step) -> bool:
-        """Whether a step is run as root, through sudo."""
+        """Return whether a step is run as root, through sudo."""
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """The tools among `names` that are not in the facts and were not looked up yet."""
+        """Return the tools among `names` that are not in the facts and were not looked up yet."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """The program at `path` with the arguments of a step or companion, in `folder` of the host.
+    """Return the process that runs the program at `path` for a step or companion, in `folder` of the host.
 
     With `sudo` it is a kernel that restarts itself as root; before, it creates the files that are collected.
     """
@@ -66,7 +66,7 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The fetched files as text; invalid bytes become replacement characters."""
+    """Return the fetched files as text; invalid bytes become replacement characters."""
     found = {}
     for name in names:
         with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123 - pathlib doubles the time for thousands of files
@@ -122,7 +122,7 @@ class Rights:
 
 
 def _tried(connection: Host, path: str) -> str | None:
-    """Why a kernel cannot be run through sudo; None if it was run."""
+    """Return why a kernel cannot be run through sudo; None if it was run."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
@@ -134,7 +134,8 @@ def _tried(connection: Host, path: str) -> str | None:
 
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
-    """The line of sudoers that allows `account` to run the program at `path` as root, only with this checksum."""
+    """Return the line of sudoers that allows `account` to run the program at `path` as root, only with this
+    checksum."""
     return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
 
 

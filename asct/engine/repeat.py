@@ -84,10 +84,10 @@ class Attempt:
     advanced: bool = False
     """It finished steps, after which the next attempt continues."""
     telemetry: Telemetry | None = None
-    """Host state during the steps; None when no step ran."""
+    """Host state during the steps; None if no step ran."""
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """The next attempt at this repeat; `counted` False for one that only continues this one."""
+        """Return the next attempt at this repeat; `counted` is False if it only continues this one."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)
@@ -98,7 +98,7 @@ class Attempt:
 
 
 class RepeatRunner:
-    """Measures repeats of one job over one connection to its host; after a lost connection there is a new runner.
+    """Measures repeats of one job over one connection to its host; a reconnection creates a new runner.
 
     Methods raise StoreError only.
     """
@@ -259,7 +259,7 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """The steps one by one; the benchmark is asked for more once the earlier ones are done."""
+        """Yield the steps one by one; the benchmark is asked for more once the earlier ones are done."""
         context = replace(self._context, done=attempt.steps.outputs, written=self._session.guard.begun)
         while steps := self._more_steps(attempt.point, context):
             yield from steps
@@ -308,7 +308,7 @@ class RepeatRunner:
         on_line: Callable[[str], None] | None = None,
         identity: Sequence[str] = (),
     ) -> bool:
-        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`; False when it failed.
+        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`; False if it failed.
 
         `deadline` is a time of `time.monotonic`; `on_line` gets the lines of standard output while it runs. Raises
         HostError.
@@ -353,7 +353,8 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """The task of a step. Each runs in its own folder on the host, so that it finds no files of another one."""
+        """Return the task of a step. Each runs in its own folder on the host, so that it finds no files of another
+        one."""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -378,7 +379,7 @@ class RepeatRunner:
     # ---- values and files ----
 
     def _evaluate(self, attempt: Attempt) -> list[Record]:
-        """Measurements and records from the outputs; the attempt fails when there are none."""
+        """Parse the outputs; return the records; the attempt fails if there are none."""
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
             found = self._flagged(
@@ -401,7 +402,7 @@ class RepeatRunner:
         return records
 
     def _record(self, item: Measurement, attempt: Attempt, raw: str) -> Record:
-        """The record of a measurement; raises _ContractBreachError if the benchmark must not return it."""
+        """Return the record of a measurement; raise _ContractBreachError if the benchmark must not return it."""
         job, metric = self._job, self._metrics.get(item.metric)
         if metric is None:
             raise _ContractBreachError(

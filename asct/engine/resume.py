@@ -54,7 +54,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Status]:
-    """The repeats of `resolved` that the run has measured."""
+    """Return the repeats of `resolved` that the run has measured."""
     ends = stored.ends()
     recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, Status] = {}
@@ -76,7 +76,7 @@ def _key(record: Record) -> RepeatKey:
 
 
 def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
-    """Raises StoreError (E507) when `resolved` is not what the run measured."""
+    """Raise StoreError (E507) if `resolved` is not the plan of the run."""
     if stored.run.plan_hash != resolved.hash:
         message = (
             f"{stored.layout.root}: the run has another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
@@ -86,7 +86,8 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """The writer of the run, and its earlier results; raises StoreError when `resolved` is not the plan of the run."""
+    """Return the writer of the run, and its earlier results; raise StoreError if `resolved` is not the plan of the
+    run."""
     stored = read_run(layout.root)
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
@@ -101,7 +102,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """How often the journal has the end of each repeat, and the work folder of each host's last session.
+    """Return how often the journal has the end of each repeat, and the work folder of each host's last session.
 
     A lost connection is no end: the host continues, and its results are used.
     """
@@ -118,7 +119,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def _exports(
     resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Status], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Results of jobs that others need, from the records that are kept."""
+    """Return results of jobs that others need, from the records that are kept."""
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
@@ -134,5 +135,5 @@ def _exports(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """The measurements of stored records, for results of an earlier part of the run or of an earlier run."""
+    """Return the measurements of stored records, for results of an earlier part of the run or of an earlier run."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -32,12 +32,12 @@ _MOST_CHANGES: Final = 6
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """Runs below `results` with measurements of the last `age_s` seconds, without the run `leave_out`."""
+    """Return the runs below `results` with measurements of the last `age_s` seconds, without the run `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:
-    """The earlier points that have every repeat of the job's point."""
+    """Yield the earlier points that have every repeat of the job's point."""
     return runs.of(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
@@ -77,7 +77,8 @@ class Reuse:
         return []
 
     def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
-        """The repeats, with their raw files linked into this run; none, with a notice, if they are incomplete."""
+        """Return the repeats, with their raw files linked into this run; none, with a notice, if they are
+        incomplete."""
         layout = self.run.writer.layout
         try:
             whole = found.repeats()
@@ -132,8 +133,8 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """An upper limit of the points of each job (by its key) that can be reused: recent enough, and measured on hosts
-    whose facts equal the newest known ones. Only the host itself can confirm them."""
+    """Return how many points of each job (by its key) can be reused at most: those recent enough and measured on hosts
+    whose facts equal the newest known ones. Only the host itself can confirm this."""
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {
         job.key: sum(_may_be_reused(job, point, benchmark, runs, newest[job.host]) for point in job.points)

@@ -43,13 +43,13 @@ _GRAIN: Final = 64 << 20
 
 
 def can_be_reused(needs: Needs) -> bool:
-    """Whether a point changes nothing but its own files: one that writes or purges a target of the plan is measured
+    """Return whether a point modifies only its own files: one that writes or purges a target of the plan is measured
     every time."""
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """The facts of a host that do not change by themselves, by name (`cpu.governor`, `nodes`)."""
+    """Return the facts of a host that do not change by themselves, by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}
@@ -66,7 +66,7 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """The names of the facts that differ between two states of a host and that a measurement depends on."""
+    """Return the names of the facts that differ between two states of a host and that a measurement depends on."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
@@ -101,7 +101,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """The paths that a point opens; files that its job creates are in the work folder."""
+    """Return the paths that a point opens; files that its job creates are in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -114,13 +114,13 @@ def _used(needs: Needs, session: HostSession, opened: Mapping[str, str]) -> list
 
 
 def _build(name: str, programs: Programs) -> list[Any]:
-    """How a kernel was built, and whether it runs as root."""
+    """Return how a kernel was built, and whether it runs as root."""
     built = programs.built[name]
     return [built.sha256, built.compiler, list(built.flags), name in programs.elevated]
 
 
 def _tool(name: str, programs: Programs) -> list[str | None]:
-    """Path and version of a tool; empty if the host does not have it."""
+    """Return the path and version of a tool; empty if the host does not have it."""
     fact = programs.facts.tools.get(name)
     if fact is not None:
         return [fact.path, fact.version]
@@ -155,7 +155,7 @@ _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """A description of the drives of each path, links followed, in one exchange. Raises HostError."""
+    """Return a description of the drives of each path, links followed, in one exchange. Raises HostError."""
     if not paths:
         return {}
     names = list(paths)

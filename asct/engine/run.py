@@ -107,9 +107,9 @@ def apply(
 
 
 def finish_run(outcome: RunOutcome, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
-    """Write the end of the run, render the reports, emit `RunEnded`; returns the exit code.
+    """Write the end of the run, render the reports, emit `RunEnded`; return the exit code.
 
-    `render` returns the path of each format that it wrote; run.json is complete by then. Raises StoreError when it
+    `render` returns the path of each format that it wrote; run.json is complete by then. Raises StoreError if it
     cannot be written.
     """
     writer = outcome.writer
@@ -343,7 +343,7 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """128 + signal if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
+    """Return 128 + signal if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
 
     `strict` maps (host, job id) to whether noisy repeats of that job count as not measured. `findings` is True if a
     failure outside the jobs occurred (the results tree could not be written).
@@ -373,8 +373,8 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """The commit checked out in the folder of `plan`, read from .git without starting a program or hook; None outside a
-    repository or if it cannot be read."""
+    """Return the commit checked out in the folder of `plan`, read from .git without starting a program or hook; None
+    outside a repository or if it cannot be read."""
     try:
         entry = next((folder / ".git" for folder in plan.resolve().parents if (folder / ".git").exists()), None)
         if entry is None:

@@ -31,7 +31,7 @@ class Services:
     """Builds a kernel, copies it to the host and writes the log to the folder. Raises NotMeasured."""
 
     def benchmark(self, job: Job) -> Benchmark[Any]:
-        """The benchmark of `job`; raises LookupError if it is not installed."""
+        """Return the benchmark of `job`; raise LookupError if it is not installed."""
         found = self.catalog.get(job.benchmark)
         if found is None:
             raise LookupError(job.benchmark)
@@ -39,7 +39,7 @@ class Services:
 
 
 def default_services() -> Services:
-    """The services of an installed asct; the modules are imported here because they are slow to load."""
+    """Return the services of an installed asct; the modules are imported here because they are slow to load."""
     from asct.facts import collect
     from asct.hosts.factory import make_host
     from asct.registry import installed

@@ -89,7 +89,7 @@ class StepNotes:
         self._next = self._noted = 0
 
     def replay(self, step: Step, done: StepOutputs) -> bool:
-        """Read the output of `step` back if it has a note; raises StepsChangedError if it is for another step."""
+        """Read the output of `step` back if it has a note; raise StepsChangedError if it is for another step."""
         if self._next == len(self._earlier):
             return False
         note = self._earlier[self._next]
@@ -104,7 +104,7 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """After the last step: raises StepsChangedError if there are notes of further steps."""
+        """Raise StepsChangedError if there are notes of further steps after the last one."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps, now it ends after step {self._next}")
 
@@ -137,7 +137,7 @@ class StepNotes:
 
 
 def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str:
-    """64 hex digits that identify a step in all parts of a run: who runs it, its number, program, arguments, files and
+    """Return 64 hex digits that identify a step in all parts of a run: who runs it, number, program, arguments, files,
     environment. Its time limit, its companions and the location of the job's folder `work` do not count."""
     targets = targets_in(step)
     # whether a target was written before is true from the second part on

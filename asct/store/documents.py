@@ -34,17 +34,18 @@ _LONGEST_PATH = 3000
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
-    """A StoreError with one diagnostic."""
+    """Return a StoreError with one diagnostic."""
     return StoreError(Diagnostic(code, message, hint=hint))
 
 
 def unreadable(path: Path, error: OSError) -> StoreError:
-    """The error for a file or folder that cannot be read."""
+    """Return the error for a file or folder that cannot be read."""
     return store_error("E515", f"{path}: cannot be read: {reason_of(error)}", "check the permissions")
 
 
 def inside(root: Path, relative: str) -> Path:
-    """The path `relative` below `root`; raises StoreError (E510) if it is outside of `root`, also through a link."""
+    """Return the path `relative` below `root`; raise StoreError (E510) if it is outside of `root`, also through a
+    link."""
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
@@ -57,7 +58,7 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file of the tree; raises StoreError (E508, E515)."""
+    """Return the text of a file of the tree; raise StoreError (E508, E515)."""
     try:
         if not path.is_file():
             raise store_error(
@@ -75,7 +76,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_object(text: str, place: str) -> dict[str, Any]:
-    """The JSON object of `text`; raises StoreError (E508) naming `place`, line and column."""
+    """Return the JSON object of `text`; raise StoreError (E508) naming `place`, line and column."""
     try:
         value = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
@@ -97,7 +98,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
-    """`document` in the present version of `kind`, migrated in memory if it is older.
+    """Return `document` in the present version of `kind`, migrated in memory if it is older.
 
     Raises StoreError: E507 for something else than `asct.<kind>`, E509 for a newer version.
     """
@@ -121,7 +122,7 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
-    """`document` as `model`; raises StoreError (E508) with the first invalid field."""
+    """Return `document` as `model`; raise StoreError (E508) with the first invalid field."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

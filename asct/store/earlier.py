@@ -41,7 +41,7 @@ class _Run:
     ends: dict[RepeatKey, str] = field(default_factory=dict)
 
     def read(self) -> dict[RepeatKey, list[str]]:
-        """The lines of records.jsonl by repeat; raises StoreError when the run is damaged."""
+        """Return the lines of records.jsonl by repeat; raise StoreError if the run is damaged."""
         with self.lock:
             if self.lines is None:
                 self.ends = self.stored.ends()
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point that a job of an earlier run has completely, judged by its status files."""
+    """A point of an earlier run of which all repeats are complete according to their status files."""
 
     run: _Run
     host: str
@@ -70,7 +70,7 @@ class EarlierPoint:
         return min(status.started_at for status in self.statuses)
 
     def facts(self) -> HostFacts | None:
-        """The facts of the host in that run; None if they cannot be read."""
+        """Return the facts of the host in that run; None if they cannot be read."""
         layout = self.run.stored.layout
         try:
             return load(HostFacts, "facts", self.run.stored.inside(layout.facts(self.host)))
@@ -78,7 +78,7 @@ class EarlierPoint:
             return None
 
     def repeats(self) -> list[EarlierRepeat]:
-        """The repeats with their records; raises StoreError (E508, E510, E512, E513) if one is incomplete."""
+        """Return the repeats with their records; raise StoreError (E508, E510, E512, E513) if one is incomplete."""
         lines = self.run.read()
         return [self._repeat(status, lines) for status in self.statuses]
 
@@ -107,8 +107,8 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Every job of every run that has all repeats of the point, each with a status in `accepted`; the newest run
-        first. Only status files are read."""
+        """Yield the point of every job of every run that has all its repeats, each with a status in `accepted`; newest
+        run first. Only status files are read."""
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):
                 statuses = self._statuses(run.stored, job / point_id, repeats, accepted)
@@ -116,7 +116,7 @@ class EarlierRuns:
                     yield EarlierPoint(run, host, job.name, point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
-        """The facts of `host` in the newest run that has them; None if none has."""
+        """Return the facts of `host` in the newest run that has them; None if there is none."""
         for run in self._all():
             facts = EarlierPoint(run, host, "", "", ()).facts()
             if facts is not None:
@@ -136,7 +136,7 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """A run without an end (its process was killed) may have measured at any time."""
+        """Return whether a run may be recent enough; one without an end (its process was killed) always is."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:
@@ -164,7 +164,7 @@ class EarlierRuns:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """The lines of records.jsonl by repeat, as text: usually few of thousands are reused."""
+    """Return the lines of records.jsonl by repeat, as text: usually few of thousands are reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):

@@ -13,17 +13,17 @@ from asct.errors import StoreError
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a write failed because no space is left, or a quota or the limit of a file's size was exceeded."""
+    """Return whether a write failed because no space is left, or a quota or the limit of a file's size was exceeded."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def reason_of(error: OSError) -> str:
-    """The message of the operating system, as the end of a sentence."""
+    """Return the message of the operating system, as the end of a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 def write_error(path: Path, error: OSError) -> StoreError:
-    """The error of a failed write to `path` below a results tree."""
+    """Return the error of a failed write to `path` below a results tree."""
     reason = reason_of(error)
     if is_full(error):
         hint = f"free some space on the file system of {path.parent}, then run `asct resume`"

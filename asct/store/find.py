@@ -24,7 +24,7 @@ class ListedRun:
 
 
 def list_runs(results: Path) -> list[ListedRun]:
-    """Every run below `results`, oldest first; none if the folder does not exist."""
+    """Return every run below `results`, oldest first; none if the folder does not exist."""
     roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return [_listed(root) for root in sorted(roots, key=_age)]
 
@@ -44,14 +44,15 @@ def _age(root: Path) -> tuple[str, int, str]:
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether the folder contains a run; False if it cannot be read."""
+    """Return whether the folder contains a run; False if it cannot be read."""
     with suppress(OSError):
         return (folder / "run.json").is_file()
     return False
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:
-    """The run that `name` selects: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
+    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a
+    label.
 
     Raises NoSuchRun (E505 for none, E506 for several) and what `read_run` raises.
     """

@@ -26,12 +26,12 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
 
 
 def run_id(started: datetime, plan_hash: str) -> str:
-    """`20261121T042813Z-3f9c2a`: UTC time and the first six digits of the plan hash."""
+    """Return the id of a run, such as `20261121T042813Z-3f9c2a`: UTC time and first six digits of the plan hash."""
     return f"{started:%Y%m%dT%H%M%SZ}-{plan_hash[:6]}"
 
 
 def safe_name(name: str) -> str:
-    """`name` if it is safe as the name of a file or folder; raises ValueError otherwise."""
+    """Return `name` if it is safe as the name of a file or folder; raise ValueError otherwise."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
         raise ValueError(
             f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"
@@ -44,7 +44,7 @@ RepeatKey = tuple[str, str, str, int]
 
 
 def repeat_key(body: Mapping[str, Any]) -> RepeatKey:
-    """The repeat that an event or a record belongs to."""
+    """Return the repeat that an event or a record belongs to."""
     return body["host"], body["id"], body["point_id"], body["repeat"]
 
 
@@ -86,7 +86,7 @@ class RunLayout:
         return self.job(host, job_id) / "audit.json"
 
     def look(self, host: str, job_id: str, number: int, occasion: str) -> Path:
-        """The folder of the output of inspection `number` (from 1) of a job's targets."""
+        """Return the folder of the output of inspection `number` (from 1) of a job's targets."""
         return self.job(host, job_id) / "audit" / f"{number}-{safe_name(occasion)}"
 
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
@@ -104,19 +104,19 @@ class RunLayout:
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:
-        """The notes of the finished steps of a long repeat."""
+        """Return the path of the notes about finished steps of a long repeat."""
         return repeat / "steps.jsonl"
 
     def step(self, repeat: Path, number: int, name: str) -> Path:
-        """The folder of step `number` (from 0) of a repeat or of `prepare`."""
+        """Return the folder of step `number` (from 0) of a repeat or of `prepare`."""
         return repeat if number == 0 else repeat / f"{number + 1}-{safe_name(name)}"
 
     def attempt(self, repeat: Path, number: int) -> Path:
-        """The folder to which attempt `number` (from 1) is moved when the repeat is retried."""
+        """Return the folder to which attempt `number` (from 1) is moved when the repeat is retried."""
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """`path` relative to the root, as documents contain it, with forward slashes."""
+        """Return `path` relative to the root, as documents contain it, with forward slashes."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 

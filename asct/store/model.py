@@ -134,7 +134,7 @@ class Status(_Document):
     """Whether the host was quiet, from telemetry.json; null if no step ran."""
 
     def has_all(self, records: int) -> bool:
-        """Whether this number of records is complete, as far as known."""
+        """Return whether this number of records is complete, as far as known."""
         return records > 0 and self.records in (None, records)
 
 

@@ -26,36 +26,37 @@ _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 @dataclass(slots=True)
 class StoredRun:
-    """A run on disk. Methods that read raise StoreError; `notes` has what could be omitted."""
+    """A run on disk. Methods that read raise StoreError; `notes` lists incomplete lines that were ignored."""
 
     layout: RunLayout
     run: Run
     notes: list[Diagnostic] = field(default_factory=list)
 
     def records(self) -> list[Record]:
-        """All lines of records.jsonl; an incomplete last line is omitted with a note."""
+        """Return all lines of records.jsonl; an incomplete last line is omitted with a note."""
         lines = self._objects(self.layout.records)
         return [validated(Record, current(body, "record", place), place) for body, place in lines]
 
     def journal(self) -> list[dict[str, Any]]:
-        """All events, oldest first; an incomplete last line is omitted with a note."""
+        """Return all events, oldest first; an incomplete last line is omitted with a note."""
         return [current(body, "event", place) for body, place in self._objects(self.layout.journal)]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """The status of each repeat in the journal; a later end replaces an earlier one."""
+        """Return the status of each repeat in the journal; a later end replaces an earlier one."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
-        """Whether the last line of the journal or of the records is incomplete; resuming the run repairs that."""
+        """Return whether the last line of the journal or of the records is incomplete; resuming the run repairs
+        that."""
         paths = (self.layout.journal, self.layout.records)
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Facts by host, for hosts that have some."""
+        """Return the facts of the hosts that have some."""
         return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """Disturbances by host; runs of older versions of asct have none."""
+        """Return disturbances by host; runs of older versions of asct have none."""
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
@@ -85,7 +86,7 @@ class StoredRun:
         return self._document(CommandDocument, "command", self.layout.command(repeat))
 
     def repeats(self) -> Iterator[Path]:
-        """The folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts; links are not
+        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts; links are not
         followed."""
         for host in real_folders(self.layout.root / "jobs"):
             for job in real_folders(host):
@@ -94,7 +95,7 @@ class StoredRun:
                     yield from sorted(found, key=lambda path: int(path.name[1:]))
 
     def inside(self, path: Path) -> Path:
-        """`path`, checked that no link leads out of the run's folder."""
+        """Return `path`, checked that no link leads out of the run's folder."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
@@ -113,13 +114,13 @@ class StoredRun:
 
 
 def torn_line(path: Path, number: int) -> Diagnostic:
-    """The warning about an incomplete last line."""
+    """Return the warning about an incomplete last line."""
     message = f"{path}:{number}: the last line is incomplete and ignored"
     return Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
 
 
 def _safe(name: str) -> str:
-    """`name` if it is safe as a folder name; otherwise raises StoreError (E510)."""
+    """Return `name` if it is safe as a folder name; otherwise raise StoreError (E510)."""
     try:
         return safe_name(name)
     except ValueError as error:
@@ -127,7 +128,7 @@ def _safe(name: str) -> str:
 
 
 def real_folders(folder: Path) -> list[Path]:
-    """The folders in `folder`, sorted, without links; none if it cannot be read."""
+    """Return the folders in `folder`, sorted, without links; none if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
@@ -135,7 +136,7 @@ def real_folders(folder: Path) -> list[Path]:
 
 
 def read_run(root: Path) -> StoredRun:
-    """The run in the folder `root`; raises StoreError if it does not exist, is damaged, or of a newer asct."""
+    """Return the run in the folder `root`; raise StoreError if it does not exist, is damaged, or of a newer asct."""
     layout = RunLayout(root)
     if not root.is_dir():
         raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
@@ -149,7 +150,8 @@ def read_run(root: Path) -> StoredRun:
 
 
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
-    """The notes of the finished steps of a repeat, up to the first that is incomplete or whose files have changed.
+    """Return the notes of the finished steps of a repeat, up to the first that is incomplete or whose files have
+    changed.
 
     Raises StoreError (E508, E510, E515).
     """
@@ -170,5 +172,6 @@ def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
 
 
 def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of each file; raises OSError, and StoreError (E510) for a name that is outside of the folder."""
+    """Return the SHA-256 of each file; raise OSError, and StoreError (E510) for a name that is outside of the
+    folder."""
     return {name: hashlib.sha256(inside(folder, name).read_bytes()).hexdigest() for name in names}

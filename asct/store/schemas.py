@@ -35,12 +35,12 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
 
 
 def file_name(kind: str) -> str:
-    """`run.v1.json` for `run`."""
+    """Return the name of a schema file, such as `run.v1.json`."""
     return f"{kind}.v{VERSIONS.get(kind, 1)}.json"
 
 
 def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with its dialect, name and description in front."""
+    """Return a schema with its dialect, name and description in front."""
     rest = {key: value for key, value in body.items() if key not in ("title", "description")}
     version = VERSIONS.get(kind, 1)
     head = {"$schema": _DIALECT, "$id": f"urn:asct:{kind}:{version}", "title": f"asct.{kind}/{version}"}
@@ -48,12 +48,12 @@ def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, An
 
 
 def document_schemas() -> dict[str, dict[str, Any]]:
-    """Every schema of this package by kind."""
+    """Return every schema of this package by kind."""
     return {kind: model_schema(kind, model, description) for kind, (model, description) in _MODELS.items()}
 
 
 def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[str, Any]:
-    """The schema of a kind of document. Its field `schema` is required although the model fills it in."""
+    """Return the schema of a kind of document. Its field `schema` is required although the model fills it in."""
     body = model.model_json_schema(by_alias=True, mode="validation")
     if "schema" in body.get("properties", {}):
         body["required"] = sorted({"schema", *body.get("required", ())})
@@ -61,7 +61,7 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The schema of one kind of document, read from results_schema/ (the engine generates the schema of events).
+    """Return the schema of one kind of document, read from results_schema/ (the engine generates the schema of events).
 
     Raises FileNotFoundError for an unknown kind or an incomplete installation.
     """
@@ -70,19 +70,19 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """The text of its file in results_schema/."""
+    """Return the text of its file in results_schema/."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 @cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
-    """A validator of the schema in results_schema/; raises FileNotFoundError for an incomplete installation."""
+    """Return a validator of the schema in results_schema/; raise FileNotFoundError for an incomplete installation."""
     return jsonschema.Draft202012Validator(schema_of(kind))
 
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """A validator for each `t` of a schema of alternatives: faster, and its errors name the wrong field."""
+    """Return a validator for each `t` of a schema of alternatives: faster, and its errors name the wrong field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():
@@ -94,7 +94,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """The places where `document` violates the schema of its kind, at most `limit` findings (E508)."""
+    """Return the places where `document` violates the schema of its kind, at most `limit` findings (E508)."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):

@@ -22,7 +22,7 @@ _LIMIT = 50
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Every finding about the run, worst kinds first; empty for a complete run."""
+    """Return every finding about the run, worst kinds first; empty for a complete run."""
     layout = stored.layout
     findings = _document(layout.run, "run", stored)
     findings += _document(layout.resolved, "", stored)
@@ -44,7 +44,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
-    """The findings about a document; `kind` is empty for one that has no schema."""
+    """Return the findings about a document; `kind` is empty for one that has no schema."""
     try:
         body = parse_object(read_text(stored.inside(path)), str(path))
         return violations(kind, current(body, kind, str(path)), str(path)) if kind else []
@@ -55,7 +55,7 @@ def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
 
 
 def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
-    """The audits of written targets, and the output of guard that they refer to."""
+    """Yield findings about the audits of written targets and the output of guard that they refer to."""
     for path in sorted(stored.layout.root.glob("jobs/*/*/audit.json")):
         found = _document(path, "audit", stored)
         yield from found
@@ -104,7 +104,7 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
 
 
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
-    """The folder `raw` that a document refers to must contain `file`."""
+    """Yield a finding if the folder `raw` that a document refers to does not contain `file`."""
     if Path(raw).is_absolute():
         yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct")
         return
@@ -142,7 +142,7 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
 
 
 def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
-    """Repeats whose number of records differs between status.json and records.jsonl."""
+    """Return a finding for each repeat whose number of records differs between status.json and records.jsonl."""
     there = Counter(str(record["raw"]) for record in records)
     findings = []
     for folder, status in _statuses(stored):

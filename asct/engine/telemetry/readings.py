@@ -62,7 +62,8 @@ def parse_reading(text: str) -> CounterReading:
 
 
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
-    """The growth of each counter, summed over its files; a file whose counter decreased is ignored (a new device)."""
+    """Return the growth of each counter, summed over its files; a file whose counter decreased is ignored (a new
+    device)."""
     growth: dict[str, int] = {}
     for key, value in after.sources.items():
         if key in before.sources and value >= before.sources[key]:
@@ -78,7 +79,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
-    """The type of each sensor, thermal zone and cooling device, by its folder."""
+    """Yield the type of each sensor, thermal zone and cooling device, by its folder."""
     for path, line in _lines(text):
         folder, _, name = path.rpartition("/")
         if name in ("name", "type"):
@@ -94,7 +95,7 @@ def _reader(path: str) -> ReadLine | None:
 
 
 def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
-    """The reader of a file with one value of the moment."""
+    """Return the reader of a file with one value of the moment."""
 
     def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
         setattr(found.moment, name, parsed(line))
@@ -160,7 +161,7 @@ def _temperature(found: CounterReading, path: str, line: str, kinds: Mapping[str
 
 
 def _sensor(folder: str, kind: str) -> str:
-    """`coretemp hwmon3`, `nvme nvme0`, `x86_pkg_temp thermal_zone2`."""
+    """Return the name of a sensor, such as `coretemp hwmon3`, `nvme nvme0`, `x86_pkg_temp thermal_zone2`."""
     drive = _DRIVE.search(f"{folder}/")
     return f"{kind} {drive[1] if drive and kind == 'nvme' else PurePosixPath(folder).name}"
 

@@ -23,7 +23,7 @@ _NOT_READ: Final = (
     "not read: not possible on this host, or its clock was set back, or the program was killed together with its shell"
 )
 _LATE_S: Final = 1.0
-"""The idle time of a CPU is counted when it wakes up, by some Linux kernels late."""
+"""Some Linux kernels count the idle time of a CPU late, after it wakes up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
@@ -47,7 +47,7 @@ class _Pair:
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """The growth of the counters, without ticks that exceed the time of all CPUs: these are wrong."""
+        """Return the growth of the counters, without invalid ticks, which exceed the time of all CPUs."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
@@ -99,7 +99,8 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """The targets that guard reported before and after; there may be hundreds of thousands of lines between them."""
+    """Return the targets that guard reported before and after; there may be hundreds of thousands of lines between
+    them."""
     if output.step.program != Kernel(GUARD):
         return
     text, at = output.stdout, -1
@@ -126,7 +127,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Shares from 0 to 1; those that cannot be determined are omitted."""
+    """Return shares from 0 to 1; those that cannot be determined are omitted."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:
@@ -144,7 +145,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Values that are unknown, and why."""
+    """Return the values that are unknown, and why."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
@@ -169,7 +170,7 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
 
 
 def _no_health(steps: Sequence[MeasuredStep]) -> str:
-    """Why the health log of no drive was read."""
+    """Return why the health log of no drive was read."""
     names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
         return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"

@@ -17,7 +17,7 @@ from asct.values.cpulist import parse_cpulist
 TICKS_A_SECOND: Final = 100
 """USER_HZ of all architectures that asct knows (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""A share of fewer than three ticks is meaningless."""
+"""Shares computed from fewer than three ticks are meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
 """CPU time that other programs may use: a share of all CPUs, but at most half a CPU. An idle small host uses less than
@@ -34,7 +34,7 @@ default, cgroup-v2.rst, cpu.max), which do not affect a median over a second or 
 NEAR_CRITICAL_C: Final = 5.0
 """Firmware throttles a CPU or drive some degrees below the temperature at which it shuts down."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
-"""Governors that do not change the frequency (cpufreq.rst): with any other one an idle CPU is slower anyway."""
+"""Governors that do not change the frequency (cpufreq.rst): with any other governor an idle CPU runs slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,16 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """CPU time of these kinds, summed over all CPUs."""
+        """Return the CPU time of these kinds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Whether all of these were counted before and after: some counters may decrease (proc_stat(5), iowait)."""
+        """Return whether all of these were counted before and after: some counters may decrease (proc_stat(5),
+        iowait)."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Stolen time as a share of the demand for CPU time; None if that was too small or is unknown."""
+        """Return the stolen time as a share of the demand for CPU time; None if that was too small or is unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
         wanted = stolen + self.seconds(*kinds)
@@ -74,14 +75,14 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """CPUs used on average by programs other than the measuring ones."""
+        """Return the number of CPUs used on average by programs other than the measuring ones."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """The number of CPUs online."""
+    """Return the number of CPUs online."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:
@@ -89,7 +90,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
-    """The state of the host, and every reason, the worst first."""
+    """Return the state of the host, and every reason, the worst first."""
     reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
@@ -160,7 +161,7 @@ def _heat(found: NoiseEvidence) -> Reasons:
 
 
 def _temperature(found: NoiseEvidence) -> Reasons:
-    """The sensor closest to its limit."""
+    """Return the sensor closest to its limit."""
     near = [
         (critical - celsius, name, celsius, critical)
         for moment in found.moments
