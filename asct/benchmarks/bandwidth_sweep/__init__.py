@@ -104,7 +104,7 @@ class BandwidthSweepParams(OneWidthParams):
         pitfalls="Sizes are per thread; threads that share a cache get a part of it each.",
     )
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
-        (), "CPUs to use instead of threads, one thread each, for example `0,2-5`", max_length=1024
+        (), "CPUs to use, one thread each, for example `0,2-5`; overrides threads", max_length=1024
     )
     memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of each CPU")
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(

@@ -55,7 +55,7 @@ class CoreToCoreLatencyParams(Params):
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
-        (), "CPUs of which every pair is measured, for example 0-3,96; unset: see all_cpus", max_length=1024
+        (), "CPUs whose pairs are measured, for example 0-3,96; unset: see all_cpus", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,

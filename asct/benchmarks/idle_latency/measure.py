@@ -51,7 +51,7 @@ class IdleLatencyParams(Params):
     duration: Duration = duration_setting(0.5, "one pair of nodes", max_s=60)
     target_interval: Share = target_interval_setting(0.03, "a pair")
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
-        "128 prevents the prefetch of adjacent lines from helping."
+        "With 128, prefetching of adjacent lines has no effect."
     )
     pages: PageKind = pages_setting("With 4K pages, page walks are part of the latency.")
     seed: int = seed_setting("Seed of the random order of the lines")

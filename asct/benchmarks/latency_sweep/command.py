@@ -58,7 +58,7 @@ class LatencySweepParams(Params):
     )
     points_per_octave: int = setting(4, "Sizes per doubling, before the bounds of levels are refined", ge=1, le=64)
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
-        "Below the line size two loads share a line; 128 prevents the prefetch of adjacent lines from helping."
+        "Below the line size, two loads share a line. With 128, prefetching of adjacent lines has no effect."
     )
     pages: PageKind = pages_setting(
         "With 4K pages, TLB misses and page walks are part of the latency above about 256 KiB."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered, missing_sizes
-from asct.instruments.memory.chase import chase_latency
+from asct.instruments.memory.chase import ChaseLatency, chase_latency
 from asct.instruments.memory.kernel_flags import (
     many_dropped,
     noise_flags,
@@ -63,14 +63,9 @@ latency may still be 10 % above the latency of an idle host."""
 
 @dataclass(frozen=True, slots=True)
 class SizeLatency:
-    """The result for one size: latency in seconds and in core cycles with their spread, and flags."""
+    """The result for one size, with its flags."""
 
-    size: int
-    latency: Stats
-    cycles: Stats
-    clock_hz: float
-    lines: int
-    dropped: int
+    chase: ChaseLatency
     flags: tuple[str, ...]
 
 
@@ -100,16 +95,16 @@ def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
     points: dict[int, SizeLatency] = {}
     for run in runs:
         for point in (_point(sample, run.end) for sample in run.samples):
-            points.setdefault(point.size, point)
+            points.setdefault(point.chase.size, point)
     return points
 
 
 def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
     """Search the levels of the curve; sizes of a few lines form none."""
     return find_levels(
-        {size: point.latency.median for size, point in points.items()},
+        {size: point.chase.latency.median for size, point in points.items()},
         hints=cache_hints(facts),
-        uncertain={size for size, point in points.items() if point.lines <= FEW_LINES},
+        uncertain={size for size, point in points.items() if point.chase.lines <= FEW_LINES},
         granule=granule,
     )
 
@@ -131,31 +126,30 @@ def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
         "switched": many_dropped(found.latency.n, found.dropped),
     }
     flags = (*settled_flags(found.settled, end, found.dropped), *(flag for flag, holds in marks.items() if holds))
-    return SizeLatency(found.size, found.latency, found.cycles, found.clock_hz, found.lines, found.dropped, flags)
+    return SizeLatency(found, flags)
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
     """A size is a detail if levels were found; otherwise the curve is the result."""
-    suspicion = search.suspects.get(point.size)
+    suspicion = search.suspects.get(point.chase.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
-    at: dict[str, Scalar] = {"size": point.size}
-    detail = bool(search.levels)
+    spreads = {"latency": point.chase.latency, "latency_cycles": point.chase.cycles}
     return [
-        Measurement("latency", point.latency.median, dict(at), point.latency, flags, detail),
-        Measurement("latency_cycles", point.cycles.median, dict(at), point.cycles, flags, detail),
+        Measurement(metric, stats.median, {"size": point.chase.size}, stats, flags, detail=bool(search.levels))
+        for metric, stats in spreads.items()
     ]
 
 
 def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
     """The value is the latency of the level part; the statistics describe all sizes of the level, including drift."""
     at: dict[str, Scalar] = {"level": level.name}
-    mine = [points[size] for size in level.sizes]
-    in_cycles = [point.cycles.median for point in mine]
+    mine = [points[size].chase for size in level.sizes]
+    in_cycles = [one.cycles.median for one in mine]
     latency = _around(level.latency, stats_of(level.latencies))
     cycles = _around(shorth_median(in_cycles), stats_of(in_cycles))
     crowded = level.name not in _PRIVATE and "noisy-pressure" in noise_flags(end)
-    settled = not crowded and max(level.scatter, median([_width(point.latency) for point in mine])) <= _NOISY_LEVEL
-    flags = settled_flags(settled, end, sum(point.dropped for point in mine))
+    settled = not crowded and max(level.scatter, median([_width(one.latency) for one in mine])) <= _NOISY_LEVEL
+    flags = settled_flags(settled, end, sum(one.dropped for one in mine))
     if latency.ci95 is None:
         flags = (*flags, "few-sizes")
     return [
@@ -191,7 +185,7 @@ def _search_flags(params: LatencySweepParams, search: LevelSearch, facts: HostFa
 
 
 def _clock(points: Iterable[SizeLatency]) -> Measurement:
-    clock = stats_of([point.clock_hz for point in points])
+    clock = stats_of([point.chase.clock_hz for point in points])
     return Measurement("core_clock", clock.median, stats=clock)
 
 

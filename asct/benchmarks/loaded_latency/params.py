@@ -49,7 +49,7 @@ class LoadedLatencyParams(Params):
         pitfalls="The same number of NOPs is a different load on another core: compare levels by their bandwidth.",
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
-        (), "Bandwidths of all load threads together; the matching numbers of NOPs are searched for", max_length=100
+        (), "Target bandwidths of all load threads together; the matching number of NOPs is searched", max_length=100
     )
     traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
     width: Width = setting(
@@ -98,7 +98,7 @@ class LoadedLatencyParams(Params):
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
-        (), "CPUs that generate no load; the one that measures never does", max_length=8192
+        (), "CPUs that generate no load; the CPU that measures latency never does", max_length=8192
     )
     pages: PageKind = pages_setting()
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()
