@@ -68,7 +68,7 @@ class ReadingSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """The session of a run on a host, which locks the host. `owner` is shown to others who find the host locked.
+    """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
     `work` is the work folder of an earlier part of the run, which is resumed if it is intact. `notice` receives
     diagnostics meanwhile, such as why a scheduler delays the run. `reading` is read at both ends of each task.
@@ -83,7 +83,7 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """The data that a scheduler needs before a job starts: its id, its time in seconds, the ids of jobs it needs."""
+    """A job for a scheduler: its id, its expected seconds, and the ids of the jobs whose results it needs."""
 
     id: str
     seconds: float
@@ -190,7 +190,7 @@ class Host(Protocol):
         return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """Run a task until it ends or reaches its time limit; nothing of it is left running then."""
+        """Run a task until it ends or reaches its time limit. Afterwards none of its processes is running."""
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def word(host: str, text: str) -> str:
-    """`text` as one word of a POSIX shell, on one line; `$nl` is a line feed (runner.sh sets it)."""
+    """Quote `text` as one word of a POSIX shell on one line; `$nl` is a line feed (runner.sh sets it)."""
     if "\0" in text:
         raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
@@ -33,12 +33,12 @@ def word(host: str, text: str) -> str:
 
 
 def call(host: str, function: str, *values: str) -> str:
-    """A call of a runner function; `function` is a constant of the code, `values` are quoted."""
+    """Return a call of a runner function. `function` is a constant of the code, `values` are quoted."""
     return " ".join([function, *(word(host, value) for value in values)])
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """The paths of a process's output files relative to `folder`, the one of the main process."""
+    """Return the paths of a process's output files relative to `folder`, the folder of the main process."""
     names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
     if process.cwd == folder:
         return names
@@ -46,7 +46,8 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """The files to copy, as (path relative to the main folder, name in `into`), each once, outputs first."""
+    """Return the files to copy, without duplicates and outputs first: (path relative to the main folder, name in
+    `into`)."""
     found: dict[str, str] = {}
     for process in (task.main, *task.companions):
         names = (process.stdout_file, process.stderr_file)
@@ -112,8 +113,10 @@ def runner() -> str:
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """The text for `sh -s` that makes a work folder below `base` or resumes an earlier one. With a `session` it also
-    locks the host, starts the runner and stays connected to it."""
+    """Return the text for `sh -s` that makes a work folder below `base` or resumes an earlier one.
+
+    With a `session` it also locks the host, starts the runner and stays connected to it.
+    """
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
         if "\n" in path:  # the host reports the path in one line
@@ -126,10 +129,10 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """The status of a program from the one of its shell: negative for a signal.
+    """Return the exit status of a program from that of its shell: negative for a signal.
 
-    A shell says 128+n for death by signal n and for a program that exits so. It prints a message for a death by most
-    signals; for INT, PIPE and TERM, where shells are silent, 128+n is read as the signal, as is the custom.
+    A shell reports 128+n both for death by signal n and for a program that exits with 128+n. It prints a message only
+    for a signal, but none for INT, PIPE and TERM; for these, 128+n is assumed to be the signal.
     """
     number = shell_status - 128
     if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
@@ -154,14 +157,14 @@ def read_report(text: str) -> RunnerReport:
 
 
 def status_of(text: str) -> int:
-    """A status as shells print it. Raises ValueError for anything else."""
+    """Parse an exit status as shells print it. Raises ValueError for anything else."""
     if not _STATUS.fullmatch(text):
         raise ValueError(f"`{text[:60]}` is not a status")
     return int(text)
 
 
 def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """(first word, rest) of the runner's lines; the output of login scripts is ignored."""
+    """Yield (first word, rest) of the runner's lines; the output of login scripts is ignored."""
     for line in lines:
         if line.startswith("asct:"):
             first, _, rest = line.removeprefix("asct:").partition(" ")
@@ -169,7 +172,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
-    """A note for each companion that could not be started (126 and 127 are the shell's own statuses)."""
+    """Return a note for each companion that could not be started (shells report 126 or 127)."""
     return [
         f"companion {process.argv[0]} could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)
@@ -178,7 +181,7 @@ def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
 
 
 def inner_name(host: str, name: str) -> str:
-    """`name` if it is a plain relative path inside its folder (`job.fio`, `chase/chase.c`); else HostError."""
+    """Return `name` if it is a plain relative path such as `chase/chase.c`; raises HostError otherwise."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
         raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
@@ -186,7 +189,7 @@ def inner_name(host: str, name: str) -> str:
 
 
 def below(host: str, path: str, roots: Sequence[str]) -> str:
-    """`path` if it is absolute, plain and strictly below one of `roots`; raises HostError otherwise."""
+    """Return `path` if it is absolute, plain and strictly below one of `roots`; raises HostError otherwise."""
     if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
         raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):

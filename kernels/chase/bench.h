@@ -16,14 +16,14 @@ struct bench {
     const struct timer *timer;
     struct noise *noise;
     struct effort effort;
-    uint64_t flush_bytes;    /* of the last-level cache: read before a sparse chain is timed */
-    uint64_t verified_lines; /* walked by self-checks so far */
+    uint64_t flush_bytes;    /* size of the last-level cache, which is filled before a sparse chain is timed */
+    uint64_t verified_lines; /* lines verified so far */
 };
 
-/* Measures `bytes`. Ends the program with 4 if the chain is not the single cycle it must be. */
+/* Measures a working set of `bytes`. Ends the program with 4 if the chain is not a single cycle. */
 void bench_size(struct bench *bench, uint64_t bytes, bool refined, struct record *record);
 
-/* Takes the chain apart line by line, which shows that nothing changed it; ends the program with 4 otherwise. */
+/* Removes the chain line by line to verify that nothing changed it; ends the program with 4 otherwise. */
 void bench_finish(struct bench *bench);
 
 #endif

@@ -1,4 +1,4 @@
-/* chase: measures load-to-use latency over the working set. README.md says how and why. */
+/* chase: measures load-to-use latency by size of the working set. See README.md. */
 #include "chase/sweep.h"
 
 #include "cpu.h"
@@ -55,7 +55,7 @@ static struct opt table[] = {
 static const struct opts opts = {"chase", "1.0", "measures load-to-use latency over the working set", table,
                                  sizeof table / sizeof *table};
 
-/* Fills in what depends on other options and refuses what does not go together; the largest size. */
+/* Fills in defaults that depend on other options and rejects contradictory ones; returns the largest size. */
 static uint64_t settle_options(void)
 {
     if (asked.stride == 0)

@@ -6,18 +6,18 @@
 #include "kit/fail.h"
 #include "kit/loop.h"
 
-#define BATCH_NS 100000   /* far below a scheduler tick: most batches are left alone */
+#define BATCH_NS 100000   /* far below a scheduler tick, so that most batches are not interrupted */
 #define LOADS_MIN 512
 #define LOADS_MAX 16384
-#define WARM_LOADS 1024   /* before each batch: getrusage and the reading of the clock displace lines of a first-level cache */
-#define LOOK_EVERY 7       /* batches between two looks at the interval */
-#define CYCLE_REACH 2      /* batches before and after whose adds count for one */
-#define CAP_FACTOR 20     /* a machine too busy for the least number of batches is given up after so many caps; */
-#define BUSY_NS 5000000000u /* with no batch at all, after so long at least */
-#define TRIALS 8          /* batches thrown away to find their length, */
-#define TRIALS_UP 3       /* the first of them free to lengthen it */
-#define JUMP_FACTOR 4     /* a batch so many times the median ... */
-#define JUMP_NS 50000     /* ... and so much longer lost the CPU to something that getrusage does not see */
+#define WARM_LOADS 1024   /* untimed, before each batch: getrusage and reading the clock evict lines of the first-level cache */
+#define LOOK_EVERY 7       /* batches between two computations of the interval */
+#define CYCLE_REACH 2      /* batches before and after whose adds are used for a batch */
+#define CAP_FACTOR 20     /* on a machine too busy for the least number of batches, measure for this many caps, */
+#define BUSY_NS 5000000000u /* and at least this long if there is no batch at all */
+#define TRIALS 8          /* batches discarded to find their length, */
+#define TRIALS_UP 3       /* of which the first ones may lengthen it */
+#define JUMP_FACTOR 4     /* a batch this many times the median ... */
+#define JUMP_NS 50000     /* ... and this much longer lost the CPU to something that getrusage does not report */
 
 static long switches(void)
 {
@@ -38,8 +38,8 @@ static struct batch one_batch(const struct timer *timer, uint64_t turns, struct 
     return (struct batch){timer_net(timer, t2, t3), timer_net(timer, t0, t1)};
 }
 
-/* Turns of the loop for a batch of about BATCH_NS. The first guess may meet lines that the warm pass left in a near cache, so
- * that batches get shorter until one fits. */
+/* Iterations of the loop for a batch of about BATCH_NS. The first estimate may hit lines that the warm-up left in a near cache,
+ * so it is reduced until a batch fits. */
 static uint64_t batch_turns(const struct timer *timer, struct node **at)
 {
     uint64_t turns = LOADS_MIN / LOOP_LOADS_PER_TURN, least = turns, most = LOADS_MAX / LOOP_LOADS_PER_TURN;
@@ -53,7 +53,7 @@ static uint64_t batch_turns(const struct timer *timer, struct node **at)
     return turns;
 }
 
-/* Over the last `count` batches. */
+/* Statistics of the last `count` batches. */
 static struct stats load_stats(const struct measured *measured, uint64_t count, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
@@ -63,8 +63,8 @@ static struct stats load_stats(const struct measured *measured, uint64_t count, 
     return stats_of(values, count);
 }
 
-/* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbours. What disturbs adds only makes them
- * longer, and the clock changes in milliseconds, not from batch to batch. */
+/* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbors. Disturbances only make adds longer, and
+ * the clock changes within milliseconds, not from batch to batch. */
 static double cycle_ns_at(const struct measured *measured, uint64_t i, const struct timer *timer)
 {
     uint64_t from = i > CYCLE_REACH ? i - CYCLE_REACH : 0, to = i + CYCLE_REACH, fastest = UINT64_MAX;
@@ -92,7 +92,7 @@ static double median_cycle_ns(const struct measured *measured, const struct time
     return stats_of(values, measured->count).median;
 }
 
-/* What the clock makes of a cycle when nothing comes between. */
+/* The duration of a cycle without disturbances. */
 static double least_cycle_ns(const struct measured *measured, const struct timer *timer)
 {
     double least = cycle_ns_at(measured, 0, timer);
@@ -115,7 +115,8 @@ static void keep_last(struct measured *measured, uint64_t count)
     measured->count = count;
 }
 
-/* Whether all batches or the last few settle the size. All of them are looked at ever more seldom: sorting costs. */
+/* Whether all batches or the last few are precise enough. The interval of all is computed at growing distances, because sorting
+ * costs time. */
 static bool settled(struct measured *measured, const struct timer *timer, double target, uint64_t *next_look)
 {
     if (measured->count < MEASURE_BATCHES_MIN || measured->count % LOOK_EVERY != 0)
@@ -131,7 +132,7 @@ static bool settled(struct measured *measured, const struct timer *timer, double
     return true;
 }
 
-/* Whether the time or the place for batches is used up. */
+/* Whether the time or the room for batches is used up. */
 static bool spent(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
 {
     bool enough = measured->count >= MEASURE_BATCHES_MIN && elapsed_ns > effort->cap_ns;
@@ -141,7 +142,7 @@ static bool spent(const struct measured *measured, const struct effort *effort, 
     return enough || measured->count == MEASURE_BATCHES_MAX || elapsed_ns > busy_ns;
 }
 
-/* Takes batches until the size is settled or the time is over. Returns the ticks of the fastest. */
+/* Takes batches until the interval is narrow enough or the time is over. Returns the ticks of the fastest one. */
 static uint64_t collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
 {
     uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns();
@@ -165,7 +166,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
     }
 }
 
-/* Leaves out batches that lost the CPU without a context switch of ours: a hypervisor took it. */
+/* Drops batches that lost the CPU without a context switch: a hypervisor took it. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
     double limit = load_stats(measured, measured->count, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
@@ -191,7 +192,7 @@ void measure(const struct chain *chain, const struct timer *timer, const struct 
     measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
     drop_jumps(measured, timer);
     measured->load_ns = load_stats(measured, measured->count, timer);
-    /* The last look lies up to a quarter of the batches back, and the jumps were still among them. */
+    /* The interval was last computed up to a quarter of the batches ago, and included batches dropped since. */
     bool enough = measured->count >= MEASURE_BATCHES_MIN;
     measured->capped = measured->capped && !(enough && stats_within(&measured->load_ns, effort->target));
     measured->cycles = cycle_stats(measured, timer);

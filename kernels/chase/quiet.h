@@ -14,16 +14,16 @@
 #include "chase/bench.h"
 #include "chase/record.h"
 
-/* Whether any batch was as fast as a near cache. */
+/* Whether any batch had the latency of a near cache. */
 bool quiet_is_near(const struct record *record);
 
-/* Whether the size is slower than `ceiling_ns`, what a larger one needed, or than its fastest batch. */
+/* Whether the size is slower than `ceiling_ns`, the latency of a larger one, or than its fastest batch. */
 bool quiet_is_disturbed(const struct record *record, double ceiling_ns);
 
-/* Measures again and keeps the lower median; takes the time out of `patience_ns`. */
+/* Measures again and keeps the lower median; subtracts the time from `patience_ns`. */
 void quiet_look_again(struct bench *bench, struct record *record, uint64_t *patience_ns);
 
-/* Looks again at disturbed ones of `count` near sizes, ascending, until none is left or the patience is used up. */
+/* Repeats the disturbed ones of `count` near sizes, in ascending order, until none is left or the patience is used up. */
 void quiet_settle(struct bench *bench, struct record *records, size_t count, uint64_t *patience_ns);
 
 #endif

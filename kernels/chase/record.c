@@ -12,7 +12,7 @@ static int by_load_ticks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All batches, or a subset with the first and the last. */
+/* Prints all batches, or a subset with the first and the last. */
 static void list_batches(struct record *record, struct measured *measured, const struct timer *timer)
 {
     uint64_t count = measured->count;

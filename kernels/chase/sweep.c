@@ -8,15 +8,15 @@
 #define POINTS_MAX 4096
 #define HELD_MAX 1024
 #define LOOKS_MAX 5
-#define ROUND_MAX 8 /* bisected between two looks at the curve, in order of size: the chain then grows or shrinks once */
+#define ROUND_MAX 8 /* bisected between two evaluations of the curve, in order of size, so that the chain grows or shrinks only once */
 
 struct point {
     uint64_t bytes;
-    double median; /* ns a load */
+    double median; /* ns per load */
 };
 
 struct curve {
-    struct point points[POINTS_MAX]; /* ascending once measured */
+    struct point points[POINTS_MAX]; /* ascending after the measurement */
     size_t count;
 };
 
@@ -50,7 +50,7 @@ static void print(struct sweep_result *result, const struct record *record)
     result->refined += record->refined;
 }
 
-/* Of ascending sizes that have the same lines, leaves the first. */
+/* Removes sizes with the same lines as the one before; the sizes are ascending. */
 static void drop_equal(struct curve *curve, uint64_t stride)
 {
     size_t kept = 0;
@@ -60,7 +60,8 @@ static void drop_equal(struct curve *curve, uint64_t stride)
     curve->count = kept;
 }
 
-/* The sizes asked for, or those of the grid in whole strides: the octaves of the smallest size and the parts between, and the largest. */
+/* The requested sizes, or those of the grid in whole strides: the octaves of the smallest size, the sizes between them, and the
+ * largest. */
 static void plan_coarse(const struct sweep *sweep, struct curve *curve)
 {
     for (size_t i = 0; i < sweep->sizes->count; i++)
@@ -81,8 +82,8 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
     drop_equal(curve, stride);
 }
 
-/* The latency of each size, or that of a larger one if that is lower: more lines are not faster, so what stands out above is a
- * neighbour's doing and no step of the curve. */
+/* The latency of each size, or that of a larger one if it is lower: more lines are not faster, so a peak comes from other
+ * programs and is not a step of the curve. */
 static void envelope(const struct curve *curve, double *latency)
 {
     double lowest = curve->points[curve->count - 1].median;
@@ -92,7 +93,7 @@ static void envelope(const struct curve *curve, double *latency)
     }
 }
 
-/* Finds the steepest gaps that are still wide; up to `most` of them, ascending by size. */
+/* Finds the steepest intervals that are wide enough to bisect: at most `most`, ascending by size. */
 static size_t steepest(const struct sweep *sweep, const struct curve *curve, struct gap *gaps, size_t most)
 {
     static struct gap all[POINTS_MAX];
@@ -114,7 +115,7 @@ static size_t steepest(const struct sweep *sweep, const struct curve *curve, str
     return count;
 }
 
-/* What the sizes above `bytes` needed at least. */
+/* The lowest latency of the sizes above `bytes`. */
 static double ceiling_above(const struct curve *curve, uint64_t bytes)
 {
     double lowest = 0;
@@ -135,7 +136,7 @@ static void refine_one(struct sweep *sweep, struct sweep_result *result, struct 
     curve->points[curve->count++] = (struct point){bytes, record.per_load_ns.median};
 }
 
-/* One round; false if the time is over. The end nearer to the chain as it stands comes first. */
+/* Measures one round; false if the time is over. Starts at the end that is nearer to the size of the current chain. */
 static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count,
                    uint64_t until_ns)
 {
@@ -171,7 +172,7 @@ static const char *refine(struct sweep *sweep, struct sweep_result *result, stru
     }
 }
 
-/* Settles and prints the near sizes `first` .. `first + count` of the curve, which were held back. */
+/* Repeats disturbed ones of the near sizes `first` .. `first + count` and prints all of them. */
 static void release(struct sweep *sweep, struct sweep_result *result, struct point *first, struct record *held, size_t count)
 {
     quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);

@@ -1,4 +1,4 @@
-/* Which sizes, in which order: a coarse grid, then the stretches in which the latency changes. */
+/* The sizes and their order: a coarse grid, then the intervals in which the latency changes. */
 #ifndef CHASE_SWEEP_H
 #define CHASE_SWEEP_H
 
@@ -10,11 +10,11 @@
 struct sweep {
     uint64_t min_bytes, max_bytes;
     unsigned points_per_octave;
-    const struct opt_list *sizes; /* if it has any, they are measured instead of the grid and nothing is refined */
-    double refine_ratio;          /* neighbours closer than this are left; 1 or less switches refining off */
-    double refine_jump;           /* neighbours whose latencies differ by less than this factor are left */
+    const struct opt_list *sizes; /* if not empty, measured instead of the grid, without refinement */
+    double refine_ratio;          /* neighbors closer than this are not refined; 1 or less disables refinement */
+    double refine_jump;           /* neighbors whose latencies differ by less than this factor are not refined */
     uint64_t refine_max, refine_cap_ns;
-    uint64_t patience_ns;         /* for second looks; what is left of it */
+    uint64_t patience_ns;         /* for repeated sizes; the time that is left */
     struct bench bench;
 };
 

@@ -6,10 +6,10 @@
 #include "kit/width.h"
 
 #define SIZE_MAX_BYTES ((int64_t)1 << 46)
-#define CHAIN_MIN_BYTES 256 /* MiB; the default chain is so long at least, */
-#define CHAIN_MAX_BYTES 2048 /* and so long at most */
+#define CHAIN_MIN_BYTES 256 /* MiB; minimum of the default chain, */
+#define CHAIN_MAX_BYTES 2048 /* and its maximum */
 #define CHAIN_LLC_FACTOR 4
-#define LOAD_MIN_BYTES 64   /* MiB; of a load thread by default, and so that all that share a cache exceed it twice */
+#define LOAD_MIN_BYTES 64   /* MiB; default of a load thread, unless the threads of a cache need more to exceed it twice */
 #define LOAD_LLC_FACTOR 2
 
 struct asked asked;
@@ -50,7 +50,7 @@ const struct opts asked_opts = {"load", "1.0",
                                 "measures latency and bandwidth of memory under load; the command for --probe workload follows --",
                                  table, sizeof table / sizeof *table};
 
-/* Splits off what follows `--`: the workload's command, which ends with NULL as argv does; or NULL. */
+/* Returns the words after `--`, the workload's command, which ends with NULL like argv; or NULL if there are none. */
 static char **split_command(int *argc, char **argv)
 {
     for (int i = 1; i < *argc; i++)

@@ -1,4 +1,4 @@
-/* What the user asked for, and what is made of it on this machine. */
+/* The options, and the values derived from them on this machine. */
 #ifndef LOAD_ASKED_H
 #define LOAD_ASKED_H
 
@@ -20,13 +20,13 @@ struct asked {
 extern struct asked asked;
 extern const struct opts asked_opts;
 
-/* Fills `asked` from the command line and returns the workload's command, which ends with NULL, or NULL if there is none. Ends the
- * program with 2 at the first thing wrong. */
+/* Fills `asked` from the command line and returns the workload's command, which ends with NULL, or NULL if there is none. Ends
+ * the program with 2 at the first error. */
 char **asked_parse(int argc, char **argv);
 
 enum probe asked_probe(void);
 
-/* Fills in the sizes that were left to the kernel; ends the program with 2 if they are too small. */
+/* Fills in sizes that were not given; ends the program with 2 if sizes are too small. */
 void asked_settle_sizes(const struct cpus *cpus, const struct llc *llc);
 
 struct crew_plan asked_plan(const struct cpus *cpus);

@@ -12,7 +12,7 @@ static bool listed(const int64_t *values, size_t count, int64_t cpu)
     return false;
 }
 
-/* The CPUs of the affinity mask, `most` of them at most, ascending. */
+/* The CPUs of the affinity mask in ascending order, at most `most`. */
 static size_t usable(int64_t *cpus, size_t most)
 {
     size_t count = 0, size = CPU_ALLOC_SIZE(AFFINITY_CPUS);
@@ -39,7 +39,7 @@ static void require_usable(const int64_t *mask, size_t count, int64_t cpu)
         fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%zu cpus)", (long long)cpu, count);
 }
 
-/* The CPU this runs on, or the first that is not to make load; -1 if there is none. */
+/* The current CPU, or the first one without a load thread; -1 if there is none. */
 static int64_t free_cpu(const int64_t *mask, size_t count, const struct opt_list *load)
 {
     int64_t here = sched_getcpu();
@@ -96,11 +96,11 @@ void cpus_stand_aside(const struct cpus *cpus)
     for (size_t i = 0; i < count; i++)
         if (mask[i] != cpus->latency && !listed(cpus->load, cpus->count, mask[i]))
             CPU_SET_S((size_t)mask[i], size, set);
-    sched_setaffinity(0, size, set); /* refused if there are no others, and then nothing changes */
+    sched_setaffinity(0, size, set); /* fails without any effect if there are no others */
     CPU_FREE(set);
 }
 
-/* Which CPUs share the last cache of one, as the system writes it; empty if it does not tell. */
+/* The CPUs that share the last-level cache of a CPU, as a list from /sys; empty if unknown. */
 static void sharers(int64_t cpu, char *text, int size)
 {
     char next[256];

@@ -1,4 +1,4 @@
-/* Which CPUs do what. */
+/* The roles of the CPUs. */
 #ifndef LOAD_CPUS_H
 #define LOAD_CPUS_H
 
@@ -9,19 +9,19 @@
 #include "kit/opts.h"
 
 struct cpus {
-    int64_t latency; /* of the chain or the workload; -1: neither */
-    size_t count;    /* of the load threads */
+    int64_t latency; /* CPU of the chain or the workload; -1: neither */
+    size_t count;    /* CPUs of the load threads */
     int64_t load[OPTS_LIST_MAX], nodes[OPTS_LIST_MAX];
 };
 
-/* Fills in what was not asked for from the affinity mask: the latency CPU is the one this runs on unless that is to make load, and
- * all others make load. Ends the program with 2 if what was asked contradicts itself, with 3 if there are too few CPUs. */
+/* Fills in CPUs that were not given from the affinity mask: the latency CPU is the current one unless it runs a load thread, and
+ * all others run load threads. Ends the program with 2 if the options contradict each other, with 3 if there are too few CPUs. */
 void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct opt_list *load, const struct opt_list *nodes);
 
-/* Keeps this thread off the CPUs at work, if the mask has others: for one that only looks on. */
+/* Moves this thread, which only waits, away from the measured CPUs if the affinity mask has others. */
 void cpus_stand_aside(const struct cpus *cpus);
 
-/* Of the load CPUs, how many have the last-level cache of `cpu` (sysfs); 1 at least. */
+/* The number of load CPUs that share the last-level cache of `cpu` (sysfs); at least 1. */
 size_t cpus_sharing_cache(const struct cpus *cpus, int64_t cpu);
 
 #endif

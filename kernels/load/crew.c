@@ -3,8 +3,8 @@
 #include "load/memory.h"
 #include "load/walker.h"
 
-#define GAP_NS 20000             /* an interrupt takes a few microseconds, another program's turn more than this */
-#define ANSWER_NS 10000000000u   /* that a thread may take to see the word */
+#define GAP_NS 20000             /* an interrupt takes a few microseconds, a time slice of another program more than this */
+#define ANSWER_NS 10000000000u   /* time for a thread to read the word */
 
 void crew_start(struct crew *crew, const struct crew_plan *plan, const struct timer *timer)
 {
@@ -23,14 +23,14 @@ void crew_start(struct crew *crew, const struct crew_plan *plan, const struct ti
     team_start(&crew->team, timer, plan->cpus, plan->count, walker_body, crew);
 }
 
-/* Sends a word that differs from all before. */
+/* Writes a word that differs from all previous ones. */
 static void order(struct crew *crew, size_t word)
 {
     crew->word = (crew->word & ~(WORD_NUMBER - 1)) + WORD_NUMBER + word;
     atomic_store_explicit(&crew->command, crew->word, memory_order_release);
 }
 
-/* Waits until thread `index` has taken the word; no longer than until `limit_ns` unless that is 0. */
+/* Waits until thread `index` has confirmed the word, at most until `limit_ns` unless that is 0. */
 static void await(const struct crew *crew, size_t index, uint64_t limit_ns)
 {
     struct walker *walker = &crew->walkers[index];
@@ -49,7 +49,7 @@ static void await_all(struct crew *crew, uint64_t limit_ns)
 {
     for (size_t i = 0; i < crew->plan.count; i++)
         await(crew, i, limit_ns);
-    crew_read(crew); /* what is counted as stalled begins now */
+    crew_read(crew); /* stalled threads are counted from here */
 }
 
 void crew_fill(struct crew *crew)
@@ -65,7 +65,7 @@ void crew_run(struct crew *crew, uint64_t delay)
 
 void crew_park(struct crew *crew)
 {
-    bool filling = crew->word / WORD_NUMBER == 1; /* as long as that takes */
+    bool filling = crew->word / WORD_NUMBER == 1; /* without a limit */
     if (!filling)
         order(crew, WORD_PARKED);
     await_all(crew, filling ? 0 : timer_monotonic_ns() + ANSWER_NS);

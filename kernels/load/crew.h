@@ -17,12 +17,12 @@
 
 #define CREW_DELAY_MAX 100000 /* NOPs: with more a window of the shortest kind holds no step at all on a slow core */
 
-/* What is asked of the crew. */
+/* The configuration of the crew. */
 struct crew_plan {
     const struct traffic *traffic;
     enum vector_isa isa;
-    uint64_t touch;          /* bytes of each array in a step */
-    uint64_t bytes;          /* of memory, each thread */
+    uint64_t touch;          /* bytes of each array per step */
+    uint64_t bytes;          /* bytes of memory per thread */
     const char *pages;
     size_t count;
     const int64_t *cpus;
@@ -37,44 +37,45 @@ struct crew {
     struct walker *walkers;
     struct loops loops;
     uint64_t array_bytes;    /* of each array of a thread */
-    uint64_t gap_ticks;      /* a chunk longer than expected by so much lost the CPU */
-    size_t word;             /* as last sent */
+    uint64_t gap_ticks;      /* a thread was descheduled if a chunk took this much longer than expected */
+    size_t word;             /* the word that was sent last */
     atomic_size_t command __attribute__((aligned(TEAM_LINE)));
     char apart[TEAM_LINE - sizeof(atomic_size_t)];
 };
 
-/* What all threads together have done so far. */
+/* The progress of all threads together. */
 struct crew_count {
     uint64_t steps, lost;
-    bool stalled; /* since the count before a thread made no step */
+    bool stalled; /* whether a thread made no step since the previous count */
 };
 
-/* Starts the threads, which hold still. Ends the program with 3 if a CPU cannot be had. */
+/* Starts the threads, which stay idle. Ends the program with 3 if a CPU is not available. */
 void crew_start(struct crew *crew, const struct crew_plan *plan, const struct timer *timer);
 
 /* Lets the threads map and fill their memory, and returns at once; crew_park waits until they are done. */
 void crew_fill(struct crew *crew);
 
-/* The threads step with `delay` NOPs after each step, or stand still. Returns when each has taken the order. */
+/* Sets the number of NOPs after each step, or makes the threads idle. Returns when all threads have confirmed it. */
 void crew_run(struct crew *crew, uint64_t delay);
 void crew_park(struct crew *crew);
 
-/* To be called by one thread only. */
+/* Call it from one thread only. */
 struct crew_count crew_read(struct crew *crew);
 
-/* Useful bytes of a step. */
+/* Useful bytes per step. */
 uint64_t crew_step_bytes(const struct crew *crew);
 
-/* The arena of the `index`-th thread if it is the one that mapped it, else NULL; `threads` share it. */
+/* The arena that the `index`-th thread mapped, shared by `threads` threads; NULL if it mapped none. */
 const struct arena *crew_arena(const struct crew *crew, size_t index, size_t *threads);
 
-/* Has the threads check their memory and end; crew_check waits for them. */
+/* Makes the threads verify their memory and end; crew_check waits for them. */
 void crew_end(struct crew *crew);
 
-/* Ends the program with 4 if their memory is not what the traffic must have made of it. Returns the bytes checked. */
+/* Returns the number of bytes verified; ends the program with 4 if the memory of a thread differs from the result of its
+ * traffic. */
 uint64_t crew_check(struct crew *crew);
 
-/* Gives the memory back; false if pages that were added to a pool could not be taken out again. */
+/* Releases the memory; false if pages that were added to a pool could not be removed again. */
 bool crew_release(struct crew *crew);
 
 #endif

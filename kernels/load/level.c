@@ -3,9 +3,9 @@
 #include "kit/fail.h"
 #include "kit/loop.h"
 
-#define LOOK_EVERY 7    /* windows between two looks at the interval */
-#define CAP_FACTOR 5    /* on a machine too busy for the least number of windows, this many caps do, */
-#define BUSY_NS 200000000 /* and not less than this: other programs' turns take milliseconds */
+#define LOOK_EVERY 7    /* windows between two computations of the interval */
+#define CAP_FACTOR 5    /* on a machine too busy for the least number of windows, measure for this many caps, */
+#define BUSY_NS 200000000 /* and at least this long, because time slices of other programs take milliseconds */
 #define GLANCE_WINDOWS 9
 #define GLANCE_TRIES 200
 
@@ -30,7 +30,7 @@ static struct stats stats_by(const struct sampler *sampler, const struct windows
     return stats_of(values, windows->count);
 }
 
-/* Whether what the level is for is known well enough. */
+/* Whether the interval of the level is narrow enough. */
 static bool settled(const struct levels *levels, const struct windows *windows)
 {
     if (windows->count < LEVEL_WINDOWS_MIN)
@@ -46,7 +46,7 @@ static bool spent(const struct levels *levels, const struct windows *windows, ui
     return enough || windows->count == WINDOWS_MAX || given_up;
 }
 
-/* Until the level is settled or the time is over. Standing threads have a bandwidth of zero, which is known at once. */
+/* Measures until the interval is narrow enough or the time is over. The bandwidth of idle threads is zero and needs no windows. */
 static void collect(struct levels *levels, struct level *level)
 {
     struct windows *windows = &level->windows;
@@ -63,7 +63,7 @@ static void collect(struct levels *levels, struct level *level)
     }
 }
 
-/* Until the workload has ended. */
+/* Measures until the workload has ended. */
 static void accompany(struct levels *levels, struct level *level)
 {
     uint64_t taken_ns = 0;

@@ -1,4 +1,4 @@
-/* One level: a delay, kept until the latency is known or the time is over, and its line of the output. */
+/* One level: a delay that is applied until the latency is known or the time is over, and its line of the output. */
 #ifndef LOAD_LEVEL_H
 #define LOAD_LEVEL_H
 
@@ -26,25 +26,25 @@ struct levels {
 
 struct level {
     const char *phase;
-    int64_t delay;      /* -1: the load threads stand still */
+    int64_t delay;      /* -1: load threads idle */
     int64_t target_bps; /* -1: none */
     bool reached;       /* of a target */
     uint64_t elapsed_ns;
     int64_t workload_ns; /* -1: none */
     bool capped;
-    bool disturbed;      /* no window was left alone, so that all count */
+    bool disturbed;      /* all windows were disturbed, so that all count */
     struct windows windows;
     struct stats latency_ns, bandwidth, chain_bps; /* latency and chain only with a chain */
     double cycle_ns;
 };
 
-/* Sets the delay and measures. Ends the program with 4 if the walk left the chain. */
+/* Sets the delay and measures the level. Ends the program with 4 if the walk left the chain. */
 void level_measure(struct levels *levels, struct level *level);
 
 /* The median bandwidth of a few windows under `delay`. */
 double level_glance(struct levels *levels, uint64_t delay);
 
-/* Prints the sample; README.md says what each member means. */
+/* Prints the sample; README.md describes its members. */
 void level_print(struct levels *levels, const struct level *level);
 
 #endif

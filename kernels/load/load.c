@@ -1,10 +1,10 @@
-/* load: latency of memory and what bandwidth it is under, while other CPUs make traffic. README.md says how and why. */
+/* load: measures memory latency and bandwidth while other CPUs load the memory. See README.md. */
 #include <signal.h>
 
 #include "load/report.h"
 #include "load/run.h"
 
-/* The CPUs at work, that of the chain first. */
+/* The measured CPUs, starting with that of the chain. */
 static size_t all_cpus(const struct cpus *cpus, int64_t *all)
 {
     size_t count = 0;
@@ -14,7 +14,7 @@ static size_t all_cpus(const struct cpus *cpus, int64_t *all)
     return count + cpus->count;
 }
 
-/* In all threads: the end of a workload is then waited for, and not missed. */
+/* In all threads, so that the end of a workload stays pending and is not missed. */
 static void block_child_signal(void)
 {
     sigset_t child;

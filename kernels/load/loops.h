@@ -14,11 +14,11 @@ struct step {
     uint64_t units, part, rounds, rest;
 };
 
-/* `steps` (one at least) steps from where a, b and c point in the arrays of the traffic: loaded ones first, the stored one last; those
- * that it lacks are not touched. */
+/* Makes `steps` (at least one) steps from a, b and c, which point into the arrays of the traffic: loaded ones first, the stored
+ * one last; others are not accessed. */
 typedef void loop_steps(char *a, char *b, char *c, uint64_t steps, const struct step *step);
 
-/* `turns` (one at least) turns of VECTOR_UNITS units, each of which moves by `bytes`. */
+/* Makes `turns` (at least one) iterations of VECTOR_UNITS units of `bytes` each. */
 typedef void loop_turns(char *a, char *b, char *c, uint64_t turns, uint64_t bytes);
 
 struct loops {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #define PAGE 4096
-#define SKEW 1280 /* between the places of two arrays in their pages: loads and stores 4096 bytes apart wait for each other */
+#define SKEW 1280 /* distance of the offsets of two arrays in their pages: loads and stores 4096 bytes apart wait for each other */
 #define BEFORE (-1.0)
 
 static uint64_t slice_bytes(const struct crew *crew)
@@ -18,26 +18,26 @@ uint64_t memory_array_bytes(const struct crew_plan *plan)
     return plan->bytes / traffic_arrays(plan->traffic) / PAGE * PAGE;
 }
 
-/* What array `index` is filled with at place `i`: sums and products of such numbers are exact. */
+/* The initial content of array `index` at `i`: sums and products of such numbers are exact. */
 static inline double pattern(uint64_t i, unsigned index)
 {
     return (double)(int32_t)((uint32_t)(i + index) * 2654435761u >> 16);
 }
 
-/* The node of the CPU that this thread is bound to; 0 if the system does not tell. */
+/* The node of the CPU to which this thread is bound; 0 if unknown. */
 static int64_t own_node(void)
 {
     unsigned cpu = 0, node = 0;
     return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int64_t)node : 0;
 }
 
-/* Whether two threads share an arena: the same node was asked for, or none and their CPUs are of one. */
+/* Whether two threads share an arena: they have the same node, or none and CPUs on the same node. */
 static bool together(const struct crew *crew, size_t a, size_t b)
 {
     return (crew->plan.nodes[a] < 0) == (crew->plan.nodes[b] < 0) && crew->walkers[a].node == crew->walkers[b].node;
 }
 
-/* The first thread that shares an arena with `index`, and how many of those that do come before `index`. */
+/* The first thread that shares an arena with `index`, and the number of such threads before `index`. */
 static size_t leader_of(const struct crew *crew, size_t index, size_t *before)
 {
     size_t leader = index;
@@ -86,7 +86,7 @@ void memory_take(struct crew *crew, struct member *member)
     fill(walker);
 }
 
-/* What the stored array holds at place `i` once the thread has been there. */
+/* The content of the stored array at `i` after the thread has written it. */
 static inline double stored(enum traffic_value value, uint64_t i)
 {
     double a = pattern(i, 0), b = pattern(i, 1);

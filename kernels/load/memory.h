@@ -1,4 +1,4 @@
-/* The memory of the load threads: where it comes from, what it holds before, and what it must hold after. */
+/* The memory of the load threads: its allocation, initial content and verification. */
 #ifndef LOAD_MEMORY_H
 #define LOAD_MEMORY_H
 
@@ -7,15 +7,15 @@
 #include "kit/team.h"
 #include "load/walker.h"
 
-/* Bytes of each array of a thread, when `bytes` are for all of them: whole pages. */
+/* Bytes of each array of a thread in whole pages, if `bytes` is the total of all arrays. */
 uint64_t memory_array_bytes(const struct crew_plan *plan);
 
-/* To be called by every thread. The first of the threads that use a node maps memory for all of them, from its own CPU; then
- * each fills its own: a pattern of small whole numbers where the traffic loads, -1 where it stores. */
+/* Called by every thread. The first thread of a node maps memory for all threads of the node on its CPU; then each thread fills
+ * its part: small integers in loaded arrays, -1 in the stored one. */
 void memory_take(struct crew *crew, struct member *member);
 
-/* How many doubles are not what the traffic must have left there: the loaded arrays as they were filled, the stored one computed
- * anew as far as the thread came, and untouched behind that. */
+/* The number of doubles that differ from the result of the traffic: unchanged in the loaded arrays, computed in the stored one
+ * as far as the thread came, and unchanged behind that. */
 uint64_t memory_wrong(const struct walker *walker);
 
 #endif

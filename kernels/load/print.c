@@ -2,7 +2,7 @@
 
 #include "kit/out.h"
 
-/* All windows as they came, or evenly spaced ones of them. */
+/* Prints all windows in order of time, or an evenly spaced subset. */
 static void print_list(struct out *out, const struct levels *levels, const struct level *level)
 {
     int64_t latency[LEVEL_LISTED_MAX], bandwidth[LEVEL_LISTED_MAX];

@@ -16,7 +16,7 @@ static void report_command(struct out *out, char *const *command)
     putchar(']');
 }
 
-/* The memory of the load threads: an object for each arena. */
+/* Prints the memory of the load threads, one object per arena. */
 static void report_arenas(struct out *out, const struct crew *crew)
 {
     bool first = true;

@@ -1,4 +1,4 @@
-/* The first and the last line of the output; README.md says what their members mean. */
+/* The first and the last line of the output; README.md describes their members. */
 #ifndef LOAD_REPORT_H
 #define LOAD_REPORT_H
 

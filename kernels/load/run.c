@@ -4,7 +4,7 @@
 #include "kit/chaincheck.h"
 #include "load/search.h"
 
-/* Maps the chain's memory from its own CPU, before the load threads take theirs. */
+/* Maps the chain's memory on its CPU, before the load threads map theirs. */
 static void map_chain(struct run *run, const struct llc *llc)
 {
     run->arena = arena_map(asked.pages, (uint64_t)asked.size, asked.latency_node);
@@ -50,7 +50,7 @@ void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc
 {
     struct crew_plan plan = asked_plan(cpus);
     run->workload = (struct workload){.command = command, .cpu = cpus->latency};
-    crew_start(&run->crew, &plan, run->timer); /* before this thread is bound: threads inherit the mask */
+    crew_start(&run->crew, &plan, run->timer); /* before this thread is bound, because threads inherit the affinity mask */
     if (run->probe == PROBE_CHAIN) {
         affinity_bind(cpus->latency);
         map_chain(run, llc);

@@ -1,4 +1,4 @@
-/* From set-up to the end: memory, threads, chain, levels. */
+/* A run from set-up to end: memory, threads, chain, levels. */
 #ifndef LOAD_RUN_H
 #define LOAD_RUN_H
 
@@ -25,13 +25,13 @@ struct run {
 /* Starts the load threads, maps the memory, and builds the chain while the threads fill theirs. */
 void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc, char *const *command);
 
-/* Measures and prints all that is asked for: idle, each delay, each target. */
+/* Measures and prints all levels: idle, each delay, each target. */
 void run_levels(struct run *run, struct noise *noise);
 
-/* Ends the threads; the program ends with 4 if memory or chain are not as they must be. Returns the bytes checked. */
+/* Ends the threads and returns the number of bytes verified; ends the program with 4 if the memory or the chain is wrong. */
 uint64_t run_finish(struct run *run);
 
-/* Gives the memory back. False if pages that were added to a pool could not be taken out again. */
+/* Releases the memory; false if pages that were added to a pool could not be removed again. */
 bool run_release(struct run *run);
 
 #endif

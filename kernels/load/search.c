@@ -1,7 +1,7 @@
 #include "load/search.h"
 
-#define ROUNDS_MAX 3      /* full looks: what a short one takes for the target may lie beside it */
-#define NARROW 0.5        /* of the tolerance, for short looks */
+#define ROUNDS_MAX 3      /* complete measurements, because a short one may be imprecise */
+#define NARROW 0.5        /* part of the tolerance that short measurements use */
 
 struct bound {
     uint64_t delay;
@@ -13,7 +13,8 @@ static double off(double bandwidth, double wanted)
     return bandwidth > wanted ? bandwidth / wanted - 1 : 1 - bandwidth / wanted;
 }
 
-/* Where between the bounds the target lies if the time of a step grows linearly with the delay; always strictly between them. */
+/* The delay between the bounds for the target if the duration of a step grows linearly with the delay; always strictly between
+ * them. */
 static uint64_t between(const struct bound *fast, const struct bound *slow, double wanted)
 {
     double share = (1 / wanted - 1 / fast->bandwidth) / (1 / slow->bandwidth - 1 / fast->bandwidth);
@@ -23,8 +24,8 @@ static uint64_t between(const struct bound *fast, const struct bound *slow, doub
     return fast->delay + (step < slow->delay - fast->delay ? step : slow->delay - fast->delay - 1);
 }
 
-/* A bound with a bandwidth not above what is wanted, by doubling the delay; `fast` follows behind. False if even the longest delay
- * leaves more. */
+/* Doubles the delay until the bandwidth is at most the target; `fast` becomes the delay before. False if the bandwidth stays
+ * above it. */
 static bool enclose(struct levels *levels, double wanted, struct bound *fast, struct bound *slow)
 {
     for (uint64_t delay = fast->delay + 1;; delay *= 2) {
@@ -38,7 +39,7 @@ static bool enclose(struct levels *levels, double wanted, struct bound *fast, st
     }
 }
 
-/* The delay whose short look comes nearest. */
+/* The delay whose short measurement is nearest to the target. */
 static uint64_t nearest(struct levels *levels, double wanted)
 {
     struct bound fast = {0, level_glance(levels, 0)}, slow;

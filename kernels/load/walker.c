@@ -4,11 +4,11 @@
 #include "nops.h"
 
 #define CHUNK_MAX 16384  /* bytes of each array */
-#define CHUNK_SHORT_NS 500 /* a chunk that takes less is lengthened, one that takes four times as long is shortened */
+#define CHUNK_SHORT_NS 500 /* a shorter chunk is lengthened, one that takes four times as long is shortened */
 #define CHUNK_LONG_NS 2000
 #define GAP_FACTOR 4
 
-/* Steps of `touch` bytes with NOPs behind each. */
+/* Makes steps of `touch` bytes, each followed by NOPs. */
 static void delayed(const struct walker *walker, uint64_t bytes, uint64_t delay)
 {
     const struct crew *crew = walker->crew;
@@ -17,7 +17,7 @@ static void delayed(const struct walker *walker, uint64_t bytes, uint64_t delay)
     crew->loops.steps(walker->array[0] + at, walker->array[1] + at, walker->array[2] + at, bytes / touch, &step);
 }
 
-/* The same without delay: in long turns as far as they go, and the rest in steps. */
+/* The same without delay: in long iterations as far as possible, the rest in steps. */
 static void undelayed(struct walker *walker, uint64_t bytes)
 {
     const struct crew *crew = walker->crew;
@@ -49,7 +49,7 @@ static void run_chunk(struct walker *walker, uint64_t delay)
     atomic_store_explicit(&walker->steps, steps + bytes / touch, memory_order_relaxed);
 }
 
-/* Counts a loss of the CPU, and fits the length of chunks to the time they take. */
+/* Counts when the thread was descheduled, and adjusts the length of chunks to their duration. */
 static void judge_chunk(struct walker *walker, uint64_t ticks)
 {
     const struct crew *crew = walker->crew;
@@ -78,7 +78,7 @@ static void take(struct walker *walker, size_t word)
     atomic_store_explicit(&walker->taken, word, memory_order_release);
 }
 
-/* Steps until another word comes. */
+/* Makes steps until the word changes. */
 static void run(struct walker *walker, size_t word)
 {
     struct crew *crew = walker->crew;
@@ -91,7 +91,7 @@ static void run(struct walker *walker, size_t word)
     }
 }
 
-/* Length of a unit of a step, and of a run in long turns. A vector's length need be no power of two. */
+/* Length of a unit of a step, and of a run in long iterations. The length of a vector may not be a power of two. */
 static void fit(struct walker *walker)
 {
     const struct crew_plan *plan = &walker->crew->plan;

@@ -7,11 +7,11 @@
 
 #include "kit/loop.h"
 
-#define SETTLE_NS 1500000     /* queues, prefetchers and the clock of the core follow the new load */
-#define SETTLE_WINDOWS 3      /* thrown away at least */
-#define SLICE_JUMP_FACTOR 4   /* a slice of loads so many times the fastest of its window ... */
-#define SLICE_JUMP_NS 20000   /* ... and so much longer lost the CPU */
-#define WARM_SHARE 16         /* of the loads of a window, untimed before it: reading counters displaced lines of near caches */
+#define SETTLE_NS 1500000     /* until queues, prefetchers and the clock of the core have adapted to the new load */
+#define SETTLE_WINDOWS 3      /* least number of discarded windows */
+#define SLICE_JUMP_FACTOR 4   /* a slice this many times the fastest of its window ... */
+#define SLICE_JUMP_NS 20000   /* ... and this much longer lost the CPU */
+#define WARM_SHARE 16         /* part of a window's loads that is repeated untimed before it, because reading counters evicts lines of near caches */
 
 static long switches(void)
 {
@@ -20,7 +20,7 @@ static long switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Slices of dependent loads, each timed from the end of the one before. True if one of them lost the CPU. */
+/* Times slices of dependent loads, each from the end of the previous one. True if one of them lost the CPU. */
 static bool chase(struct sampler *sampler, struct window *window)
 {
     const struct timer *timer = sampler->timer;
@@ -42,7 +42,7 @@ static bool chase(struct sampler *sampler, struct window *window)
     return (double)slowest > (double)fastest * SLICE_JUMP_FACTOR + SLICE_JUMP_NS / timer->ns_per_tick;
 }
 
-/* Until the time is over or a child ends. The program blocks SIGCHLD, which is pending then. */
+/* Sleeps until the time is over or a child ends. The program blocks SIGCHLD, which is then pending. */
 static void sleep_ns(uint64_t ns)
 {
     struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
@@ -52,7 +52,7 @@ static void sleep_ns(uint64_t ns)
     sigtimedwait(&child, NULL, &time);
 }
 
-/* A window from the end of the one before to now. True if this thread was disturbed in it; a thread that sleeps cannot be. */
+/* Takes a window from the end of the previous one to now. True if this thread was disturbed; a sleeping thread cannot be. */
 static bool pass(struct sampler *sampler, struct window *window)
 {
     if (!sampler->chain) {
@@ -72,7 +72,7 @@ static void mark(struct sampler *sampler)
     sampler->count = crew_read(sampler->crew);
 }
 
-/* Makes one window of every two, so that sleeping goes on for as long as a workload takes. */
+/* Merges pairs of windows, so that there is room for the whole duration of a workload. */
 static void join_pairs(struct sampler *sampler, struct windows *windows)
 {
     windows->count /= 2;
@@ -102,7 +102,7 @@ bool windows_take(struct sampler *sampler, struct windows *windows)
     bool lost = sampler->count.lost != before.lost || sampler->count.stalled;
     window.span_ticks = sampler->ticks - ticks;
     window.steps = sampler->count.steps - before.steps;
-    /* A thread that lost its CPU tells when it has it back: the loss may have begun in the window before. */
+    /* A thread reports that it was descheduled only when it runs again: this may have started in the previous window. */
     if (lost && windows->kept_last)
         drop(windows, &windows->list[--windows->count]);
     windows->kept_last = !lost && !disturbed;
@@ -120,7 +120,7 @@ void windows_restore(struct windows *windows)
     windows->dropped -= windows->count;
 }
 
-/* Turns and slices for a window of about the wanted length, from the time of the last one. */
+/* Computes iterations and slices for a window of about the requested length from the duration of the last one. */
 static void fit(struct sampler *sampler, const struct window *window)
 {
     double turn_ns = (double)window->load_ticks * sampler->timer->ns_per_tick / (double)(sampler->turns * sampler->slices);

@@ -14,16 +14,16 @@
 
 #define WINDOWS_MAX 4096
 #define WINDOWS_SPARE_MAX 256
-#define WINDOWS_CHAIN_NS 200000   /* about; the chain's loads make it exact */
+#define WINDOWS_CHAIN_NS 200000   /* approximate; the chain's loads determine it exactly */
 #define WINDOWS_SLEEP_NS 500000   /* without a chain: waking up takes some ten microseconds */
-#define WINDOWS_SLICES 16         /* of a chain's window, at most */
+#define WINDOWS_SLICES 16         /* maximum for a window with a chain */
 
-/* Chain's loads, adds beside them, steps of all load threads, and how long the window was. */
+/* A window: its duration, loads of the chain, adds, steps of all load threads. */
 struct window {
     uint64_t load_ticks, add_ticks, steps, span_ticks;
 };
 
-/* Who measures: the chain or, without one, a thread that sleeps. */
+/* The measuring thread: runs the chain or, without one, sleeps. */
 struct sampler {
     const struct timer *timer;
     struct crew *crew;
@@ -31,9 +31,9 @@ struct sampler {
     struct node *at;
     uint64_t turns, slices;           /* of a window: slices, and turns of the loop in each */
     uint64_t sleep_ns;
-    struct crew_count count;          /* when the last window ended, */
-    uint64_t ticks;                   /* and the counter then */
-    long switches;                    /* context switches of this thread till then */
+    struct crew_count count;          /* time at which the last window ended, */
+    uint64_t ticks;                   /* and the counter at that time */
+    long switches;                    /* context switches of this thread at that time */
 };
 
 struct windows {
@@ -42,20 +42,19 @@ struct windows {
     bool kept_last; /* whether the window before the next one is the last in the list */
 };
 
-/* Begins anew after an order to the crew: lets it settle, and fits the length of windows to the latency. */
+/* Restarts after a command to the crew: waits until it has adapted, and adjusts the length of windows to the latency. */
 void windows_begin(struct sampler *sampler, struct windows *windows);
 
-/* Takes one more window, or drops it; false if it was dropped. The list must not be full when there is a chain; without one the windows
- * become fewer and longer. */
+/* Takes another window; false if it was dropped. With a chain the list must not be full; without one windows are merged. */
 bool windows_take(struct sampler *sampler, struct windows *windows);
 
-/* Takes back what was dropped, for want of anything better. */
+/* Restores dropped windows if there are no others. */
 void windows_restore(struct windows *windows);
 
-/* Dependent loads of a window. */
+/* Number of dependent loads in a window. */
 uint64_t windows_loads(const struct sampler *sampler);
 
-/* Of one window, in ns a load and bytes a second. */
+/* The values of one window, in ns per load and bytes per second. */
 double windows_latency_ns(const struct sampler *sampler, const struct window *window);
 double windows_bandwidth(const struct sampler *sampler, const struct window *window);
 

@@ -12,9 +12,9 @@
 #include "kit/fail.h"
 #include "kit/timer.h"
 
-#define ORPHANS_MS 2000 /* until what cannot be killed, as a program of another user, is left alone */
+#define ORPHANS_MS 2000 /* time after which processes that cannot be killed, such as those of another user, are ignored */
 
-/* What the keeper tells: why the workload could not be started, or 0 and how and when it ended. */
+/* The keeper's message: why the workload could not be started, or 0 with its status and the time of its end. */
 struct ending {
     int error, status;
     uint64_t ns;
@@ -26,7 +26,7 @@ static void tell(int to, struct ending ending)
         _exit(126);
 }
 
-/* Sends SIGKILL to the children of this process; false if the system does not tell which it has. */
+/* Sends SIGKILL to the children of this process; false if they cannot be listed. */
 static bool kill_children(void)
 {
     char text[4096];
@@ -39,11 +39,11 @@ static bool kill_children(void)
     text[length] = '\0';
     char *at = text, *end;
     for (long child = strtol(at, &end, 10); *end == ' '; at = end + 1, child = strtol(at, &end, 10))
-        kill((pid_t)child, SIGKILL); /* a number that was cut off comes whole the next time */
+        kill((pid_t)child, SIGKILL); /* a truncated number is complete the next time */
     return true;
 }
 
-/* Ends all that the workload started: those whose parent ended become children of the keeper. */
+/* Kills all processes that the workload started: orphans become children of the keeper. */
 static void end_orphans(void)
 {
     for (int ms = 0; ms < ORPHANS_MS && kill_children(); ms++) {
@@ -56,7 +56,8 @@ static void end_orphans(void)
     }
 }
 
-/* Here and in the keeper other threads may have held any lock at the fork: system calls only. `set` has the one CPU. */
+/* Only system calls are allowed here and in the keeper, because another thread may have held a lock at the fork. `set` contains
+ * the CPU. */
 __attribute__((noreturn)) static void become(const struct workload *workload, const cpu_set_t *set, size_t size, int told)
 {
     int null = open("/dev/null", O_RDWR);
@@ -69,7 +70,7 @@ __attribute__((noreturn)) static void become(const struct workload *workload, co
     _exit(127);
 }
 
-/* The keeper's life: in a session of its own, so that a signal to the group of this program leaves it time to tidy up. */
+/* The keeper: leads a session, so that a signal to the group of this program leaves it time to clean up. */
 __attribute__((noreturn)) static void keep(const struct workload *workload, const cpu_set_t *set, size_t size, pid_t parent, int told)
 {
     sigset_t awaited;

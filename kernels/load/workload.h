@@ -9,17 +9,16 @@
 struct workload {
     char *const *command; /* ends with NULL */
     int64_t cpu;
-    pid_t keeper; /* the process that started it and ends what it leaves behind */
-    int told;     /* where the keeper writes how it ended */
+    pid_t keeper; /* the process that started it and kills the processes it leaves behind */
+    int told;     /* pipe from the keeper with the result */
     uint64_t started_ns;
 };
 
-/* Starts it, bound to its CPU, with nothing on its input and its output thrown away. When it ends, or this program does, all
- * processes that it started are killed. */
+/* Starts the workload bound to its CPU, with empty input and discarded output. When it or this program ends, all processes that
+ * it started are killed. */
 void workload_start(struct workload *workload);
 
-/* Whether it has ended, and how long it took if so. Ends the program with 3 if it failed, or
- * could not be started. */
+/* Whether it has ended, and its duration. Ends the program with 3 if it failed or could not be started. */
 bool workload_ended(struct workload *workload, uint64_t *taken_ns);
 
 #endif

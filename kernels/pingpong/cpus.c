@@ -3,7 +3,7 @@
 #include "kit/affinity.h"
 #include "kit/sysfile.h"
 
-#define CACHES_MAX 16 /* indexes that are asked for */
+#define CACHES_MAX 16 /* number of cache indexes that are tried */
 
 static bool may_use(const cpu_set_t *mask, size_t size, int64_t cpu)
 {
@@ -36,7 +36,7 @@ static void check_once(const struct opt_list *cpus)
                 fail(EXIT_USAGE, "--cpus: %lld is listed twice", (long long)cpus->values[i]);
 }
 
-/* The first CPU of the core; a CPU that the system knows nothing about has a core for itself. */
+/* The first CPU of the core; a CPU without topology is a separate core. */
 static int64_t core_of(int64_t cpu)
 {
     char siblings[256];
@@ -44,7 +44,7 @@ static int64_t core_of(int64_t cpu)
     return *siblings ? strtoll(siblings, NULL, 10) : cpu;
 }
 
-/* The first CPU that shares the cache of the highest level; -1 if the system knows of no cache. */
+/* The first CPU that shares the last-level cache; -1 if no cache is known. */
 static int64_t cluster_of(int64_t cpu)
 {
     int64_t first = -1, highest = 0;

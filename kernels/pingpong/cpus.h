@@ -1,4 +1,4 @@
-/* Which CPUs, and which of them share a core. */
+/* The CPUs and their cores. */
 #ifndef PINGPONG_CPUS_H
 #define PINGPONG_CPUS_H
 
@@ -6,12 +6,11 @@
 
 #include "kit/opts.h"
 
-/* Fills an empty list of CPUs with all that the process may use, and an empty list of groups with the first CPU of each one's core.
- * A list that makes no sense ends the program with 2; fewer than two CPUs, or with `usable` one that the process may not use, with
- * 3. */
+/* Fills an empty list of CPUs with all usable ones, and an empty list of groups with the first CPU of each core. Ends the
+ * program with 2 for an invalid list, with 3 for fewer than two CPUs or, with `usable`, a CPU that the process cannot use. */
 void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable);
 
-/* The first of the CPUs that share the last cache of each CPU; -1 where the system does not tell. */
+/* For each CPU, the first one that shares its last-level cache; -1 if unknown. */
 void cpus_clusters(const struct opt_list *cpus, int64_t *clusters);
 
 #endif

@@ -14,7 +14,7 @@ static void *zeroed(size_t count, size_t size)
     return memset(made, 0, count * size);
 }
 
-/* Ends the thread's part of a round. One that failed never comes back: its partner may wait for it, and the program ends. */
+/* Ends the thread's part of a round. A failed thread does not return, because its partner may wait for it, and the program ends. */
 static void report_done(struct crew *crew, struct seat *seat)
 {
     bool failed = seat->player.fault || seat->found_on != seat->cpu;
@@ -36,12 +36,12 @@ static void wait_for_go(struct seat *seat)
         ;
 }
 
-/* What each thread runs. */
+/* The main function of each thread. */
 static void serve(struct member *member)
 {
     struct crew *crew = member->context;
     struct seat *seat = &crew->seats[member->index];
-    report_done(crew, seat); /* it is there */
+    report_done(crew, seat); /* the thread is ready */
     for (wait_for_go(seat); seat->player.game; wait_for_go(seat)) {
         if (seat->player.leads) {
             slot_prepare(&seat->player.game->slot);
@@ -49,7 +49,7 @@ static void serve(struct member *member)
         }
         play(&seat->player);
         int now = sched_getcpu();
-        seat->found_on = now < 0 ? seat->cpu : now; /* the system does not tell */
+        seat->found_on = now < 0 ? seat->cpu : now; /* unknown */
         report_done(crew, seat);
     }
 }
@@ -64,7 +64,7 @@ static struct timespec moment_in(uint64_t ns)
     return moment;
 }
 
-/* Ends the program with what was wrong with one thread. */
+/* Ends the program with the error of a thread. */
 __attribute__((noreturn)) static void fail_by(const struct seat *seat)
 {
     long long cpu = seat->cpu;
@@ -74,7 +74,7 @@ __attribute__((noreturn)) static void fail_by(const struct seat *seat)
          (long long)seat->found_on);
 }
 
-/* Ends the program with the first of the threads that are not done. */
+/* Ends the program with the error of the first unfinished thread. */
 __attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
 {
     const struct seat *seat = crew->seats;

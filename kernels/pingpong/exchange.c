@@ -11,19 +11,19 @@ __attribute__((noinline, cold)) void exchange_nap(void)
     nanosleep(&(struct timespec){0, NAP_NS}, NULL);
 }
 
-/* Naps; the count that begins anew. */
+/* Sleeps and returns the restarted count. */
 static unsigned nap_for(unsigned count)
 {
     exchange_nap();
     return count;
 }
 
-/* One poll of `word`, and out of the function with what was seen if it is not `old` any more. */
+/* Polls `word` once and returns from the function with the new value if it differs from `old`. */
 #define POLL \
     if ((seen = atomic_load_explicit(word, memory_order_acquire)) != old) \
         return seen;
 
-/* Waits until the word is no longer `old`. Polls are counted by eights: a count beside each one lengthens the latency by 3 ns. */
+/* Waits until the word differs from `old`. Polls are counted in groups of eight, because a counter beside each poll adds 3 ns. */
 static inline uint64_t poll(exchange_word *word, uint64_t old)
 {
     uint64_t seen;
@@ -56,7 +56,7 @@ __attribute__((noinline)) uint64_t exchange_token_follow(exchange_word *word, ui
     return at;
 }
 
-/* Swaps `from` for the next number as soon as it is there; until then the word holds the number before. */
+/* Replaces `from` by the next number as soon as it arrives; until then the word contains the number before. */
 static inline uint64_t swap(exchange_word *word, uint64_t from)
 {
     for (unsigned left = SWAPS_MOST;; left--) {

@@ -15,22 +15,22 @@
 
 typedef atomic_uint_least64_t exchange_word;
 
-#define EXCHANGE_STOP UINT64_MAX /* instead of a message: there is none any more */
+#define EXCHANGE_STOP UINT64_MAX /* instead of a message: the end */
 
-/* `turns` turns from the number `at` on, which is even. */
+/* Makes `turns` round trips, starting at the even number `at`. */
 typedef uint64_t exchange_loop(exchange_word *word, uint64_t at, uint64_t turns);
 
-/* Stores and polls: a polling reader holds the line shared, so that the writer has to ask for ownership first. */
+/* Stores and polls: the polling thread holds the line in shared state, so that the writer has to request ownership first. */
 exchange_loop exchange_token_lead, exchange_token_follow;
 
-/* Compare-and-swap until it succeeds: who waits asks for ownership with each try. The leader returns after its own last message
- * and does not wait for the answer to it. */
+/* Compare-and-swap until it succeeds: the waiting thread requests ownership with each attempt. The leader returns after its last
+ * message without waiting for the reply. */
 exchange_loop exchange_cas_lead, exchange_cas_follow;
 
 /* Waits until the word is `at`. */
 void exchange_await(exchange_word *word, uint64_t at);
 
-/* Gives the CPU away for a moment. */
+/* Sleeps for a moment. */
 void exchange_nap(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* pingpong: how long a cache line takes from one CPU to another. README.md says how and why. */
+/* pingpong: measures the latency of a cache line from one CPU to another. See README.md. */
 #include "cpu.h"
 #include "kit/arena.h"
 #include "kit/noise.h"
@@ -10,12 +10,12 @@
 #include "pingpong/rounds.h"
 
 #define DRIFT_MAX_PPM 2000
-#define ARENA_MAX_BYTES (256 << 20) /* for slots beyond those of one round */
-#define ROUND_NS 1000000            /* waking threads, taking lines out of the caches, printing */
-#define STEPS 256                   /* lines of a batch of a walk: 10 to 50 us */
-#define LEAST_AT_ADDRESS 16         /* batches, for a quarter that means something */
+#define ARENA_MAX_BYTES (256 << 20) /* memory limit for slots beyond those of one round */
+#define ROUND_NS 1000000            /* time for waking threads, flushing lines, printing */
+#define STEPS 256                   /* lines per batch of a walk: 10 to 50 us */
+#define LEAST_AT_ADDRESS 16         /* least number of batches for a meaningful quartile */
 #define LEAST_OF_CHAIN 64
-#define LEAST_SHARE 8               /* of the time cap is taken at least: a moment is not the rule */
+#define LEAST_SHARE 8               /* least part of the time cap, because a moment is not representative */
 
 static struct asked {
     int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, target_interval, time_cap_ms, patience_ms, seed;
@@ -99,14 +99,14 @@ static struct rules make_rules(const struct timer *timer)
     return rules;
 }
 
-/* Of rounds and checks that take all the time they may. */
+/* The duration of rounds and checks that take the maximum time. */
 static int64_t planned_ns(const struct schedule *schedule, size_t checks)
 {
     int64_t round_ns = (int64_t)asked.methods.count * asked.time_cap_ms * 1000000 + ROUND_NS;
     return (int64_t)(schedule->rounds + checks) * round_ns;
 }
 
-/* The members of the meta line that need no machine. */
+/* The members of the meta line that do not depend on the machine. */
 static struct out begin_meta(const struct schedule *schedule, size_t checks)
 {
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
@@ -191,7 +191,7 @@ static void report_end(const struct rounds *rounds, const struct timer *timer, s
     out_end();
 }
 
-/* A slot for each pair if there is room, and for each of a round at least. */
+/* One slot per pair if there is room, at least one per pair of a round. */
 static size_t slots_wanted(const struct schedule *schedule, size_t checks, const struct layout *layout)
 {
     size_t all = schedule->pairs + checks, round = schedule->cpus / 2, most = ARENA_MAX_BYTES / layout->bytes;

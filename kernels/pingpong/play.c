@@ -5,9 +5,9 @@
 #include "kit/loop.h"
 #include "pingpong/exchange.h"
 
-#define WARM_TURNS 4    /* untimed ones at the start of each batch: the line comes from where it was left, the threads meet */
-#define MEETING 2       /* of them: what was lost until then does not count */
-#define LINE_LONG_NS 1000 /* to walk and write a line takes less */
+#define WARM_TURNS 4    /* untimed, at the start of each batch, to fetch the line and to synchronize the threads */
+#define MEETING 2       /* after these, a context switch counts */
+#define LINE_LONG_NS 1000 /* upper bound of the time to walk and write a line */
 #define CYCLE_PROBES 7
 
 static const char *const out_of_order = "a message arrived out of order";
@@ -28,7 +28,7 @@ static struct loops loops_of(enum method method)
     return (struct loops){exchange_cas_lead, exchange_cas_follow};
 }
 
-/* Whether the thread lost its CPU since it asked last. */
+/* Whether the thread was descheduled since the last call. */
 static bool lost_cpu(struct player *player)
 {
     struct rusage usage;
@@ -38,7 +38,7 @@ static bool lost_cpu(struct player *player)
     return player->switches != before;
 }
 
-/* Femtoseconds of a core cycle now: the fastest of a few, since what disturbs only adds. */
+/* The current duration of a core cycle in femtoseconds: the fastest of a few, because disturbances only make it longer. */
 static int64_t cycle_fs(const struct timer *timer)
 {
     uint64_t adds = loop_probe_adds(timer), fastest = UINT64_MAX;
@@ -59,13 +59,13 @@ static void finish(struct player *player, const struct effort *effort, enum meth
     result->cycle_fs = cycle_fs(player->game->rules->timer);
 }
 
-/* The number that the `batch`-th batch begins with: those before it left each of the words in turn further on. */
+/* The number with which batch `batch` starts, after the previous batches have advanced each word in turn. */
 static uint64_t first_message(const struct rules *rules, uint64_t batch)
 {
     return batch / rules->layout.addresses * 2 * (WARM_TURNS + rules->turns + 1);
 }
 
-/* One batch: warm turns, timed turns, and one in which the follower tells whether it was left alone. */
+/* One batch: untimed round trips, timed ones, and one in which the follower reports whether it was descheduled. */
 static uint64_t lead_batch(struct player *player, struct loops loops, exchange_word *word, uint64_t at)
 {
     const struct rules *rules = player->game->rules;
@@ -128,7 +128,7 @@ static void follow_exchange(struct player *player, enum method method)
     }
 }
 
-/* Walks what the other wrote for `turn`, in timed batches. */
+/* Walks the lines that the other thread wrote for `turn`, in timed batches. */
 static void walk_ring(struct player *player, uint64_t turn)
 {
     const struct rules *rules = player->game->rules;
@@ -144,8 +144,8 @@ static void walk_ring(struct player *player, uint64_t turn)
     player->lines += rules->ring.lines;
 }
 
-/* Waits until the other hands over; false if it says that there is nothing more to come. Naps if that takes far longer than to
- * walk and write all lines. */
+/* Waits until the other thread hands over; false if it has finished. Sleeps if this takes much longer than walking and writing
+ * all lines. */
 static bool await_turn(struct player *player, uint64_t turn)
 {
     struct control *control = slot_control(&player->game->slot);
@@ -166,7 +166,8 @@ static bool chain_is_over(struct player *player)
     return (series_settled(&player->series, effort) && other) || series_spent(&player->series, effort);
 }
 
-/* Walks what the other wrote, writes it anew, and hands over. Whether the thread lost its CPU while it walked. */
+/* Walks the lines that the other thread wrote, writes them again, and hands over. Returns whether the thread was descheduled
+ * during the walk. */
 static bool take_turn(struct player *player, uint64_t turn)
 {
     const struct rules *rules = player->game->rules;
@@ -184,8 +185,8 @@ static bool take_turn(struct player *player, uint64_t turn)
     return lost;
 }
 
-/* The two take turns; the follower begins, with nothing to walk. A walk counts if the walker kept its CPU during it, and the
- * other one from the writing on to the end of the walk: what comes in between displaces written lines. */
+/* The two threads take turns; the follower starts without a walk. A walk counts if the walking thread was not descheduled during
+ * it, nor the other one from writing to the end of the walk: another program would evict the written lines. */
 static void play_chain(struct player *player, struct result *result)
 {
     const struct rules *rules = player->game->rules;
@@ -208,7 +209,7 @@ static void play_chain(struct player *player, struct result *result)
     finish(player, &rules->chain_effort, METHOD_CHAIN, rules->steps, rules->steps, result);
 }
 
-/* The result of the follower's chain stands behind that of the leader's. */
+/* The result of the follower's chain follows that of the leader's. */
 static void play_method(struct player *player, enum method method, struct result *results)
 {
     lost_cpu(player);

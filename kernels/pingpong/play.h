@@ -1,4 +1,4 @@
-/* All methods between two CPUs, as each of the two threads plays them. */
+/* All methods between two CPUs, executed by both threads. */
 #ifndef PINGPONG_PLAY_H
 #define PINGPONG_PLAY_H
 
@@ -15,16 +15,16 @@ enum method { METHOD_TOKEN, METHOD_CAS, METHOD_CHAIN };
 
 #define PLAY_METHODS 3
 #define PLAY_RESULTS (PLAY_METHODS + 1) /* the chain has one for each direction */
-#define PLAY_WARM_NS 3000000            /* clocks of cores that slept go up in the first milliseconds */
+#define PLAY_WARM_NS 3000000            /* idle cores raise their clock in the first milliseconds */
 
-/* The same for all pairs. */
+/* The configuration of all pairs. */
 struct rules {
     const struct timer *timer;
     enum method methods[PLAY_METHODS];
     size_t method_count;
-    bool listing;   /* of single batches in the output */
-    uint64_t turns; /* of a batch of exchanges */
-    uint64_t steps; /* of a batch of a walk */
+    bool listing;   /* number of single batches in the output */
+    uint64_t turns; /* round trips per batch */
+    uint64_t steps; /* lines per batch of a walk */
     struct effort effort, chain_effort;
     struct ring ring;
     struct layout layout;
@@ -32,9 +32,9 @@ struct rules {
 
 struct result {
     enum method method;
-    bool reversed; /* the second CPU is the one that measured */
-    uint64_t turns, messages; /* of a batch; what its time is divided by */
-    int64_t cycle_fs;         /* of the measuring CPU */
+    bool reversed; /* set if the second CPU measured */
+    uint64_t turns, messages; /* per batch; its duration is divided by this */
+    int64_t cycle_fs;         /* core cycle of the measuring CPU */
     struct figures figures;
 };
 
@@ -50,15 +50,15 @@ struct player {
     bool leads;
     struct series series;
     uint64_t warm_until_ns;
-    long switches;              /* of the thread so far */
-    uint64_t messages, lines;   /* checked so far */
-    const char *fault;          /* what was wrong with what the other sent, which ends the program */
+    long switches;              /* context switches of the thread so far */
+    uint64_t messages, lines;   /* verified so far */
+    const char *fault;          /* the error in the other thread's data, which ends the program */
 };
 
-/* How many results a method has: the chain has one for each direction, of the leader and of the follower. */
+/* The number of results of a method: the chain has one per direction, by the leader and by the follower. */
 size_t play_results(enum method method);
 
-/* Plays the game to its end, or until `fault` is set. */
+/* Runs all methods, or until `fault` is set. */
 void play(struct player *player);
 
 #endif

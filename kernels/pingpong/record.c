@@ -3,7 +3,7 @@
 #include "kit/out.h"
 #include "kit/stats.h"
 
-/* A number of ticks of a batch in picoseconds of a message; null if there is none. */
+/* Prints the ticks of a batch in picoseconds per message; null if there are none. */
 static void print_ticks(struct out *out, const char *key, double ticks, const struct figures *figures)
 {
     if (ticks < 0)

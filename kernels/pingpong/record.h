@@ -10,14 +10,14 @@
 
 const char *record_method_name(enum method method);
 
-/* Where and when a pair played. */
+/* The pair and round of a sample. */
 struct occasion {
-    bool alone; /* measured again, without the others of its round */
+    bool alone; /* measured again, without the other pairs of its round */
     size_t round;
     int64_t leader, follower, node;
 };
 
-/* Prints one sample a result; README.md says what each member means. Returns how many. */
+/* Prints one sample per result and returns their number; README.md describes the members. */
 size_t record_print(const struct game *game, const struct occasion *occasion);
 
 #endif

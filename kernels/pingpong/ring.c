@@ -6,7 +6,7 @@
 #include "kit/numbers.h"
 #include "line.h"
 
-#define CELL 16 /* lines of which one is used; prefetchers bring most of a page of which every second line is used */
+#define CELL 16 /* one of this many lines is used; prefetchers would fetch most of a page of which every second line is used */
 
 struct ring ring_make(uint64_t lines, uint64_t stride, uint64_t seed)
 {
@@ -37,7 +37,8 @@ void ring_flush(const struct ring *ring, char *start)
         line_flush(start + ring->places[i] * ring->stride);
 }
 
-/* The `k`-th line of a walk: from a random one on, in random odd steps, which visit each of a power of two. */
+/* The `k`-th line of a walk: starts at a random line and continues in random odd steps, which visit every element of a power of
+ * two. */
 static inline struct link *line_at(const struct ring *ring, char *start, uint64_t from, uint64_t step, uint64_t k)
 {
     return (struct link *)(start + ring->places[(from + k * step) % ring->lines] * ring->stride);
@@ -67,7 +68,7 @@ struct walk ring_begin(const struct ring *ring, char *start, uint64_t turn)
 __attribute__((noinline)) struct walk ring_walk(struct walk walk, uint64_t steps)
 {
     for (; steps > 0; steps--) {
-        walk.sum += walk.at->stamp; /* of a line that is there by then: not part of the chain of loads */
+        walk.sum += walk.at->stamp; /* reads a line that has arrived by then, so it is not part of the chain of loads */
         walk.at = walk.at->next;
     }
     return walk;

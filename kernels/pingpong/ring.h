@@ -13,18 +13,18 @@ struct link {
     uint64_t stamp; /* different for each line and walk */
 };
 
-/* Of all pairs; where the lines lie is told with each call. */
+/* The ring of all pairs; each call gets the location of the lines. */
 struct ring {
     uint64_t lines;  /* a power of two */
     uint64_t stride; /* bytes of a cache line */
     uint64_t seed;
-    uint32_t *places; /* of the lines, in random order: all lines once */
+    uint32_t *places; /* offsets of all lines in random order */
 };
 
-/* A stretch of a walk. */
+/* A part of a walk. */
 struct walk {
     const struct link *at;
-    uint64_t sum; /* of the stamps */
+    uint64_t sum; /* sum of the stamps */
 };
 
 /* Ends the program with 3 if there is no memory. */
@@ -34,19 +34,19 @@ void ring_free(struct ring *ring);
 /* Bytes that the lines span. */
 uint64_t ring_span(const struct ring *ring);
 
-/* Takes all lines out of all caches. */
+/* Flushes all lines from all caches. */
 void ring_flush(const struct ring *ring, char *start);
 
 /* Writes all lines for the `turn`-th walk. */
 void ring_write(const struct ring *ring, char *start, uint64_t turn);
 
-/* Where the `turn`-th walk begins. */
+/* The start of the `turn`-th walk. */
 struct walk ring_begin(const struct ring *ring, char *start, uint64_t turn);
 
-/* `steps` dependent loads: the timed loop. */
+/* The timed loop: `steps` dependent loads. */
 struct walk ring_walk(struct walk walk, uint64_t steps);
 
-/* Whether a walk of as many steps as there are lines saw each of them, as written for it. */
+/* Whether a walk over all lines found each of them as written for it. */
 bool ring_is_whole(const struct ring *ring, char *start, uint64_t turn, struct walk walk);
 
 #endif

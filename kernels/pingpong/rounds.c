@@ -12,7 +12,7 @@ static struct duo *room_for_pairs(const struct schedule *schedule)
     return pairs;
 }
 
-/* The shortest core cycle that the leader of a pair saw, over all methods. */
+/* The shortest core cycle that the leader of a pair measured in all methods. */
 static int64_t least_cycle_fs(const struct game *game)
 {
     int64_t least = INT64_MAX;
@@ -67,7 +67,7 @@ size_t rounds_checkable(const struct schedule *schedule, size_t asked)
     return asked < shared ? asked : shared;
 }
 
-/* The `check`-th place to check among `shared` of which `count` are taken: one at random of each of `count` equal parts. */
+/* The `check`-th of `count` places to check among `shared`: a random one of each of `count` equal parts. */
 static size_t place_of(const struct rounds *rounds, size_t check, size_t count, size_t shared)
 {
     size_t from = check * shared / count, until = (check + 1) * shared / count;

@@ -9,8 +9,8 @@
 #include "pingpong/crew.h"
 #include "pingpong/schedule.h"
 
-/* Memory for pairs, one slot after the other. Each pair takes the next one, so that lines come back to another pair as late as
- * they can, and then flushed from all caches. */
+/* Memory for pairs. Each pair takes the next slot, so that another pair reuses lines as late as possible, flushed from all
+ * caches. */
 struct slots {
     char *start;
     size_t count;
@@ -25,17 +25,17 @@ struct rounds {
     const int64_t *cpus;
     int64_t node;
     uint64_t seed;
-    struct noise *noise; /* is told the core clocks */
+    struct noise *noise; /* receives the core clocks */
     size_t samples;
 };
 
-/* How many pairs can be measured alone, of those asked for: one of each round that has others beside it. */
+/* The number of requested pairs that can be measured alone: one of each round with several pairs. */
 size_t rounds_checkable(const struct schedule *schedule, size_t asked);
 
-/* Plays all rounds and prints their samples. */
+/* Measures all rounds and prints their samples. */
 void rounds_play(struct rounds *rounds);
 
-/* Plays `count` pairs, spread over the rounds, again and alone; no more than are checkable. */
+/* Measures `count` pairs, spread over the rounds, again alone; `count` must not exceed the number above. */
 void rounds_check(struct rounds *rounds, size_t count);
 
 #endif

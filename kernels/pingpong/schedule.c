@@ -17,7 +17,7 @@ static size_t size_of(const struct schedule *schedule, size_t core)
     return schedule->first[core + 1] - schedule->first[core];
 }
 
-/* Fills in members and first: cores in the order in which they come up. */
+/* Fills in members and first: cores in order of appearance. */
 static void sort_by_core(struct schedule *schedule, const int64_t *cores)
 {
     size_t used = 0;
@@ -36,13 +36,13 @@ static void sort_by_core(struct schedule *schedule, const int64_t *cores)
     }
 }
 
-/* Places in the circle: one more than the cores if they are odd, and who meets it rests. */
+/* Places in the circle: one more than cores if their number is odd; the core opposite to it pauses. */
 static size_t places(const struct schedule *schedule)
 {
     return schedule->cores + schedule->cores % 2;
 }
 
-/* The k-th meeting of a turn, k < places / 2; false if one of the two rests. */
+/* The k-th pair of cores of a turn, k < places / 2; false if one of the two pauses. */
 static bool meeting(const struct schedule *schedule, size_t turn, size_t k, size_t *one, size_t *other)
 {
     size_t circle = places(schedule) - 1;
@@ -51,7 +51,7 @@ static bool meeting(const struct schedule *schedule, size_t turn, size_t k, size
     return *one < schedule->cores;
 }
 
-/* Rounds of a turn: as many as its longest meeting has. */
+/* The number of rounds of a turn: that of its longest pair of cores. */
 static size_t turn_length(const struct schedule *schedule, size_t turn)
 {
     size_t longest = 0, one, other;
@@ -84,7 +84,7 @@ struct schedule schedule_make(const int64_t *cores, size_t cpus, bool parallel)
     return schedule;
 }
 
-/* The k-th of the pairs a < b below `count`; false if there are not so many. */
+/* The k-th of the pairs a < b below `count`; false if there are fewer. */
 static bool combination(size_t count, size_t k, struct duo *pair)
 {
     size_t a = 0;

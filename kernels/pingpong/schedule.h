@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Places in the list of CPUs, a < b. */
+/* Indexes in the list of CPUs, a < b. */
 struct duo {
     size_t a, b;
 };
@@ -18,18 +18,18 @@ struct duo {
 struct schedule {
     size_t cpus, cores;
     size_t *members;     /* CPUs by core */
-    size_t *first;       /* of each core in `members`, and the end of the last */
-    bool parallel;       /* otherwise one pair a round */
+    size_t *first;       /* index of each core in `members`, and the end of the last one */
+    bool parallel;       /* otherwise one pair per round */
     size_t inner;        /* rounds within cores */
     size_t *until;       /* rounds up to the end of each turn of the circle */
-    size_t turns;        /* of the circle */
+    size_t turns;        /* turns of the circle */
     size_t rounds, pairs;
 };
 
-/* `cores` names the core of each CPU; equal numbers are one core. At least two CPUs. */
+/* `cores` is the core of each CPU; there are at least two CPUs. */
 struct schedule schedule_make(const int64_t *cores, size_t cpus, bool parallel);
 
-/* The pairs of a round, at most cpus / 2; returns how many. No round is empty. */
+/* The pairs of a round, at most cpus / 2; returns their number. No round is empty. */
 size_t schedule_round(const struct schedule *schedule, size_t round, struct duo *pairs);
 
 void schedule_free(struct schedule *schedule);

@@ -3,8 +3,8 @@
 #include "kit/fail.h"
 
 #define KEPT_MIN 21       /* batches that end a series at its cap */
-#define JUMP_FACTOR 4     /* a batch so many times the median ... */
-#define JUMP_NS 50000     /* ... and so much longer lost the CPU to something that getrusage does not see */
+#define JUMP_FACTOR 4     /* a batch this many times the median ... */
+#define JUMP_NS 50000     /* ... and this much longer lost the CPU to something that getrusage does not report */
 
 void series_open(struct series *series, size_t most)
 {
@@ -42,7 +42,7 @@ void series_drop(struct series *series, size_t from)
     series->count = from;
 }
 
-/* Sorts the ticks of the batches at one address; how many there are. */
+/* Sorts the ticks of the batches at one address and returns their number. */
 static size_t sort_address(struct series *series, size_t address)
 {
     size_t count = 0;
@@ -60,8 +60,8 @@ static void sort_all(struct series *series)
     stats_sort(series->sorted, series->count);
 }
 
-/* How many independent batches tell as much. Addresses differ for good, and come round in turn: what neighbours in time share is
- * looked for in the differences from the median of the same address. */
+/* The number of independent batches with the same information. Addresses differ permanently and alternate, so the correlation of
+ * neighbors in time is computed from the differences to the median of the same address. */
 static double effective(struct series *series)
 {
     for (size_t address = 0; address < series->addresses; address++) {
@@ -74,7 +74,7 @@ static double effective(struct series *series)
     return stats_effective(series->residuals, series->count, 0);
 }
 
-/* Of at least one batch; leaves all of them sorted. */
+/* Statistics of at least one batch; sorts all of them. */
 static struct stats summarise(struct series *series)
 {
     size_t count = series->count;
@@ -101,7 +101,7 @@ bool series_settled(struct series *series, const struct effort *effort)
         return true;
     if (series->count < effort->least || series->count < series->look || elapsed_ns(series) < effort->least_ns)
         return false;
-    series->look = series->count + series->count / 4; /* ever more seldom: sorting costs */
+    series->look = series->count + series->count / 4; /* at growing distances, because sorting costs time */
     struct stats stats = summarise(series);
     return stats_within(&stats, effort->target);
 }
@@ -123,7 +123,7 @@ static void drop_jumps(struct series *series, const struct timer *timer)
     series_drop(series, kept);
 }
 
-/* All batches as they came, or an evenly spaced subset of them sorted. */
+/* Stores all batches in order of time, or an evenly spaced, sorted subset. */
 static void list(const struct series *series, const struct timer *timer, struct figures *figures)
 {
     size_t count = series->count;

@@ -1,4 +1,4 @@
-/* The batches of one method between two CPUs, and what is said about them. */
+/* The batches of one method between two CPUs, and their statistics. */
 #ifndef PINGPONG_SERIES_H
 #define PINGPONG_SERIES_H
 
@@ -11,9 +11,9 @@
 #include "pingpong/slot.h"
 
 #define SERIES_LISTED_MAX 64
-#define SERIES_PATIENCE 8 /* times the cap are given to a machine that leaves hardly a batch alone */
+#define SERIES_PATIENCE 8 /* factor of the cap on a machine that disturbs almost every batch */
 
-/* How exactly, and for how long at most. */
+/* Precision and time limits. */
 struct effort {
     double target;   /* width of the 95 % interval over the median at which to stop */
     uint64_t cap_ns;
@@ -22,39 +22,39 @@ struct effort {
 };
 
 struct batch {
-    uint64_t ticks; /* net of reading the counter */
+    uint64_t ticks; /* without the time for reading the counter */
     size_t address;
 };
 
 struct series {
-    struct batch *batches;      /* those in which no thread lost its CPU */
+    struct batch *batches;      /* those in which no thread was descheduled */
     double *sorted, *residuals; /* for the statistics */
     size_t most, addresses, count, dropped, look;
     uint64_t started_ns;
 };
 
-/* What is reported of a series. */
+/* The reported values of a series. */
 struct figures {
     size_t dropped, addresses, listed;
-    bool capped, ordered; /* the list is sorted */
+    bool capped, ordered; /* whether the list is sorted */
     int64_t ns[SERIES_LISTED_MAX]; /* of batches */
-    struct stats stats;   /* ticks of a batch; only the count is set if that is 0 */
-    double p25, address_p25[SLOT_ADDRESSES_MAX]; /* ticks of a batch; negative where there is none */
-    double ps_per_tick;   /* of a message or a line */
+    struct stats stats;   /* ticks of a batch; if the count is 0, nothing else is set */
+    double p25, address_p25[SLOT_ADDRESSES_MAX]; /* ticks of a batch; negative if there is none */
+    double ps_per_tick;   /* per message or line */
     int64_t elapsed_ns;
 };
 
-/* Room for `most` batches; ends the program with 3 if there is none. */
+/* Allocates room for `most` batches; ends the program with 3 if there is none. */
 void series_open(struct series *series, size_t most);
 void series_close(struct series *series);
 
-/* Begins anew, with batches over so many addresses. */
+/* Restarts with batches over this many addresses. */
 void series_begin(struct series *series, size_t addresses);
 
-/* Beyond the room a batch is not kept. */
+/* Adds a batch; discards it if there is no room. */
 void series_add(struct series *series, uint64_t ticks, size_t address);
 
-/* Takes the batches from the `from`-th on out again: a thread lost its CPU in them. */
+/* Drops the batches from the `from`-th on, in which a thread was descheduled. */
 void series_drop(struct series *series, size_t from);
 
 /* Whether there are enough batches: the interval is narrow after the least time, or there is no more room. */
@@ -63,7 +63,7 @@ bool series_settled(struct series *series, const struct effort *effort);
 /* Whether the time is over. */
 bool series_spent(const struct series *series, const struct effort *effort);
 
-/* `messages` of each batch. Leaves out batches that lost the CPU without a context switch: a hypervisor took it. */
+/* Computes the result with `messages` per batch. Drops batches that lost the CPU without a context switch: a hypervisor took it. */
 void series_finish(struct series *series, const struct timer *timer, const struct effort *effort, uint64_t messages,
                    struct figures *figures);
 

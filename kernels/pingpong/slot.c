@@ -3,8 +3,8 @@
 #include "kit/numbers.h"
 #include "line.h"
 
-#define PAGE 4096                                 /* from place to place; not less than a base page where those are small */
-#define WORD_STEP (SLOT_KINDS * TEAM_LINE)        /* a line of each kind */
+#define PAGE 4096                                 /* distance of addresses; at least a base page of the usual size */
+#define WORD_STEP (SLOT_KINDS * TEAM_LINE)        /* one line of each kind */
 #define WORD_PLACES (PAGE / WORD_STEP)
 
 _Static_assert(sizeof(struct control) <= PAGE, "the control lines fit into the first page");

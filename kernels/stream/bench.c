@@ -4,9 +4,9 @@
 
 #define TRIAL_WINDOWS 6
 #define WINDOWS_MIN 21
-#define WINDOWS_FEW 7    /* a point ends with so many at least if time is over, */
-#define BUSY_FACTOR 20   /* until so many times the cap: a machine too busy for them. */
-#define BUSY_NS 5000000000u /* With no window at all, after so long at least */
+#define WINDOWS_FEW 7    /* least number of windows of a point when the time is over, */
+#define BUSY_FACTOR 20   /* up to this many caps on a machine too busy for them */
+#define BUSY_NS 5000000000u /* time limit without any window */
 #define LOOK_EVERY 7
 #define CLEARLY 1.005
 
@@ -23,7 +23,7 @@ static struct stats bps_of(const struct sample *sample)
     return stats_of(rates, sample->count);
 }
 
-/* Nanoseconds of a core cycle as the threads' adds tell: the median thread. */
+/* Nanoseconds of a core cycle from the adds of the median thread. */
 static double cycle_ns(const struct crew *crew)
 {
     double ticks[OPTS_LIST_MAX];
@@ -33,7 +33,7 @@ static double cycle_ns(const struct crew *crew)
     return stats_median(ticks, crew->team.count) * crew->timer.ns_per_tick / WALKER_ADDS;
 }
 
-/* One window of all threads: all bytes, from the common start to the end of the last. */
+/* One window of all threads: all bytes, from the common start to the end of the last thread. */
 static void take_window(struct crew *crew, struct sample *sample)
 {
     crew_do(crew, ORDER_WINDOW);
@@ -54,7 +54,7 @@ static void take_window(struct crew *crew, struct sample *sample)
     sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->traffic, moved)};
 }
 
-/* Whether the median is known well enough, or the time is over. */
+/* Whether the interval is narrow enough or the time is over. */
 static bool finished(struct sample *sample, const struct bench *bench, uint64_t most, uint64_t elapsed_ns)
 {
     if (sample->count >= most)
@@ -82,7 +82,7 @@ static void take_windows(struct bench *bench, struct sample *sample, uint64_t mo
              sample->dropped);
 }
 
-/* Runs one loop for up to `most` windows, and checks all that it did. */
+/* Runs one loop for up to `most` windows and verifies its results. */
 static void measure(struct bench *bench, struct sample *sample, uint64_t most)
 {
     struct crew *crew = bench->crew;
@@ -109,14 +109,14 @@ static void print(struct bench *bench, struct sample *sample, bool best)
     bench->samples++;
 }
 
-/* Clearly faster, so that chance does not choose between equals. */
+/* Whether a loop is clearly faster, so that chance does not decide between equal ones. */
 static bool faster(const struct sample *a, const struct sample *b, bool full)
 {
     return full ? a->bps.median > CLEARLY * b->bps.median : a->bps.max > CLEARLY * b->bps.max;
 }
 
-/* Measures every variant, briefly or in full, and prints all but the best one, whose place is returned. A brief look goes by the
- * fastest window, since the others tell of neighbours as much as of the loop. */
+/* Measures every variant, briefly or completely, and prints all except the best one, whose index is returned. Short trials
+ * compare the fastest windows, because other programs affect the others. */
 static unsigned compare(struct bench *bench, struct sample *samples, const struct loops *loops)
 {
     bool full = bench->effort == EFFORT_ALL;

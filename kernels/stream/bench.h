@@ -1,4 +1,4 @@
-/* One size and traffic: which loop is best, and how fast it is. */
+/* One size and traffic pattern: the best loop and its bandwidth. */
 #ifndef STREAM_BENCH_H
 #define STREAM_BENCH_H
 
@@ -7,11 +7,11 @@
 
 #define BENCH_WINDOWS_MAX 4096
 
-enum effort { EFFORT_BEST, EFFORT_ALL, EFFORT_PLAIN }; /* which variants are measured in full */
+enum effort { EFFORT_BEST, EFFORT_ALL, EFFORT_PLAIN }; /* variants that are measured completely */
 
 struct window {
     double ns;
-    uint64_t bytes; /* useful, of all threads */
+    uint64_t bytes; /* useful bytes of all threads */
 };
 
 struct bench {
@@ -26,7 +26,7 @@ struct bench {
     uint64_t last_size;
 };
 
-/* What was seen of one loop. */
+/* The measurement of one loop. */
 struct sample {
     const struct traffic *traffic;
     struct loop loop;
@@ -36,11 +36,11 @@ struct sample {
     size_t count, dropped;
     bool capped, best;
     struct stats bps;
-    double core_ns; /* a core cycle: the shortest, since what disturbs adds only makes them longer */
+    double core_ns; /* the shortest core cycle, because disturbances only make it longer */
     uint64_t elapsed_ns;
 };
 
-/* Measures and prints one size and traffic; ends the program with 4 if a loop did not do what it should. */
+/* Measures and prints one size and traffic pattern; ends the program with 4 if a result is wrong. */
 void bench_point(struct bench *bench, uint64_t size, const struct traffic *traffic);
 
 #endif

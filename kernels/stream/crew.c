@@ -2,10 +2,10 @@
 
 #include "stream/pattern.h"
 
-#define MARGIN_NS 3000 /* from the last thread's coming to the common start */
+#define MARGIN_NS 3000 /* from the arrival of the last thread to the common start */
 #define KEPT_ALIGNMENT 256
 
-/* Threads whose memory is one arena: the same node was asked for, and they run on the same one. */
+/* Whether two threads share an arena: they have the same memory node and run on the same node. */
 static bool same_arena(const struct crew *crew, size_t i, size_t k)
 {
     return crew->nodes[i] == crew->nodes[k] && (crew->nodes[i] >= 0 || crew->homes[i] == crew->homes[k]);
@@ -19,7 +19,7 @@ static bool first_of_arena(const struct crew *crew, size_t index)
     return true;
 }
 
-/* The node of a page; -1 if the system does not tell. */
+/* The node of a page; -1 if unknown. */
 static int node_of(const char *address)
 {
     int node = -1;
@@ -35,7 +35,7 @@ static void note_arena(struct crew *crew, const struct arena *arena)
     crew->arena_bytes += arena->bytes;
 }
 
-/* Maps one arena for all threads that share it with `index`; run by that thread, so that pages come from where it runs. */
+/* Maps the arena of all threads that share it with `index`; called by that thread, so that the pages are local to it. */
 static void map_arena(struct crew *crew, size_t index)
 {
     uint64_t threads = 0;
@@ -49,7 +49,7 @@ static void map_arena(struct crew *crew, size_t index)
             crew->walkers[i].start = arena.start + crew->thread_bytes * part++;
 }
 
-/* Refuses what cannot be had before anything is mapped. The pools may serve as well as free memory. */
+/* Rejects sizes that are not available before anything is mapped. Pools count as well as free memory. */
 static void require_memory(const struct crew *crew)
 {
     int64_t available = arena_available(-1), needed = (int64_t)(crew->thread_bytes * crew->team.count);
@@ -63,7 +63,7 @@ static void require_memory(const struct crew *crew)
              crew->team.count, (long long)needed, (long long)available);
 }
 
-/* One arena after the other: each finds what the one before left. */
+/* Arenas are mapped one after another, so that each sees the free memory after the previous one. */
 static void map_memory(struct member *member, struct crew *crew)
 {
     crew->homes[member->index] = node_or_here(-1);
@@ -137,7 +137,7 @@ static void serve(struct member *member)
         return;
     }
     for (bool more = true; more;) {
-        team_barrier(member->team); /* the order is read between two barriers, where its writer stands still */
+        team_barrier(member->team); /* the command is read between two barriers, while its writer waits */
         more = crew->order != ORDER_END;
         obey(member, crew);
         team_barrier(member->team);

@@ -5,10 +5,10 @@
 static const double constant = TRAFFIC_FACTOR;
 
 #define UNIT(X, body, k) TRAFFIC_##body(X, "first", "second", "stored", k)
-/* READ that folds what it loads instead of dropping it. */
+/* READ that combines the loaded values instead of discarding them. */
 #define TRAFFIC_FOLD(X, a, b, s, k) X##_XOR(a, k)
 
-/* By the number of arrays that a body loads: what it prefetches. */
+/* The prefetches, by the number of arrays that a body loads. */
 #define AHEAD_0(X, k) ""
 #define AHEAD_1(X, k) X##_PREFETCH("first", k)
 #define AHEAD_2(X, k) X##_PREFETCH("first", k) X##_PREFETCH("second", k)

@@ -35,20 +35,20 @@ struct walker {
     int node;                 /* on which the memory lies; -1 if the system does not tell */
     uint64_t at;              /* the next byte of each array */
     uint64_t began, covered;  /* since the memory was last put in order: where the walk began, bytes of each array it passed over */
-    uint64_t chunk;           /* bytes of each array between two looks at the clock */
-    double place;             /* share of the array that is behind, kept from one layout to the next */
+    uint64_t chunk;           /* bytes of each array between two reads of the clock */
+    double place;             /* part of the array that was walked, kept from one layout to the next */
     uint64_t moved, end_ticks; /* of the last window: bytes of each array */
     uint64_t add_ticks;        /* that WALKER_ADDS dependent adds took before it: as many core cycles */
     long switches;
-    bool disturbed;            /* it lost its CPU for a while */
+    bool disturbed;            /* whether it was descheduled */
     char *kept;
-    struct arena arena;        /* if this thread mapped it */
+    struct arena arena;        /* set if this thread mapped it */
 } __attribute__((aligned(256))); /* no line is written by two threads */
 
-/* Takes up new work where the last one ended: what was touched last is met last. */
+/* Starts new work where the last one ended, so that the most recently used lines are reached last. */
 void walker_begin(struct walker *walker, const struct work *work);
 
-/* Brings a set that a cache can hold into it, and finds out how much is done in a moment. */
+/* Loads a set that fits into a cache, and measures how much is processed in a moment. */
 void walker_warm(struct walker *walker, const struct work *work);
 
 /* One window from `start_ticks` to a common moment. */
@@ -57,7 +57,7 @@ void walker_window(struct walker *walker, const struct work *work, const struct 
 /* Right before a window: counts context switches, and times dependent adds. */
 void walker_ready(struct walker *walker);
 
-/* Checks all that was passed over and puts it in order; ends the program with 4 if it has the wrong value. */
+/* Verifies and restores everything that was walked; ends the program with 4 if a value is wrong. */
 void walker_check(struct walker *walker, const struct work *work);
 
 #endif

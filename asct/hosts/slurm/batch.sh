@@ -1,6 +1,6 @@
-# The batch script of a job: holds the node and runs what asct sends through a folder on it. Each command comes by a step
-# of the job but is a child of this shell, so that it goes on when the step, the connection or asct goes. POSIX only.
-# Variables set before: token, which names the folder; patience, in seconds.
+# The batch script of a job: holds the node and runs the commands that asct sends through a folder on it. A command arrives
+# with a step of the job but is a child of this shell, so that it continues when the step, the connection or asct ends.
+# POSIX only. Variables set before: token, part of the folder's name; patience, in seconds.
 
 LC_ALL=C
 export LC_ALL
@@ -8,8 +8,8 @@ umask 077
 door=/tmp/asct-job-$token
 mkdir -m 700 -- "$door" && : >"$door/alive" && mkfifo "$door/orders" || exit 1
 
-# ours [WORD]: what was started from here, or that of it which has WORD in its command line. Slurm itself may lose sight
-# of a program that left its session.
+# ours [WORD]: the processes started from here, or those of them with WORD in their command line. Slurm may lose track of
+# a program that has left its session.
 ours() {
     for one in $(grep -lsz "^ASCT_JOB=$token\$" /proc/[0-9]*/environ); do
         one=${one%/environ}
@@ -17,7 +17,7 @@ ours() {
     done
 }
 
-# The shells of the session go first: what is ended now has not ended by itself, as they would say.
+# Kill the shells of the session first: otherwise they would report that the killed programs ended by themselves.
 finish() {
     trap '' INT TERM HUP
     kill -s KILL $(ours mode=) 2>/dev/null
@@ -39,15 +39,16 @@ exec 3<>"$door/orders"
 ( while [ -p "$door/orders" ]; do sleep 5; printf 'tick\n' >&3; done ) &
 ticker=$!
 
-# run NUMBER: the step that waits for it made the folder. Started by setsid and not in the background by `&`: a shell
-# lets such a program ignore SIGINT for good. The runner of a session keeps descriptor 7, and so the lock.
+# run NUMBER: runs the command in the folder made by the step, which waits for it. Started with setsid and not in the
+# background with `&`: a shell makes background programs ignore SIGINT. The runner of a session keeps descriptor 7 and
+# with it the lock.
 run() {
     ASCT_JOB=$token setsid --fork sh -c '
         { flock -s 7; setsid sh "$2/command"; echo "$?" >"$2/status"; } \
             <"$2/in" >"$2/out" 2>"$2/err" 7<"$1/alive"' sh "$door" "$door/$1" 3<&-
 }
 
-# Nobody talks to this job and nothing runs in it: asct is gone, and will not come for the jobs behind it either.
+# If no command is running and none arrives, asct is gone and will not use the following jobs either: cancel them.
 tick() {
     flock -x -n "$door/alive" true || { idle=0; return; }
     idle=$((idle + 5))
@@ -64,6 +65,6 @@ while :; do
     case $word in
     run) idle=0; run "$rest" ;;
     tick) tick ;;
-    end) signals=KILL; exit "$rest" ;; # asct has nothing running here any more
+    end) signals=KILL; exit "$rest" ;; # asct has no more processes here
     esac
 done

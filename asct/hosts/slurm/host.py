@@ -64,9 +64,9 @@ def _claim(node: str, host: str) -> bool:
 class SlurmHost(RemoteHost):
     """The Host protocol over jobs of Slurm on one node.
 
-    A first short job selects the node and serves facts, checks and builds. All later jobs request that node, so that
-    facts and measurements describe the same machine. They are submitted together, each to start after the one before
-    it. A job ends when the next one starts, so that commands between them still have the node.
+    A first short job selects the node; facts, checks and builds run in it. All later jobs request the same node, so
+    that facts and measurements describe the same machine. They are submitted together, each to start after the previous
+    one. A job ends when the next one starts, so that commands between them still have the node.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -287,7 +287,7 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """The work folder and the submitted jobs; `held` is the one that holds the node, for the job `id` of the run."""
+    """The work folder and the submitted Slurm jobs of a host. `held` holds the node for the job `id` of the run."""
 
     node: str = ""
     work: str = ""
@@ -301,7 +301,7 @@ class SlurmState:
 
 
 def state_file(run: str, host: str) -> Path:
-    """The state file of a host in a run; its hash keeps hosts apart whose job names are the same after shortening."""
+    """Return the state file of a host in a run. The hash distinguishes hosts whose shortened job names are equal."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
@@ -309,7 +309,7 @@ def state_file(run: str, host: str) -> Path:
 
 
 def load_state(file: Path) -> SlurmState | None:
-    """The saved state; None when there is none that can be read."""
+    """Return the saved state, or None if it does not exist or cannot be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")

@@ -25,7 +25,7 @@ _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PM
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The environment of this process without variables that change Slurm's commands, as inside another job."""
+    """Return the environment without variables that change Slurm's commands, which exist inside another job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
@@ -52,7 +52,7 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
 
 
 def message_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The message of a failed command in one line."""
+    """Return the message of a failed command in one line."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
     return "; ".join(words)[:_LONGEST] or "no reason given"
@@ -62,7 +62,7 @@ STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
 """Writes only into a folder of this account: after the job, others could make one of the same name."""
 PATIENCE_S = 180
-"""Seconds without any process of asct after which a job ends by itself."""
+"""Seconds after which a job without any process of asct ends."""
 SPARE, SPARE_S = 1.5, 300.0
 """The time limit of a job is its estimate times this factor, plus this many seconds to open the session and to copy
 results."""
@@ -76,7 +76,7 @@ _NUMBER = re.compile("[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class SbatchRequest:
-    """The plan's request. `node` names a node; empty lets Slurm choose."""
+    """The options of sbatch from the plan. If `node` is empty, Slurm chooses a node."""
 
     partition: str = ""
     account: str = ""
@@ -95,13 +95,13 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """Jobs that must have ended before (`ended`), and jobs that must have succeeded (`ok`)."""
+    """The jobs on which a job depends: those that must have ended, and those that must have succeeded (`ok`)."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """The value of --dependency; empty without dependencies."""
+        """Return the value of --dependency; empty without dependencies."""
         parts = [("afterany", [job for job in self.ended if job not in self.ok]), ("afterok", list(self.ok))]
         return ",".join(":".join([word, *map(str, jobs)]) for word, jobs in parts if jobs)
 
@@ -145,7 +145,7 @@ def arguments(
 
 
 def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
-    """The batch script; `token` is hexadecimal, so nothing in it needs quotes."""
+    """Return the batch script. `token` is hexadecimal and needs no quotes."""
     return f"#!/bin/sh\ntoken={token} patience={patience_s}\n{Path(__file__).with_name('batch.sh').read_text('utf-8')}"
 
 
@@ -270,7 +270,7 @@ class JobQueue:
             self._news.notify_all()
 
     def seen(self, job: int) -> QueuedJob:
-        """The job at the last query."""
+        """Return the state of the job at the last query."""
         with self._news:
             return self._jobs.get(job, QueuedJob("GONE"))
 
@@ -284,7 +284,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """The job at a query that starts after this call."""
+        """Return the state of the job at a query that starts after this call."""
         with self._news:
             wanted = self.rounds + 2  # one may be under way
             self._hurry()

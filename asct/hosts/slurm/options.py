@@ -25,7 +25,7 @@ _BREAKING: Final = {
     "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
     "gid": "", "clusters": "M", "cluster": "", "batch": "", "ignore-pbs": "",
 }  # fmt: skip
-"""Options that change the kind of the job or the output of sbatch."""
+"""Options that change the type of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
 """Options that make sbatch read a file of this machine, as a slash in a list of nodes does."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
@@ -34,7 +34,7 @@ _HINT: Final = "write one complete option in each item, such as `--qos=high` or 
 
 
 def nodes_of(text: str) -> list[str]:
-    """The nodes of a list in Slurm's notation: `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
+    """Return the nodes of a list in Slurm's notation: `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
     names: list[str] = []
     for item in re.split(r",(?![^\[]*\])", text.strip()):
         if not _ITEM.fullmatch(item):
@@ -49,7 +49,7 @@ def nodes_of(text: str) -> list[str]:
 
 
 def _numbers(text: str, inside: str) -> list[str]:
-    """`01-03,7` is 01, 02, 03, 7; leading zeros of the first number of a range are kept."""
+    """Expand `01-03,7` to 01, 02, 03, 7; numbers get the leading zeros of the first number of a range."""
     found: list[str] = []
     for part in inside.split(","):
         match = _NUMBERS.fullmatch(part)
@@ -61,7 +61,7 @@ def _numbers(text: str, inside: str) -> list[str]:
 
 
 def option_problem(option: str) -> str:
-    """Why sbatch cannot be given an item of `options`; empty when it can. sbatch accepts abbreviated long options."""
+    """Return why an item of `options` is not allowed; empty if it is. sbatch accepts abbreviated long options."""
     name, _, _ = option.partition("=")
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
         return "it is not an sbatch option"
@@ -81,17 +81,17 @@ def option_problem(option: str) -> str:
 
 
 def _means(known: str, long: str) -> bool:
-    """Whether sbatch may read `long` as an abbreviation of `known`; `--bb` is an option of its own."""
+    """Whether sbatch may read `long` as an abbreviation of `known`; `--bb` is a separate option."""
     return known.startswith(long) and not (known == "bbf" and long == "bb")
 
 
 def control_problem(text: str) -> str:
-    """Why a value cannot be passed to sbatch; empty when it can."""
+    """Return why a value cannot be passed to sbatch; empty if it can."""
     return "" if text.isprintable() else "it contains control characters"
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
-    """The hosts that `nodelist` and `nodes` expand to; none for a single node. Raises BadValueError.
+    """Return the hosts that `nodelist` and `nodes` expand to; none for a single node. Raises BadValueError.
 
     `nodelist: n[1-2]` of `lab` makes `lab-n1` and `lab-n2`; `nodes: 2` alone makes `lab-1` and `lab-2`, whose nodes
     Slurm chooses.
