@@ -43,7 +43,7 @@ _WANTED = ("transport", "model", "serial", "firmware")
 class _BlockContext:
     """The data that all block devices share."""
 
-    found: Snapshot
+    snapshot: Snapshot
     places: Mapping[str, DeviceLocation]
     controllers: Mapping[str, NvmeController]
     udev: Mapping[str, Mapping[str, str]]
@@ -53,36 +53,36 @@ class _BlockContext:
     @property
     def reason(self) -> str:
         """The reason for unknown values that udev may report."""
-        whole = "block_devices.udev" not in self.found.left
+        whole = "block_devices.udev" not in self.snapshot.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
 
-def block_devices(found: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
+def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
     """Return disks, each followed by its partitions. Unbound loop and network devices and the hidden paths of an NVMe
     drive are omitted."""
-    texts = gaps.known("block_devices", folders(found, BLOCK), f"{BLOCK} is empty")
-    where = places(found)
-    around = _BlockContext(
-        found=found,
+    texts = gaps.known("block_devices", folders(snapshot, BLOCK), f"{BLOCK} is empty")
+    where = places(snapshot)
+    context = _BlockContext(
+        snapshot=snapshot,
         places=where,
-        controllers={one.name: one for one in controllers(found, where)},
-        udev=_udev(found),
-        targets=_targets(found),
+        controllers={one.name: one for one in controllers(snapshot, where)},
+        udev=_udev(snapshot),
+        targets=_targets(snapshot),
         holders=_holders(texts),
     )
     made: list[BlockDevice] = []
     for name, files in texts.items():
         bound = whole(files.get("size")) or _kind(name, files, where.get(f"{BLOCK}/{name}")) not in ("loop", "virtual")
         if bound and "size" in files and files.get("hidden", "0") == "0":
-            made += [_disk(name, files, around, gaps), *_partitions(name, files, around)]
+            made += [_disk(name, files, context, gaps), *_partitions(name, files, context)]
     return made
 
 
-def _disk(name: str, files: Mapping[str, str], around: _BlockContext, gaps: UnknownFacts) -> BlockDevice:
-    place = around.places.get(f"{BLOCK}/{name}")
+def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: UnknownFacts) -> BlockDevice:
+    place = context.places.get(f"{BLOCK}/{name}")
     kind = _kind(name, files, place)
-    udev = around.udev.get(files.get("dev", ""), {})
-    owners = _controllers(files, place, around)
+    udev = context.udev.get(files.get("dev", ""), {})
+    owners = _controllers(files, place, context)
     main = owners[0].place if len(owners) == 1 else place if not owners else None
     transport = _transport(name, place, udev, owners)
     values = {**_identity(files, udev), **_queue(files), **_health(name, owners, gaps)}
@@ -102,15 +102,15 @@ def _disk(name: str, files: Mapping[str, str], around: _BlockContext, gaps: Unkn
         backing_file=files.get("loop/backing_file") or None,
         mapper_name=files.get("dm/name") or None,
         raid_level=files.get("md/level") or None,
-        **_use(name, files, around),
+        **_use(name, files, context),
         **values,
     )
     for field in _WANTED if kind == "disk" else ():
-        gaps.known(f"block_devices.{name}.{field}", getattr(made, field), around.reason)
+        gaps.known(f"block_devices.{name}.{field}", getattr(made, field), context.reason)
     return made
 
 
-def _partitions(disk: str, files: Mapping[str, str], around: _BlockContext) -> list[BlockDevice]:
+def _partitions(disk: str, files: Mapping[str, str], context: _BlockContext) -> list[BlockDevice]:
     """Return the partitions of a disk by number."""
     numbers = {path.partition("/")[0]: whole(text) for path, text in files.items() if path.endswith("/partition")}
     made = []
@@ -123,7 +123,7 @@ def _partitions(disk: str, files: Mapping[str, str], around: _BlockContext) -> l
                 parent=disk,
                 size_bytes=_size(inner.get("size")),
                 read_only=_flag(inner.get("ro")),
-                **_use(name, inner, around),
+                **_use(name, inner, context),
             )
         )
     return made
@@ -168,16 +168,16 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _use(name: str, files: Mapping[str, str], around: _BlockContext) -> dict[str, list[str]]:
+def _use(name: str, files: Mapping[str, str], context: _BlockContext) -> dict[str, list[str]]:
     """Return mount points and holders. Mounts are found by device number, or by name for file systems such as btrfs."""
     keys = (files.get("dev", ""), f"/dev/{name}", f"/dev/mapper/{files.get('dm/name', '')}")
-    targets = [target for key in keys for target in around.targets.get(key, [])]
-    return {"mounted_at": list(dict.fromkeys(targets)), "holders": around.holders.get(name, [])}
+    targets = [target for key in keys for target in context.targets.get(key, [])]
+    return {"mounted_at": list(dict.fromkeys(targets)), "holders": context.holders.get(name, [])}
 
 
-def _targets(found: Snapshot) -> dict[str, list[str]]:
+def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
     made: dict[str, list[str]] = {}
-    for line in mounts.lines(found):
+    for line in mounts.lines(snapshot):
         for key in (line.device, line.source):
             made.setdefault(key, []).append(line.target)
     return made
@@ -194,21 +194,23 @@ def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
     return made
 
 
-def _udev(found: Snapshot) -> dict[str, dict[str, str]]:
+def _udev(snapshot: Snapshot) -> dict[str, dict[str, str]]:
     made: dict[str, dict[str, str]] = {}
-    for line in (found.command_output("udev") or "").split("\n"):
+    for line in (snapshot.command_output("udev") or "").split("\n"):
         if match := _UDEV.fullmatch(line):
             made.setdefault(match[1], {})[match[2]] = match[3].strip()
     return made
 
 
-def _controllers(files: Mapping[str, str], place: DeviceLocation | None, around: _BlockContext) -> list[NvmeController]:
+def _controllers(
+    files: Mapping[str, str], place: DeviceLocation | None, context: _BlockContext
+) -> list[NvmeController]:
     """Return the NVMe controllers of a drive: the one on its real path, or with multipath all of its subsystem."""
     match = re.search(r"/nvme/(nvme\d+)(?:/|$)", place.path) if place else None
-    if match and match[1] in around.controllers:
-        return [around.controllers[match[1]]]
+    if match and match[1] in context.controllers:
+        return [context.controllers[match[1]]]
     name = files.get("device/subsysnqn")
-    return [one for one in around.controllers.values() if name and one.texts.get("subsysnqn") == name]
+    return [one for one in context.controllers.values() if name and one.texts.get("subsysnqn") == name]
 
 
 def _transport(
@@ -277,12 +279,12 @@ class NvmeController:
     reason: str | None
 
 
-def controllers(found: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
+def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
     """Return all NVMe controllers by name."""
-    logs, reasons, otherwise = _logs(found)
-    celsius = temperatures(found, places)
+    logs, reasons, otherwise = _logs(snapshot)
+    celsius = temperatures(snapshot, places)
     made = []
-    for name, texts in folders(found, NVME).items():
+    for name, texts in folders(snapshot, NVME).items():
         log = logs.get(name)
         values = _health_values(log) if log is not None else {}
         if values.get("celsius") is None:
@@ -300,22 +302,22 @@ def controllers(found: Snapshot, places: Mapping[str, DeviceLocation]) -> list[N
     return made
 
 
-def temperatures(found: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
+def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
     """Return the temperature in degrees Celsius of controllers that have a sensor in hwmon, which does not require root
     (drivers/nvme/host/hwmon.c: temp1 is the composite temperature)."""
     made: dict[str, float] = {}
     for at, place in places.items():
         match = _HWMON.search(place.path) if at.startswith("/sys/class/hwmon/") else None
-        value = whole(found.text(f"{at}/temp1_input"))
+        value = whole(snapshot.text(f"{at}/temp1_input"))
         if match and value is not None:
             made[match[1]] = value / 1000
     return made
 
 
-def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
+def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """Return the output of `nvme smart-log -o json` by controller, the reasons why it is missing by controller, and the
     reason for all others."""
-    bodies, reasons, late = _bodies((found.command_output("nvme-health") or "").split("\n"))
+    bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
     for name, lines in bodies.items():

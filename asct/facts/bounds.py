@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from asct.facts.unknown import begun
+from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
@@ -67,7 +67,7 @@ def _name(item: BaseModel) -> str:
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return begun(value, LONGEST)
+        return shortened(value, LONGEST)
     if isinstance(value, dict):
         return {_cut(key): _cut(item) for key, item in value.items()}
     return [_cut(item) for item in value] if isinstance(value, list) else value

@@ -48,18 +48,18 @@ def shared(caches: Caches) -> list[Set]:
     return [cpus for instances in caches.values() for cpus in instances]
 
 
-def find(found: Snapshot, cpus: Cpus) -> Caches:
+def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
     """Find all caches of the online CPUs, ordered by level and type."""
-    told: dict[tuple[int, str], dict[int, int]] = {}
+    found: dict[tuple[int, str], dict[int, int]] = {}
     for cpu in cpus.online:
         for path, text in cpus.of(cpu).items():
             match = _FILE.fullmatch(path)
             kind = cpus.of(cpu).get(f"cache/index{match[1]}/type", "").capitalize() if match else ""
             level = whole(text)
             if match and level and kind in ("Data", "Instruction", "Unified"):
-                told.setdefault((level, kind), {})[cpu] = int(match[1])
+                found.setdefault((level, kind), {})[cpu] = int(match[1])
     kinds: Caches = {}
-    for (level, kind), indexes in told.items():
+    for (level, kind), indexes in found.items():
         sharers = _sharers(cpus, indexes)
         seen: set[Set] = set()
         for cpu, index in sorted(indexes.items()):
@@ -70,7 +70,7 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
                     instances.append(members)
                     seen.add(members)
     known = {(kind.level, kind.type) for kind in kinds}
-    for kind_ in _printed(found.text("/proc/cpuinfo") or ""):
+    for kind_ in _printed(snapshot.text("/proc/cpuinfo") or ""):
         if (kind_.level, kind_.type) not in known:
             kinds[kind_] = []
     return dict(sorted(_joined(kinds).items(), key=lambda item: (item[0].level, item[0].type)))
@@ -81,9 +81,9 @@ def _joined(kinds: Caches) -> Caches:
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
-        told = any((kind.line, kind.ways, kind.sets))
+        detailed = any((kind.line, kind.ways, kind.sets))
         alike = full.setdefault((kind.level, kind.type, kind.size), kind)
-        joined.setdefault(kind if told else alike, []).extend(instances)
+        joined.setdefault(kind if detailed else alike, []).extend(instances)
     return joined
 
 

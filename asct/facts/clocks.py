@@ -20,9 +20,9 @@ _STATE = re.compile(r"cpuidle/state([0-9]{1,3})/(name|desc|latency|residency|dis
 _NONE: Key = ("", None)
 
 
-def idle(found: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
+def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
     """Return the idle `driver` or `governor`; older kernels have the governor in a read-only file."""
-    texts = [found.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
+    texts = [snapshot.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
     said = next((text for text in texts if text and text != "none"), None)
     if said is None and "none" in texts:
         gaps.not_applicable(f"cpu.idle_{what}", "the kernel has no cpuidle driver or governor")
@@ -76,17 +76,17 @@ _NOW = re.compile(rf"^{CPU}/cpufreq/policy([0-9]{{1,5}})/scaling_cur_freq:([0-9]
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
-def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
+def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
     """Return the policies in the order of their first CPU, from cpufreq/policy* and cpu*/cpufreq. One is a link to the
     other; older kernels have only the latter."""
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
         for cpu in cpus.online
     }
-    for match, text in found.matching(_POLICY):
+    for match, text in snapshot.matching(_POLICY):
         if int(match[1]) <= MAX_CPU:
             folders.setdefault(int(match[1]), {})[match[2]] = text.strip()
-    for match in _NOW.finditer(found.command_output("clocks") or ""):
+    for match in _NOW.finditer(snapshot.command_output("clocks") or ""):
         if int(match[1]) in folders:
             folders[int(match[1])]["scaling_cur_freq"] = match[2]
     made: dict[tuple[int, ...], FrequencyPolicy] = {}
@@ -115,8 +115,8 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
         current_hz=_hertz(texts.get("scaling_cur_freq")) or _printed(members, cpus),
         energy_preference=_word(texts.get("energy_performance_preference")),
     )
-    told = policy.model_dump(exclude={"cpus", "base_hz", "current_hz"}, exclude_none=True)
-    return policy if told else None
+    known = policy.model_dump(exclude={"cpus", "base_hz", "current_hz"}, exclude_none=True)
+    return policy if known else None
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
@@ -159,17 +159,17 @@ def frequency(
     return None
 
 
-def boost(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
+def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     """Return whether any CPU may use clocks above the nominal clock.
 
     intel_pstate has the inverse setting no_turbo. cpufreq/boost is global; later kernels have one file for each policy,
     and old kernels have `cpb` (core performance boost) on AMD.
     """
-    reverse = whole(found.text(f"{CPU}/intel_pstate/no_turbo"))
+    reverse = whole(snapshot.text(f"{CPU}/intel_pstate/no_turbo"))
     if reverse is not None:
         return reverse == 0
-    values = [whole(found.text(f"{CPU}/cpufreq/boost"))]
-    values += [whole(text) for _, text in found.matching(rf"{CPU}/cpufreq/policy[0-9]+/boost")]
+    values = [whole(snapshot.text(f"{CPU}/cpufreq/boost"))]
+    values += [whole(text) for _, text in snapshot.matching(rf"{CPU}/cpufreq/policy[0-9]+/boost")]
     values += [whole(cpus.of(cpu).get(f"cpufreq/{name}")) for cpu in cpus.online for name in ("boost", "cpb")]
     known = [value for value in values if value is not None]
     return gaps.known("cpu.boost", any(known) if known else None, "the clock driver does not report it")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from asct.facts.cpusets import Set, Texts, agreed, numbered, told
+from asct.facts.cpusets import Set, Texts, agreed, cpus_of, numbered
 from asct.facts.designs import decimal
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, NODE
@@ -102,11 +102,11 @@ class Cpus:
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
         """Return the sets of siblings that online CPUs report, restricted to online CPUs."""
         up = frozenset(self.online)
-        claims = {cpu: (told(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
+        claims = {cpu: (cpus_of(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
 
-def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
+def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
     """Return the topology of the online CPUs. `shared`, the CPUs of each cache, tells Arm clusters from sockets."""
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
@@ -122,7 +122,7 @@ def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFa
     for name, known in (("dies", dies), ("clusters", clusters)):
         gaps.known(f"cpu.{name}", known, f"{CPU} does not report them")
     threads = max(Counter(cores.values()).values(), default=None)
-    return CpuTopology(cores, clusters, dies, sockets, nodes_of(found), threads)
+    return CpuTopology(cores, clusters, dies, sockets, nodes_of(snapshot), threads)
 
 
 def _below(above: int | None, number: int | None) -> Hashable | None:
@@ -186,13 +186,13 @@ def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
     return keys
 
 
-def nodes_of(found: Snapshot) -> dict[int, int]:
+def nodes_of(snapshot: Snapshot) -> dict[int, int]:
     """Return the node of each CPU; the first if several list it."""
     texts: dict[int, dict[str, str]] = {}
-    for match, text in found.matching(_NODE_FILE):
+    for match, text in snapshot.matching(_NODE_FILE):
         texts.setdefault(int(match[1]), {})[match[2]] = text
     nodes: dict[int, int] = {}
     for node, files in sorted(texts.items()):
-        for cpu in told(files, ("cpulist", "cpumap")) or ():
+        for cpu in cpus_of(files, ("cpulist", "cpumap")) or ():
             nodes.setdefault(cpu, node)
     return nodes

@@ -33,13 +33,13 @@ class CoreKinds:
     designs: list[Design]
 
 
-def kinds(found: Snapshot, cpus: Cpus) -> CoreKinds:
+def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
     """Group the CPUs by kind of core.
 
     Kinds differ in the identity of their cores, or in the kernel's list if different designs report the same identity.
     If the kernel reports neither, they differ in the capacity that it assigns.
     """
-    lists = _lists(found)
+    lists = _lists(snapshot)
     known: dict[tuple[str | None, ...], Design] = {}
     keys: dict[int, tuple[Design, str | None]] = {}
     for cpu in cpus.online:
@@ -61,11 +61,11 @@ def _named(found: Design, kind: str | None) -> Design:
     return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found
 
 
-def _lists(found: Snapshot) -> dict[int, str]:
+def _lists(snapshot: Snapshot) -> dict[int, str]:
     """Return the name of the kernel's list for each CPU."""
     names: dict[int, str] = {}
     for pattern in _LISTS:
-        for match, text in found.matching(pattern):
+        for match, text in snapshot.matching(pattern):
             names.update(dict.fromkeys(listed(text) or (), match[1]))
     return names
 
@@ -106,23 +106,23 @@ class Processors:
     cache_levels: list[CacheLevel]
 
 
-def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
+def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     """Return the facts of the processors. `cpus` counts present CPUs including offline ones, as `CPU(s)` of lscpu."""
-    texts, info = by_cpu(found), cpuinfo(found.text("/proc/cpuinfo"))
-    online = _online(found, texts, sorted(info.own), gaps)
+    texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
+    online = _online(snapshot, texts, sorted(info.own), gaps)
     cpus = Cpus(online, texts, info)
-    every = caches.find(found, cpus)
-    where, what = places(found, cpus, caches.shared(every), gaps), kinds(found, cpus)
-    present, names = _present(found, online, gaps), _names(what, gaps)
-    policies = clocks.policies(found, cpus, gaps)
+    every = caches.find(snapshot, cpus)
+    where, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus)
+    present, names = _present(snapshot, online, gaps), _names(what, gaps)
+    policies = clocks.policies(snapshot, cpus, gaps)
     flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
-    smt = found.line(f"{CPU}/smt/control")
-    active = whole(found.text(f"{CPU}/smt/active"))
+    smt = snapshot.line(f"{CPU}/smt/control")
+    active = whole(snapshot.text(f"{CPU}/smt/active"))
     made = Cpu(
         cpus=len(present) or None,
         online=online,
         offline=sorted(set(present) - set(online)),
-        allowed=groups.allowed(found, gaps),
+        allowed=groups.allowed(snapshot, gaps),
         vendor=names["vendor"],
         model=names["model"],
         microarchitecture=names["microarchitecture"],
@@ -135,38 +135,38 @@ def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
         kinds=core_kinds(what, where.core, cpus, policies),
         logical=_logical(online, where, what),
         flags=flags,
-        sve_bits=_sve(found, flags, gaps),
+        sve_bits=_sve(snapshot, flags, gaps),
         governor=clocks.governor(policies, gaps),
         microcode=_microcode(info.common, gaps),
         frequency_hz=clocks.frequency(policies, info.common, online, gaps),
         policies=policies,
-        boost=clocks.boost(found, cpus, gaps),
-        idle_driver=clocks.idle(found, "driver", gaps),
-        idle_governor=clocks.idle(found, "governor", gaps),
+        boost=clocks.boost(snapshot, cpus, gaps),
+        idle_driver=clocks.idle(snapshot, "driver", gaps),
+        idle_governor=clocks.idle(snapshot, "governor", gaps),
         idle_states=clocks.idle_states(cpus, gaps),
         smt=gaps.known("cpu.smt", smt, f"{CPU}/smt is missing"),
         smt_active=None if active is None else active != 0,
-        isolated=_kernel_list(found, "isolated", gaps),
-        nohz_full=_kernel_list(found, "nohz_full", gaps),
-        quota=groups.quota(found, gaps),
+        isolated=_kernel_list(snapshot, "isolated", gaps),
+        nohz_full=_kernel_list(snapshot, "nohz_full", gaps),
+        quota=groups.quota(snapshot, gaps),
     )
     return Processors(made, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
 
 
-def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
+def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the online CPUs that the kernel lists; without a list, those that have a folder and are not marked offline
     (CPU 0 often has no such file) and those in /proc/cpuinfo."""
-    if online := listed(found.text(f"{CPU}/online")):
+    if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
     up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
     why = f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it"
     return sorted(gaps.known("cpu.online", up, why))
 
 
-def _present(found: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
+def _present(snapshot: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that are plugged in, or those with a folder if the kernel lists none; online CPUs in any case."""
-    present = listed(found.text(f"{CPU}/present"))
-    every = set(by_cpu(found) if present is None else present) | set(online)
+    present = listed(snapshot.text(f"{CPU}/present"))
+    every = set(by_cpu(snapshot) if present is None else present) | set(online)
     return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))
 
 
@@ -203,14 +203,14 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
     ]
 
 
-def _sve(found: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
+def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
     """Return the SVE vector length of a new process in bits (Documentation/arch/arm64/sve.rst: the sysctl is in bytes,
     at most 64 by default; the hardware may support more)."""
     if flags and "sve" not in flags:
         gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
         return None
     file = "/proc/sys/abi/sve_default_vector_length"
-    return gaps.known("cpu.sve_bits", (whole(found.text(file)) or 0) * 8 or None, f"{file} does not report it")
+    return gaps.known("cpu.sve_bits", (whole(snapshot.text(file)) or 0) * 8 or None, f"{file} does not report it")
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
@@ -222,10 +222,10 @@ def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
     return gaps.known("cpu.microcode", revision, "/proc/cpuinfo does not report it")
 
 
-def _kernel_list(found: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
+def _kernel_list(snapshot: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
     """Return the CPUs of a list of the kernel; some kernels print `(null)` for an empty one."""
-    text = found.text(f"{CPU}/{name}")
-    if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:
+    text = snapshot.text(f"{CPU}/{name}")
+    if text is None and name == "nohz_full" and snapshot.text(f"{CPU}/isolated") is not None:
         gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
         return []
     return [] if text and text.strip() == "(null)" else gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")

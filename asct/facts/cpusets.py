@@ -28,7 +28,7 @@ def listed(text: str | None) -> Set | None:
         return None
 
 
-def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
+def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
     """Return the CPUs of the first valid pair of a list and a mask file; old kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
@@ -39,10 +39,10 @@ def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
     return None
 
 
-def by_cpu(found: Snapshot) -> dict[int, dict[str, str]]:
+def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
     """Return the texts in the folder of each CPU by path (`topology/core_id`), in CPU order."""
     texts: dict[int, dict[str, str]] = {}
-    for match, text in found.matching(_FILE):
+    for match, text in snapshot.matching(_FILE):
         if int(match[1]) <= MAX_CPU:
             texts.setdefault(int(match[1]), {})[match[2]] = text.strip()
     return dict(sorted(texts.items()))

@@ -37,10 +37,10 @@ class DeviceLocation:
         return next((part for part in reversed(self.path.split("/")) if _PCI.fullmatch(part)), None)
 
 
-def places(found: Snapshot) -> dict[str, DeviceLocation]:
+def places(snapshot: Snapshot) -> dict[str, DeviceLocation]:
     """Return the locations by path (`/sys/block/nvme0n1`); malformed lines are skipped."""
     made: dict[str, DeviceLocation] = {}
-    for line in (found.command_output("devices") or "").split("\n"):
+    for line in (snapshot.command_output("devices") or "").split("\n"):
         cells = line.split("|")
         if len(cells) >= 4 and cells[0].startswith("/sys/") and cells[1].startswith("/sys/"):
             at, path, first, second, *pci = cells

@@ -149,8 +149,9 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     left: dict[str, int] = {}
     commands = emulated(machine, left) | _commands(machine)
     files = texts(machine, _wanted(machine, left))
-    told = [*notes, *([_EXHAUSTED] if machine.exhausted else [])]
-    return Snapshot(files, commands, left, tuple(told), taken(machine))
+    if machine.exhausted:
+        notes = [*notes, _EXHAUSTED]
+    return Snapshot(files, commands, left, tuple(notes), taken(machine))
 
 
 def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:

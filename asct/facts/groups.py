@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from asct.facts.cpusets import listed, told
+from asct.facts.cpusets import cpus_of, listed
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts, fields
 
@@ -19,43 +19,43 @@ _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
-def allowed(found: Snapshot, gaps: UnknownFacts) -> list[int]:
+def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
     """Return the CPUs in the affinity mask of the account's process; in a dump without it, the CPUs of its cpuset."""
-    status = fields(found.text("/proc/self/status"))
-    cpus = told(status, ("Cpus_allowed_list", "Cpus_allowed"))
+    status = fields(snapshot.text("/proc/self/status"))
+    cpus = cpus_of(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:
-        texts = (listed(found.text(path)) for path in _cpusets(found))
+        texts = (listed(snapshot.text(path)) for path in _cpusets(snapshot))
         cpus = next((text for text in texts if text), None)
     return sorted(gaps.known("cpu.allowed", cpus, "neither /proc/self/status nor a cpuset reports it") or ())
 
 
-def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
+def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:
     """Return the tightest CPU limit of the account's control groups, in CPUs; None without a limit."""
-    said = _printed(found, "cpu-groups", _limits, "cpu.quota", gaps)
+    said = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
     return min((time / period for time, period in rows if period and time), default=None)
 
 
-def memory(found: Snapshot, gaps: UnknownFacts) -> str:
+def memory(snapshot: Snapshot, gaps: UnknownFacts) -> str:
     """Return a line for each group of the account, and those above, that limits memory: the limit, the usage, and the
     part of it that is inactive file cache, in bytes."""
-    return _printed(found, "memory-groups", _memory_limits, "memory.limit_bytes", gaps)
+    return _printed(snapshot, "memory-groups", _memory_limits, "memory.limit_bytes", gaps)
 
 
 def _printed(
-    found: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
+    snapshot: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
 ) -> str:
     """Return the lines that a command prints on a host; in a dump, the same lines from its files."""
-    said = found.command_output(command)
-    if said is None and found.text("/proc/self/cgroup") is not None:
-        said = "\n".join(of_files(found))
+    said = snapshot.command_output(command)
+    if said is None and snapshot.text("/proc/self/cgroup") is not None:
+        said = "\n".join(of_files(snapshot))
     if said is None:
         gaps.note(field, "the account's control groups could not be read")
     return said or ""
 
 
-def _memory_limits(found: Snapshot) -> Iterator[str]:
-    for names, path in _groups(found):
+def _memory_limits(snapshot: Snapshot) -> Iterator[str]:
+    for names, path in _groups(snapshot):
         if names and "memory" not in names.split(","):
             continue
         root, limit, used = (
@@ -63,40 +63,40 @@ def _memory_limits(found: Snapshot) -> Iterator[str]:
         )
         for above in _upwards(path):
             at = f"{root}{above}/memory"
-            texts = [found.line(f"{at}.{name}") or "" for name in (limit, used)]
-            cached = _CACHED.search(found.text(f"{at}.stat") or "")
+            texts = [snapshot.line(f"{at}.{name}") or "" for name in (limit, used)]
+            cached = _CACHED.search(snapshot.text(f"{at}.stat") or "")
             if not texts[0].startswith(_UNLIMITED):
                 yield " ".join([*texts, *([cached[1]] if cached else [])])
 
 
-def _limits(found: Snapshot) -> Iterator[str]:
+def _limits(snapshot: Snapshot) -> Iterator[str]:
     """Yield `quota period` in microseconds for each group of the account and those above it."""
-    for names, path in _groups(found):
+    for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
-                yield found.line(f"{_ROOT}{above}/cpu.max") or ""
+                yield snapshot.line(f"{_ROOT}{above}/cpu.max") or ""
             elif "cpu" in names.split(","):
                 for at in (f"{_ROOT}/cpu{above}", f"{_ROOT}/{names}{above}"):
-                    yield " ".join(found.line(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
+                    yield " ".join(snapshot.line(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
 
 
-def _cpusets(found: Snapshot) -> Iterator[str]:
+def _cpusets(snapshot: Snapshot) -> Iterator[str]:
     """Yield the files that may list the CPUs of the account's cpuset, its own group first."""
-    for names, path in _groups(found):
+    for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
                 yield f"{_ROOT}{above}/cpuset.cpus.effective"
             elif "cpuset" in names.split(","):
                 yield f"{_ROOT}/cpuset{above}/cpuset.effective_cpus"
                 yield f"{_ROOT}/cpuset{above}/cpuset.cpus"
-    for above in _upwards(found.line("/proc/self/cpuset") or ""):
+    for above in _upwards(snapshot.line("/proc/self/cpuset") or ""):
         yield f"/dev/cpuset{above}/cpus"
         yield f"/dev/cpuset{above}/cpuset.cpus"
 
 
-def _groups(found: Snapshot) -> Iterator[tuple[str, str]]:
+def _groups(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield controllers (none in version 2) and path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
-    for line in (found.text("/proc/self/cgroup") or "").split("\n"):
+    for line in (snapshot.text("/proc/self/cgroup") or "").split("\n"):
         parts = line.split(":", 2)
         if len(parts) == 3:
             yield parts[1], parts[2].strip()

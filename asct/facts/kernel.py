@@ -39,74 +39,74 @@ def masked(line: str) -> str:
     return " ".join(words)
 
 
-def kernel(found: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[str, Any]:
+def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields of sdk.facts.System that describe the kernel."""
-    line = masked(found.command_output("command-line") or found.text("/proc/cmdline") or "") or None
-    clock = found.line(f"{CLOCKS}/current_clocksource")
-    irqs = cpu_mask(found.text("/proc/irq/default_smp_affinity"))  # Documentation/core-api/irq/irq-affinity.rst
+    line = masked(snapshot.command_output("command-line") or snapshot.text("/proc/cmdline") or "") or None
+    clock = snapshot.line(f"{CLOCKS}/current_clocksource")
+    irqs = cpu_mask(snapshot.text("/proc/irq/default_smp_affinity"))  # Documentation/core-api/irq/irq-affinity.rst
     if irqs is None:
         gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not report it")
     return {
-        "kernel_options": _options(found, gaps),
+        "kernel_options": _options(snapshot, gaps),
         "command_line": gaps.known("system.command_line", line, "/proc/cmdline does not report it"),
         "clock_source": gaps.known("system.clock_source", clock, f"{CLOCKS} does not report it"),
-        "clock_sources": (found.text(f"{CLOCKS}/available_clocksource") or "").split(),
-        "security_modules": _security_modules(found, gaps),
-        "lockdown": _lockdown(found, gaps),
-        "mitigations": _mitigations(found, gaps),
-        "resctrl": _resctrl(found, gaps),
+        "clock_sources": (snapshot.text(f"{CLOCKS}/available_clocksource") or "").split(),
+        "security_modules": _security_modules(snapshot, gaps),
+        "lockdown": _lockdown(snapshot, gaps),
+        "mitigations": _mitigations(snapshot, gaps),
+        "resctrl": _resctrl(snapshot, gaps),
         "irq_default_affinity": irqs or [],
-        "irqbalance": _irqbalance(found, container, gaps),
+        "irqbalance": _irqbalance(snapshot, container, gaps),
     }
 
 
-def _options(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
+def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     """Return the options (`CONFIG_HZ`: `250`), `n` for those that are not set; texts without their quotes."""
     made: dict[str, str] = {}
-    for line in (found.command_output("kernel-options") or "").split("\n"):
+    for line in (snapshot.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
             made[match[1]] = "n" if match[2] is None else match[2].strip('"')
     why = "neither /proc/config.gz nor a file in /boot or /lib/modules reports it"
     return dict(sorted(gaps.known("system.kernel_options", made, why).items()))
 
 
-def _security_modules(found: Snapshot, gaps: UnknownFacts) -> list[str]:
-    text = found.text(f"{SECURITY}/lsm")
+def _security_modules(snapshot: Snapshot, gaps: UnknownFacts) -> list[str]:
+    text = snapshot.text(f"{SECURITY}/lsm")
     if text is None:
         gaps.note("system.security_modules", _SECURITYFS)
     return [name for name in (text or "").strip().split(",") if name]
 
 
-def _lockdown(found: Snapshot, gaps: UnknownFacts) -> str | None:
+def _lockdown(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return `none`, `integrity` or `confidentiality` (kernel_lockdown(7))."""
-    mode = chosen(found.text(f"{SECURITY}/lockdown"))
-    if mode is None and found.text(f"{SECURITY}/lsm") is not None:
+    mode = chosen(snapshot.text(f"{SECURITY}/lockdown"))
+    if mode is None and snapshot.text(f"{SECURITY}/lsm") is not None:
         gaps.not_applicable("system.lockdown", "the kernel has no lockdown support")
     elif mode is None:
         gaps.note("system.lockdown", _SECURITYFS)
     return mode
 
 
-def _mitigations(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
+def _mitigations(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     folder = f"{VULNERABILITIES}/"
-    made = {path[len(folder) :]: found.files[path].strip() for path in found.beginning(folder)}
+    made = {path[len(folder) :]: snapshot.files[path].strip() for path in snapshot.beginning(folder)}
     return gaps.known("system.mitigations", made, f"there is no {VULNERABILITIES}")
 
 
-def _resctrl(found: Snapshot, gaps: UnknownFacts) -> bool | None:
+def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Return whether caches and memory bandwidth can be partitioned: the kernel creates /sys/fs/resctrl if the CPU
     supports it (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
-    there = present(found)
+    there = present(snapshot)
     if there is None:
         gaps.note("system.resctrl", "/sys/fs/resctrl was not checked")
         return None
     return "/sys/fs/resctrl" in there
 
 
-def _irqbalance(found: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
+def _irqbalance(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
     """Return whether irqbalance runs, by the control group of its service, its PID file or socket; False if it is not
     installed. A container does not see the daemons of its host."""
-    answer = found.command_output("irqbalance")
+    answer = snapshot.command_output("irqbalance")
     if answer == "running":
         return True
     if answer in ("stopped", "absent") and container == "none":

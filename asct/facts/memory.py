@@ -19,14 +19,14 @@ BANDWIDTH = "memory.theoretical_bandwidth"
 _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 
 
-def described(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
+def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
     The modules of a virtual machine are made up by its hypervisor, so its channels and bandwidth are unknown.
     """
     try:
-        devices = smbios.devices(found)
-        ecc = smbios.error_correction(found)
+        devices = smbios.devices(snapshot)
+        ecc = smbios.error_correction(snapshot)
     except ValueError as error:
         for field in _FIELDS:
             gaps.note(f"memory.{field}", str(error))
@@ -88,31 +88,31 @@ _FROM_MEMINFO = {
 }
 
 
-def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
+def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
     """Return the memory facts from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if run as root, the
     firmware's description of the modules."""
-    info = fields(found.text("/proc/meminfo"))
+    info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
         gaps.known(f"memory.{field}", value, "/proc/meminfo does not report it")
-    page = _kib(fields(found.command_output("page-size")).get("KernelPageSize"))
-    limited = _groups(groups.memory(found, gaps))
+    page = _kib(fields(snapshot.command_output("page-size")).get("KernelPageSize"))
+    limited = _groups(groups.memory(snapshot, gaps))
     available, total = sizes["available_bytes"], sizes["total_bytes"]
     limits = [limit for limit, _ in limited if total is None or limit < total]
     sizes["available_bytes"] = None if available is None else min([available, *(room for _, room in limited)])
-    balancing = _sysctl(found, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
+    balancing = _sysctl(snapshot, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
     return Memory(
         **sizes,
         page_bytes=gaps.known("memory.page_bytes", page, "/proc/self/smaps does not report it"),
-        huge_pages=pools({path: text for path, text in found.files.items() if path.startswith(f"{MM}/hugepages/")}),
-        thp=_thp(found, "thp", "enabled", gaps),
-        thp_defrag=_thp(found, "thp_defrag", "defrag", gaps),
+        huge_pages=pools({path: text for path, text in snapshot.files.items() if path.startswith(f"{MM}/hugepages/")}),
+        thp=_thp(snapshot, "thp", "enabled", gaps),
+        thp_defrag=_thp(snapshot, "thp_defrag", "defrag", gaps),
         numa_balancing=None if balancing is None else balancing > 0,
         numa_balancing_mode=balancing,
-        zone_reclaim=_sysctl(found, "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", gaps),
-        swappiness=_sysctl(found, "swappiness", "/proc/sys/vm/swappiness", gaps),
+        zone_reclaim=_sysctl(snapshot, "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", gaps),
+        swappiness=_sysctl(snapshot, "swappiness", "/proc/sys/vm/swappiness", gaps),
         limit_bytes=min(limits, default=None),
-        **described(found, virtualization, gaps),
+        **described(snapshot, virtualization, gaps),
     )
 
 
@@ -143,12 +143,12 @@ def pools(files: dict[str, str]) -> list[HugePages]:
     ]
 
 
-def _sysctl(found: Snapshot, field: str, path: str, gaps: UnknownFacts) -> int | None:
-    return gaps.known(f"memory.{field}", whole(found.text(path)), f"there is no {path}")
+def _sysctl(snapshot: Snapshot, field: str, path: str, gaps: UnknownFacts) -> int | None:
+    return gaps.known(f"memory.{field}", whole(snapshot.text(path)), f"there is no {path}")
 
 
-def _thp(found: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str | None:
-    text = found.text(f"{MM}/transparent_hugepage/{file}")
+def _thp(snapshot: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str | None:
+    text = snapshot.text(f"{MM}/transparent_hugepage/{file}")
     why = f"there is no {MM}/transparent_hugepage" if text is None else "no mode is selected"
     return gaps.known(f"memory.{field}", chosen(text), why)
 
@@ -158,11 +158,11 @@ _NODE_NAME = re.compile(r"node(\d{1,5})", re.ASCII)
 _NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
 
 
-def nodes(found: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
+def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
     """Return the online nodes by number; empty, with a note, if the kernel was built without NUMA."""
     texts = {
         int(match[1]): files
-        for name, files in folders(found, NODE).items()
+        for name, files in folders(snapshot, NODE).items()
         if (match := _NODE_NAME.fullmatch(name)) and any(known in files for known in _NODE_FILES)
     }
     gaps.known("nodes", texts, f"{NODE} lists no nodes")

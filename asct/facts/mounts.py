@@ -40,9 +40,9 @@ class MountLine:
     source: str
 
 
-def lines(found: Snapshot) -> list[MountLine]:
+def lines(snapshot: Snapshot) -> list[MountLine]:
     """Return all mounts in mount order; malformed lines are skipped."""
-    text = veiled(found.text("/proc/self/mountinfo") or "")
+    text = veiled(snapshot.text("/proc/self/mountinfo") or "")
     return [line for one in text.split("\n") if (line := _line(one))]
 
 
@@ -71,16 +71,16 @@ def _plain(text: str) -> str:
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 
-def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
+def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
     """Return the mounts that hold files; of several at one mount point, the topmost.
 
     Network file systems have no sizes: querying one blocks if its server is down. Their server addresses are masked,
     because they identify other machines.
     """
-    if found.text("/proc/self/mountinfo") is None:
+    if snapshot.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
-    seen = {line.target: line for line in lines(found)}
-    sizes, why = _sizes(found)
+    seen = {line.target: line for line in lines(snapshot)}
+    sizes, why = _sizes(snapshot)
     shared = {line.device: sizes[target] for target, line in seen.items() if target in sizes}
     made = []
     for line in seen.values():
@@ -102,15 +102,15 @@ def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
     return made
 
 
-def _sizes(found: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
+def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
     """Return size and available bytes by mount point (POSIX df -P), and why others are unknown. df lists each device
     once; if it fails on one file system, it still lists the others."""
-    answer = found.commands.get("space")
+    answer = snapshot.commands.get("space")
     rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]
     sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}
-    if found.late("space"):
+    if snapshot.late("space"):
         return sizes, f"df {LATE}"
-    return sizes, _CUT if "mounts.size_bytes" in found.left else _UNSIZED
+    return sizes, _CUT if "mounts.size_bytes" in snapshot.left else _UNSIZED
 
 
 def _bytes(kib: str) -> int | None:

@@ -51,23 +51,23 @@ class _Route:
     metric: int
 
 
-def network(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
+def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
     """Return the network as the account sees it."""
-    texts = gaps.known("network.interfaces", folders(found, NET), f"{NET} is empty")
-    addresses = _addresses(found.command_output("addresses"))
+    texts = gaps.known("network.interfaces", folders(snapshot, NET), f"{NET} is empty")
+    addresses = _addresses(snapshot.command_output("addresses"))
     gaps.known("network.addresses", addresses, "the program `ip` is missing")
-    where = places(found)
-    routes = _routes(found.command_output("routes"), arch)
+    where = places(snapshot)
+    routes = _routes(snapshot.command_output("routes"), arch)
     made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
     for name, files in texts.items():
         if match := re.search(r"^INTERFACE=(\S+)$", files.get("master/uevent", ""), re.MULTILINE):
             members.setdefault(match[1], []).append(name)
     return Network(
-        ipv4=_own(4, routes, addresses, found, gaps),
-        ipv6=_own(6, routes, addresses, found, gaps),
+        ipv4=_own(4, routes, addresses, snapshot, gaps),
+        ipv6=_own(6, routes, addresses, snapshot, gaps),
         gateways=list(dict.fromkeys(route.gateway for route in routes if route.gateway)),
-        namespace=_namespace(found, gaps),
+        namespace=_namespace(snapshot, gaps),
         interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in made],
     )
 
@@ -153,27 +153,27 @@ def _routes(said: str | None, arch: str | None) -> list[_Route]:
 
 
 def _own(
-    version: int, routes: list[_Route], addresses: list[_Address], found: Snapshot, gaps: UnknownFacts
+    version: int, routes: list[_Route], addresses: list[_Address], snapshot: Snapshot, gaps: UnknownFacts
 ) -> str | None:
     """Return the first lasting address of the interface of the default route, without its prefix."""
     for route in routes:
         for one in addresses:
             if route.version == one.version == version and route.interface == one.interface and one.lasting:
                 return one.text.partition("/")[0]
-    cut = not found.left.keys().isdisjoint(("network.addresses", "network.gateways"))
+    cut = not snapshot.left.keys().isdisjoint(("network.addresses", "network.gateways"))
     none = "there is no default route, or no source address for it"
     gaps.note(f"network.ipv{version}", "too many addresses or routes: only some were read" if cut else none)
     return None
 
 
-def _namespace(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    said = found.command_output("network-namespace")
-    pids = (found.command_output("namespaces") or "").split("\n")[0]
+def _namespace(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
+    said = snapshot.command_output("network-namespace")
+    pids = (snapshot.command_output("namespaces") or "").split("\n")[0]
     if said == "own":
         return "own"
     if said == "first" and pids == _FIRST_PIDS:
         return "host"
-    if said == "unreadable" and whole(found.command_output("id")) != 0:
+    if said == "unreadable" and whole(snapshot.command_output("id")) != 0:
         gaps.note("network.namespace", NEEDS_ROOT)
     else:
         gaps.note("network.namespace", "the network namespace of the first process cannot be read")

@@ -26,64 +26,66 @@ _ARM = re.compile(r"enabled with \S+ PMU driver, (\d{1,3})(?: \(([0-9a-f,]+)\))?
 _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
-def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
+def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
     """Return what the account may use; `kcore` and `devmem` tell whether it may read these files."""
-    pmus = sorted(folders(found, EVENTS))
+    pmus = sorted(folders(snapshot, EVENTS))
     gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
-    there = present(found)
+    there = present(snapshot)
     if there is None:
         for field in ("kcore", "devmem", "btf"):
             gaps.note(f"perf.{field}", "not checked")
     return Perf(
-        paranoid=_sysctl(found, "perf_event_paranoid", "paranoid", gaps),
-        kptr_restrict=_sysctl(found, "kptr_restrict", "kptr_restrict", gaps),
-        user_access=_user_access(found, gaps),
+        paranoid=_sysctl(snapshot, "perf_event_paranoid", "paranoid", gaps),
+        kptr_restrict=_sysctl(snapshot, "kptr_restrict", "kptr_restrict", gaps),
+        user_access=_user_access(snapshot, gaps),
         pmus=pmus,
-        counters=counters(found, gaps),
+        counters=counters(snapshot, gaps),
         sampling=[name for name in pmus if name.startswith(_SAMPLING)],
         trace=[name for name in pmus if name.startswith(_TRACE)],
         interconnects=[name for name in pmus if name.startswith(_MESHES)],
         kcore=None if there is None else there.get("/proc/kcore", False),
         devmem=None if there is None else there.get("/dev/mem", False),
-        bpf=_bpf(found, kernel_options, gaps),
+        bpf=_bpf(snapshot, kernel_options, gaps),
         btf=None if there is None else "/sys/kernel/btf/vmlinux" in there,
     )
 
 
-def _sysctl(found: Snapshot, name: str, field: str, gaps: UnknownFacts) -> int | None:
-    text = found.line(f"/proc/sys/kernel/{name}") or ""
+def _sysctl(snapshot: Snapshot, name: str, field: str, gaps: UnknownFacts) -> int | None:
+    text = snapshot.line(f"/proc/sys/kernel/{name}") or ""
     value = int(text) if _SIGNED.fullmatch(text) else None
     return gaps.known(f"perf.{field}", value, f"there is no /proc/sys/kernel/{name}")
 
 
-def _user_access(found: Snapshot, gaps: UnknownFacts) -> bool | None:
+def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Return whether programs may read counters without a system call: `rdpmc` on x86 (0: never), a sysctl on Arm."""
-    texts = [text for path, text in sorted(found.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")]
-    values = [whole(text) for text in (*texts, found.text("/proc/sys/kernel/perf_user_access"))]
+    texts = [
+        text for path, text in sorted(snapshot.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")
+    ]
+    values = [whole(text) for text in (*texts, snapshot.text("/proc/sys/kernel/perf_user_access"))]
     known = [value > 0 for value in values if value is not None]
     why = "neither rdpmc nor perf_user_access reports it"
     return gaps.known("perf.user_access", all(known) if known else None, why)
 
 
-def counters(found: Snapshot, gaps: UnknownFacts) -> int | None:
+def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
     """Return how many counters of a CPU can count any event, for the kind of CPU with the fewest. The cycle counter of
     Arm cannot."""
-    said = found.command_output("counters") or ""
+    said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
     for total, mask in _ARM.findall(said):
         bits = cpu_mask(mask)
         numbers.append(int(total) - 1 if bits is None else sum(bit < _CYCLE_COUNTER for bit in bits))
     known = [number for number in numbers if number]
     if not known:
-        denied = "not permitted" in said and whole(found.command_output("id")) != 0
+        denied = "not permitted" in said and whole(snapshot.command_output("id")) != 0
         reason = "no file reports it, and the kernel log no longer contains it"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 
 
-def _bpf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
+def _bpf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
     """Return whether the kernel has the system call bpf(2)."""
-    if found.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
+    if snapshot.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True
     option = kernel_options.get("CONFIG_BPF_SYSCALL")
     why = "neither a sysctl nor the kernel configuration reports it"
@@ -98,11 +100,11 @@ _HIGHEST = 1000.0
 _LOWEST = -273.15
 
 
-def thermal(found: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
+def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
     """Return the sensors by name: `coretemp Core 0`, `acpitz`. A thermal zone that hwmon lists again counts once."""
-    where = places(found)
-    made = [_zone(files) for files in folders(found, ZONES).values() if files.get("type")]
-    for name, files in folders(found, HWMON).items():
+    where = places(snapshot)
+    made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
+    for name, files in folders(snapshot, HWMON).items():
         place = where.get(f"{HWMON}/{name}")
         if place is None or "/thermal_zone" not in place.path:
             made += _chip(files)

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from asct.errors import HostError
-from asct.facts import blocks, cpu, memory, mounts, network, perf, snapshot, software, system
+from asct.facts import blocks, cpu, memory, mounts, network, perf, software, system
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.exchange import script
-from asct.facts.snapshot import Snapshot
+from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp
 from asct.facts.sources import BLOCK, CPU, EVENTS, HWMON, MM, NET, NODE, NVME, ZONES
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
@@ -25,14 +25,14 @@ _NAMES = {"Max locked memory": "memlock", "Max open files": "nofile", "Max proce
 _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimited)\b.*", re.ASCII)
 
 
-def limits(found: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
+def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     """Return the soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None
     is unlimited.
 
     They apply to sessions that the transport opens; other logins may have different limits.
     """
     made: dict[str, int | None] = {}
-    for line in (found.text("/proc/self/limits") or "").split("\n"):
+    for line in (snapshot.text("/proc/self/limits") or "").split("\n"):
         match = _LINE.fullmatch(line.strip())
         if match and match[1] in _NAMES:
             made[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
@@ -46,21 +46,21 @@ _PRESSURE = re.compile(r"^some avg10=([0-9.]+)", re.MULTILINE | re.ASCII)
 _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 
-def load(found: Snapshot, gaps: UnknownFacts) -> Load:
+def load(snapshot: Snapshot, gaps: UnknownFacts) -> Load:
     """Return the load from /proc/loadavg (proc(5)) and /proc/pressure (accounting/psi.rst, `some`, percent of 10 s)."""
-    words = (found.text("/proc/loadavg") or "").split()
+    words = (snapshot.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
     for field, value in (("load1", one), ("load5", five), ("load15", fifteen), ("running", running)):
         gaps.known(f"load.{field}", value, "/proc/loadavg does not report it")
-    pressures = {f"{name}_pressure_avg10": _pressure(found, name) for name in ("cpu", "memory", "io")}
+    pressures = {f"{name}_pressure_avg10": _pressure(snapshot, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
         gaps.known(f"load.{field}", value, "/proc/pressure does not report it: the kernel does not track it")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 
-def _pressure(found: Snapshot, name: str) -> float | None:
-    match = _PRESSURE.search(found.text(f"/proc/pressure/{name}") or "")
+def _pressure(snapshot: Snapshot, name: str) -> float | None:
+    match = _PRESSURE.search(snapshot.text(f"/proc/pressure/{name}") or "")
     return real(match[1]) if match else None
 
 
@@ -93,18 +93,18 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
         else:
             made[name] = f"too many entries: {count} omitted"
     for field, counts in files.items():
-        told = f"too many lines in {', '.join(counts)}: {sum(counts.values())} omitted"
-        made[field] = f"{made[field]}; {told}" if field in made else told
+        reason = f"too many lines in {', '.join(counts)}: {sum(counts.values())} omitted"
+        made[field] = f"{made[field]}; {reason}" if field in made else reason
     return made
 
 
-def interconnects(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
+def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
     """Count the meshes by name (`CMN-700`), from the devices of the firmware or else from the PMUs of the driver."""
-    regions = sysfs.regions(found)
+    regions = sysfs.regions(snapshot)
     kinds: Counter[str] = Counter(region.kind for region in regions)
     source = "firmware devices"
     if not kinds:
-        kinds = Counter(pmu.kind or "CMN" for pmu in sysfs.pmus(found))
+        kinds = Counter(pmu.kind or "CMN" for pmu in sysfs.pmus(snapshot))
         source = "kernel PMUs"
     if not kinds:
         if arch in (None, "aarch64"):
@@ -124,8 +124,8 @@ def collect(host: Host, raw: Path) -> HostFacts:
     answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
     raw.mkdir(parents=True, exist_ok=True)
-    (raw / snapshot.KEPT).write_text(f"{answer.stdout.rstrip()}\n{token} taken {snapshot.stamp(now)}\n", "utf-8")
-    return facts_of(snapshot.from_output(answer.stdout, token), host.name, now)
+    (raw / KEPT).write_text(f"{answer.stdout.rstrip()}\n{token} taken {stamp(now)}\n", "utf-8")
+    return facts_of(from_output(answer.stdout, token), host.name, now)
 
 
 def probe(host: Host, base: str) -> Snapshot:
@@ -138,44 +138,44 @@ def probe(host: Host, base: str) -> Snapshot:
     if f"{token} over" not in answer.stdout:
         seen = (answer.stdout + answer.stderr)[-500:]
         raise HostError(host.name, errors.strange_shell(host.name, "reading the facts", seen))
-    return snapshot.from_output(answer.stdout, token)
+    return from_output(answer.stdout, token)
 
 
 def _token() -> str:
     return f"asct-{secrets.token_hex(8)}"
 
 
-def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
+def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
     """Parse the facts in a snapshot. Unreadable values are None, and `unknown` has the reasons."""
     gaps = UnknownFacts()
-    free, filesystem = software.work_folder(found, gaps)
-    machine = system.system(found, gaps)
-    chips = cpu.processors(found, gaps)
+    free, filesystem = software.work_folder(snapshot, gaps)
+    machine = system.system(snapshot, gaps)
+    chips = cpu.processors(snapshot, gaps)
     made = HostFacts(
         host=host,
-        collected_at=snapshot.stamp(when),
+        collected_at=stamp(when),
         dated_by_file=dated_by_file,
         system=machine,
         cpu=chips.cpu,
         caches=chips.caches,
         cache_levels=chips.cache_levels,
-        nodes=memory.nodes(found, gaps),
-        memory=memory.memory(found, machine.virtualization, gaps),
-        interconnects=interconnects(found, machine.arch, gaps),
-        block_devices=blocks.block_devices(found, gaps),
-        mounts=mounts.mounts(found, gaps),
-        network=network.network(found, machine.arch, gaps),
-        perf=perf.perf(found, machine.kernel_options, gaps),
-        thermal=perf.thermal(found, gaps),
-        load=load(found, gaps),
-        tools=software.tools(found, gaps),
-        io_uring=software.io_uring(found, gaps),
-        io_uring_disabled=whole(found.text("/proc/sys/kernel/io_uring_disabled")),
+        nodes=memory.nodes(snapshot, gaps),
+        memory=memory.memory(snapshot, machine.virtualization, gaps),
+        interconnects=interconnects(snapshot, machine.arch, gaps),
+        block_devices=blocks.block_devices(snapshot, gaps),
+        mounts=mounts.mounts(snapshot, gaps),
+        network=network.network(snapshot, machine.arch, gaps),
+        perf=perf.perf(snapshot, machine.kernel_options, gaps),
+        thermal=perf.thermal(snapshot, gaps),
+        load=load(snapshot, gaps),
+        tools=software.tools(snapshot, gaps),
+        io_uring=software.io_uring(snapshot, gaps),
+        io_uring_disabled=whole(snapshot.text("/proc/sys/kernel/io_uring_disabled")),
         work_free_bytes=free,
         work_filesystem=filesystem,
-        limits=limits(found, gaps),
-        unknown=gaps.reasons | reasons(found.left),
+        limits=limits(snapshot, gaps),
+        unknown=gaps.reasons | reasons(snapshot.left),
         not_applicable=gaps.absent,
-        notes=list(found.notes),
+        notes=list(snapshot.notes),
     )
     return bounded(made)

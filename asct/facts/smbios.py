@@ -80,9 +80,9 @@ class MemoryDevice:
         return self.kind not in _NOT_RAM
 
 
-def structures(found: Snapshot) -> list[bytes]:
+def structures(snapshot: Snapshot) -> list[bytes]:
     """Return the structures of types 16 and 17 with their strings; raise ValueError with the reason if none exist."""
-    said = found.command_output("memory-devices")
+    said = snapshot.command_output("memory-devices")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
     lines = said.split("\n")
@@ -91,20 +91,20 @@ def structures(found: Snapshot) -> list[bytes]:
     return [_raw(line) for line in lines]
 
 
-def devices(found: Snapshot) -> list[MemoryDevice]:
+def devices(snapshot: Snapshot) -> list[MemoryDevice]:
     """Return the memory devices; raise ValueError with the reason if they cannot be read."""
-    made = [device(raw) for raw in structures(found) if raw[:1] != bytes([_ARRAY])]
+    made = [device(raw) for raw in structures(snapshot) if raw[:1] != bytes([_ARRAY])]
     if not made:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
     return made
 
 
-def error_correction(found: Snapshot) -> str | None:
+def error_correction(snapshot: Snapshot) -> str | None:
     """Return the error correction of the system memory (`multi-bit ECC`), None if it is not reported; raise ValueError
     with the reason if the structures are unreadable."""
-    arrays = [raw for raw in structures(found) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
-    told = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
-    return ", ".join(sorted(one for one in told if one)) if told and None not in told else None
+    arrays = [raw for raw in structures(snapshot) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
+    kinds = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
+    return ", ".join(sorted(one for one in kinds if one)) if kinds and None not in kinds else None
 
 
 def _raw(line: str) -> bytes:

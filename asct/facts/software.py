@@ -16,25 +16,25 @@ _ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
 _FEATURES = {"fio": "fio-engines", "perf": "perf-features"}
 
 
-def tools(found: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
+def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
     """Return the programs that were found; the version is None if a program does not print it."""
     listed: dict[str, dict[str, list[str]]] = {
         "fio": {
-            "features": engines(found.command_output("fio-engines")),
-            "options": options(found.command_output("fio-options")),
+            "features": engines(snapshot.command_output("fio-engines")),
+            "options": options(snapshot.command_output("fio-options")),
         },
-        "perf": {"features": built_in(found.command_output("perf-features"))},
+        "perf": {"features": built_in(snapshot.command_output("perf-features"))},
     }
     known: dict[str, ToolFact] = {}
     for name in TOOLS:
-        answer = found.commands.get(f"tool-{name}", CommandOutput(255, ""))
+        answer = snapshot.commands.get(f"tool-{name}", CommandOutput(255, ""))
         path, _, text = answer.text.partition("\n")
         banner = text.strip().partition("\n")[0].strip() if answer.status == 0 else ""
         if path.startswith("/"):
             more = listed.get(name, {})
             known[name] = ToolFact(path=path.strip(), version=version(text), banner=banner or None, **more)
         for command, field in ((f"tool-{name}", "version"), (_FEATURES.get(name, ""), "features")):
-            if found.late(command):
+            if snapshot.late(command):
                 gaps.note(f"tools.{name}.{field}", f"{name} {LATE}")
     return known
 
@@ -71,30 +71,30 @@ def options(text: str | None) -> list[str]:
     return sorted(known)
 
 
-def io_uring(found: Snapshot, gaps: UnknownFacts) -> bool | None:
+def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Return whether the account can create an io_uring: fio tests it if it has the engine, else the sysctl decides."""
-    probe = found.commands.get("io_uring")
-    if found.late("io_uring"):
+    probe = snapshot.commands.get("io_uring")
+    if snapshot.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} during the test")
         return None
-    if probe is not None and "io_uring" in engines(found.command_output("fio-engines")):
+    if probe is not None and "io_uring" in engines(snapshot.command_output("fio-engines")):
         return probe.status == 0
-    disabled = whole(found.text("/proc/sys/kernel/io_uring_disabled"))
-    root = whole(found.command_output("id")) == 0
+    disabled = whole(snapshot.text("/proc/sys/kernel/io_uring_disabled"))
+    root = whole(snapshot.command_output("id")) == 0
     value = {0: True, 1: True if root else None, 2: False}.get(-1 if disabled is None else disabled)
     return gaps.known("io_uring", value, "no fio with this engine can test it, and no sysctl reports it")
 
 
-def work_folder(found: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
+def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
     """Return the free bytes of the work folder, as available to the account, and the type of its file system."""
-    last = (found.command_output("df") or "").split("\n")[-1].split(None, 5)
+    last = (snapshot.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:
-        why = f"df {LATE}" if found.late("df") else "df does not report it"
+        why = f"df {LATE}" if snapshot.late("df") else "df does not report it"
         gaps.note("work_free_bytes", why)
         gaps.note("work_filesystem", why)
         return None, None
-    kinds = [line.split() for line in (found.text("/proc/self/mounts") or "").split("\n")]
+    kinds = [line.split() for line in (snapshot.text("/proc/self/mounts") or "").split("\n")]
     kind = next((one[2] for one in reversed(kinds) if len(one) >= 3 and one[1] == last[5].replace(" ", "\\040")), None)
     if kind is None:
         gaps.note("work_filesystem", "its mount point is not in /proc/self/mounts")

@@ -44,41 +44,41 @@ _FIRMWARE = {"vendor": "bios_vendor", "version": "bios_version", "release_date":
 _BMC = r"/sys/devices/platform/ipmi_bmc\.[0-9]+/firmware_revision"
 
 
-def dmi(found: Snapshot, name: str) -> str | None:
+def dmi(snapshot: Snapshot, name: str) -> str | None:
     """Return an SMBIOS text; None if it is missing or a placeholder."""
-    text = found.line(f"{DMI}/{name}")
+    text = snapshot.line(f"{DMI}/{name}")
     return None if text is None or text.lower() in _UNTOLD else text
 
 
-def product(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
+def product(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
     """Return the product names that the firmware reports."""
-    if not _has_dmi(found):
-        return _of_device_tree(found, container, gaps)
-    values = {field: dmi(found, name) for field, name in _PRODUCT.items()}
-    root = whole(found.command_output("id")) == 0
+    if not _has_dmi(snapshot):
+        return _of_device_tree(snapshot, container, gaps)
+    values = {field: dmi(snapshot, name) for field, name in _PRODUCT.items()}
+    root = whole(snapshot.command_output("id")) == 0
     for field, name in _PRODUCT.items():
-        hidden = field in _FOR_ROOT and not root and found.text(f"{DMI}/{name}") is None
+        hidden = field in _FOR_ROOT and not root and snapshot.text(f"{DMI}/{name}") is None
         gaps.known(f"system.product.{field}", values[field], NEEDS_ROOT if hidden else _SILENT)
-    board = " ".join(text for name in ("board_vendor", "board_name") if (text := dmi(found, name))) or None
+    board = " ".join(text for name in ("board_vendor", "board_name") if (text := dmi(snapshot, name))) or None
     return Product(**values, board=gaps.known("system.product.board", board, _SILENT))
 
 
-def _has_dmi(found: Snapshot) -> bool:
-    return any(found.text(f"{DMI}/{name}") is not None for name in ("sys_vendor", "product_name", "bios_vendor"))
+def _has_dmi(snapshot: Snapshot) -> bool:
+    return any(snapshot.text(f"{DMI}/{name}") is not None for name in ("sys_vendor", "product_name", "bios_vendor"))
 
 
-def device_tree(found: Snapshot) -> dict[str, str]:
+def device_tree(snapshot: Snapshot) -> dict[str, str]:
     """Return `model`, `compatible` (separated by blanks) and `serial-number` of the device tree, if there is one."""
     made: dict[str, str] = {}
-    for line in (found.command_output("device-tree") or "").split("\n"):
+    for line in (snapshot.command_output("device-tree") or "").split("\n"):
         name, equals, value = line.partition("=")
         if equals and value.strip():
             made.setdefault(name, value.strip())
     return made
 
 
-def _of_device_tree(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
-    tree = device_tree(found)
+def _of_device_tree(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
+    tree = device_tree(snapshot)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
     made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
     reason = "the device tree does not report it" if tree else _no_dmi(container)
@@ -91,43 +91,43 @@ def _no_dmi(container: str | None) -> str:
     return _NO_DMI if container in (None, "none") else HIDDEN
 
 
-def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
+def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
     """Return vendor, version and date of the BIOS or UEFI, the BMC version, and how the machine was booted."""
-    silent = _SILENT if _has_dmi(found) else _no_dmi(container)
-    bmc = next((text.strip() for _, text in found.matching(_BMC) if text.strip()), None)
+    silent = _SILENT if _has_dmi(snapshot) else _no_dmi(container)
+    bmc = next((text.strip() for _, text in snapshot.matching(_BMC) if text.strip()), None)
     reasons = dict.fromkeys(_FIRMWARE, silent) | {
         "bmc_version": "no IPMI driver reports a BMC",
         "description": "the kernel has neither ACPI nor a device tree",
         "boot": "nothing in /sys/firmware reports it",
     }
     made = Firmware(
-        **{field: dmi(found, name) for field, name in _FIRMWARE.items()},
+        **{field: dmi(snapshot, name) for field, name in _FIRMWARE.items()},
         bmc_version=bmc,
-        description=_description(found),
-        boot=_boot(found, arch, container),
+        description=_description(snapshot),
+        boot=_boot(snapshot, arch, container),
     )
     for field, reason in reasons.items():
         gaps.known(f"system.firmware.{field}", getattr(made, field), reason)
     return made
 
 
-def _description(found: Snapshot) -> Literal["acpi", "device-tree"] | None:
+def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
     """Return how the firmware describes the machine. ACPI takes precedence, because the kernel adds a stub device tree
     (Documentation/arch/arm64/arm-acpi.rst)."""
-    if found.text("/sys/firmware/acpi/pm_profile") is not None:
+    if snapshot.text("/sys/firmware/acpi/pm_profile") is not None:
         return "acpi"
-    return "device-tree" if device_tree(found) else None
+    return "device-tree" if device_tree(snapshot) else None
 
 
-def _boot(found: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
+def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
     """Return UEFI if its runtime services exist, else BIOS on x86 with SMBIOS, and `other` with a device tree."""
-    if found.text("/sys/firmware/efi/fw_platform_size") is not None:
+    if snapshot.text("/sys/firmware/efi/fw_platform_size") is not None:
         return "uefi"
     if container not in (None, "none"):
         return None
     if arch in ("x86_64", "i686", "i586", "i386"):
-        return "bios" if _has_dmi(found) else None
-    return "other" if device_tree(found) or arch in ("s390x", "s390") else None
+        return "bios" if _has_dmi(snapshot) else None
+    return "other" if device_tree(snapshot) or arch in ("s390x", "s390") else None
 
 
 _UNASKED = "only the cloud's metadata service reports it, and asct does not query the network"
@@ -173,13 +173,13 @@ _MARKS = (
 """In order of precedence: clouds built on OpenStack have their own tags."""
 
 
-def cloud(found: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
+def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
     """Return the provider and its name for the instance type (`aws`, `c7g.metal`)."""
-    mark = next((one for one in _MARKS if (dmi(found, one.file) or "").startswith(one.text)), None)
+    mark = next((one for one in _MARKS if (dmi(snapshot, one.file) or "").startswith(one.text)), None)
     if mark is not None:
-        kind = dmi(found, "product_name") if mark.names_type else None
+        kind = dmi(snapshot, "product_name") if mark.names_type else None
         return mark.cloud, gaps.known("system.instance_type", kind, _UNASKED)
-    if (dmi(found, "bios_version") or "").endswith(".amazon"):  # EC2 on Xen, before Nitro
+    if (dmi(snapshot, "bios_version") or "").endswith(".amazon"):  # EC2 on Xen, before Nitro
         gaps.note("system.instance_type", _UNASKED)
         return "aws", None
     for field in ("cloud", "instance_type"):
@@ -219,30 +219,30 @@ _VENDORS = {
 }
 
 
-def system(found: Snapshot, gaps: UnknownFacts) -> System:
+def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     """Return the system facts from uname, os-release(5), the firmware and the kernel."""
-    answer = found.commands.get("uname")  # unstripped: a dump may have an empty first line
+    answer = snapshot.commands.get("uname")  # unstripped: a dump may have an empty first line
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
-    release = os_release(found.text("/etc/os-release") or found.text("/usr/lib/os-release"))
-    container = _container(found, gaps)
-    provider, instance_type = cloud(found, gaps)
+    release = os_release(snapshot.text("/etc/os-release") or snapshot.text("/usr/lib/os-release"))
+    container = _container(snapshot, gaps)
+    provider, instance_type = cloud(snapshot, gaps)
     made = System(
         hostname=hostname,
         arch=arch,
         kernel=kernel,
         kernel_version=version,
         os=release.get("PRETTY_NAME") or release.get("NAME"),
-        libc=libc(found.command_output("libc"), gaps),
-        uid=whole(found.command_output("id")),
-        uptime_s=real((found.text("/proc/uptime") or "").partition(" ")[0]),
-        virtualization=_virtualization(found, gaps),
+        libc=libc(snapshot.command_output("libc"), gaps),
+        uid=whole(snapshot.command_output("id")),
+        uptime_s=real((snapshot.text("/proc/uptime") or "").partition(" ")[0]),
+        virtualization=_virtualization(snapshot, gaps),
         container=container,
         cloud=provider,
         instance_type=instance_type,
-        product=product(found, container, gaps),
-        firmware=firmware(found, arch, container, gaps),
-        **of_kernel(found, container, gaps),
+        product=product(snapshot, container, gaps),
+        firmware=firmware(snapshot, arch, container, gaps),
+        **of_kernel(snapshot, container, gaps),
     )
     for field, source in _SOURCES.items():
         gaps.known(f"system.{field}", getattr(made, field), f"{source} does not report it")
@@ -274,35 +274,35 @@ def os_release(text: str | None) -> dict[str, str]:
     return found
 
 
-def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
+def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return the hypervisor by its systemd-detect-virt name, else from /sys and the CPU flag (`vm`: unknown kind)."""
-    detected = _detected(found, "hypervisor")
+    detected = _detected(snapshot, "hypervisor")
     if detected is not None:
         return detected
-    metal = (dmi(found, "product_name") or "").endswith(".metal")  # Amazon EC2, without a hypervisor
-    names = [] if metal else [dmi(found, name) for name in ("product_name", "sys_vendor", "bios_vendor")]
-    known = found.text("/sys/hypervisor/type") or next((_VENDORS[name] for name in names if name in _VENDORS), None)
+    metal = (dmi(snapshot, "product_name") or "").endswith(".metal")  # Amazon EC2, without a hypervisor
+    names = [] if metal else [dmi(snapshot, name) for name in ("product_name", "sys_vendor", "bios_vendor")]
+    known = snapshot.text("/sys/hypervisor/type") or next((_VENDORS[name] for name in names if name in _VENDORS), None)
     if known:
         return known.strip()
     if metal:
         return "none"
-    if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(found).get("compatible", "")):
+    if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(snapshot).get("compatible", "")):
         return "qemu"
-    flags = fields(found.text("/proc/cpuinfo")).get("flags")
+    flags = fields(snapshot.text("/proc/cpuinfo")).get("flags")
     if flags is None:
         gaps.note("system.virtualization", "systemd-detect-virt is missing, and nothing in /sys reports it")
         return None
     return "vm" if "hypervisor" in flags.split() else "none"
 
 
-def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
+def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return the name of the container from systemd-detect-virt or its manager's /run/systemd/container.
 
     Files such as /.dockerenv remain if an image is booted as a machine, so a name counts only if the process is not in
     the initial namespaces.
     """
-    named = _detected(found, "container") or found.text("/run/systemd/container")
-    spaces = (found.command_output("namespaces") or "").split()
+    named = _detected(snapshot, "container") or snapshot.text("/run/systemd/container")
+    spaces = (snapshot.command_output("namespaces") or "").split()
     inside = None if len(spaces) != len(_FIRST_NAMESPACES) else set(spaces) != _FIRST_NAMESPACES
     if named == "none" or (named is None and inside is False):
         return "none"
@@ -317,7 +317,7 @@ def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
     return None
 
 
-def _detected(found: Snapshot, name: str) -> str | None:
-    answer = found.commands.get(name)
+def _detected(snapshot: Snapshot, name: str) -> str | None:
+    answer = snapshot.commands.get(name)
     text = "" if answer is None else answer.text.strip()
     return text if re.fullmatch(r"[a-z0-9-]+", text) else None

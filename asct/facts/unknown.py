@@ -31,7 +31,7 @@ class UnknownFacts:
 
     def note(self, field: str, reason: str) -> None:
         """Record that the field is unknown because of `reason`."""
-        self.reasons[field] = begun(reason, _LONGEST_REASON)
+        self.reasons[field] = shortened(reason, _LONGEST_REASON)
 
     def known(self, field: str, value: _T, reason: str) -> _T:
         """Return the value; if it is None or empty, note the reason."""
@@ -41,7 +41,7 @@ class UnknownFacts:
 
     def not_applicable(self, field: str, reason: str) -> None:
         """Record that the field does not apply to the machine."""
-        self.absent[field] = begun(reason, _LONGEST_REASON)
+        self.absent[field] = shortened(reason, _LONGEST_REASON)
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
         """Parse a CPU list; empty, with a note, if it is missing or malformed."""
@@ -55,7 +55,7 @@ class UnknownFacts:
             return []
 
 
-def begun(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     """Cut the text after `most` characters and append the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
 
@@ -104,20 +104,20 @@ def cpu_mask(text: str | None) -> list[int] | None:
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
 
-def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
+def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
     """Return the stripped texts of the files below each folder of `above`, by folder name and path in it, in order."""
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
-    for path in found.beginning(prefix):
+    for path in snapshot.beginning(prefix):
         name, slash, inner = path[len(prefix) :].partition("/")
         if slash:
-            made.setdefault(name, {})[inner] = found.files[path].strip()
+            made.setdefault(name, {})[inner] = snapshot.files[path].strip()
     return made
 
 
-def present(found: Snapshot) -> dict[str, bool] | None:
+def present(snapshot: Snapshot) -> dict[str, bool] | None:
     """Return the checked paths that exist, and whether the account may read each; None if none was checked."""
-    said = found.command_output("present")
+    said = snapshot.command_output("present")
     if said is None:
         return None
     rows = [line.split(" ", 1) for line in said.split("\n")]

@@ -35,11 +35,11 @@ class CachedCpuMap(Fact):
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
-def holds_for(found: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
+def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
     """Return the state for which cached locations are valid: the firmware version, the CPUs and the meshes."""
     return [
-        found.line("/sys/class/dmi/id/bios_version") or "",
-        found.line(f"{CPU}/present") or "",
+        snapshot.line("/sys/class/dmi/id/bios_version") or "",
+        snapshot.line(f"{CPU}/present") or "",
         *map(_shape, meshes),
     ]
 
@@ -51,9 +51,9 @@ def _shape(mesh: Mesh) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def file_name(found: Snapshot) -> str:
+def file_name(snapshot: Snapshot) -> str:
     """Return the name of the file in the cache. It contains the host name, because hosts may share a home folder."""
-    lines = (found.command_output("uname") or "").split("\n")
+    lines = (snapshot.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
 
@@ -63,16 +63,16 @@ def cached_text(places: CachedCpuMap) -> str:
     return places.model_dump_json(by_alias=True) + "\n"
 
 
-def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
+def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     """Add the CPUs from the host's cache to the meshes, or the reason why the cache has none for them."""
-    text = (found.command_output("cmn-cpus") or "").strip()
+    text = (snapshot.command_output("cmn-cpus") or "").strip()
     why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None
     if text:
         why = "the cached detection is unreadable; run `asct cmn --detect` again"
         with suppress(ValidationError):
             kept = CachedCpuMap.model_validate_json(text)
-    if kept is not None and kept.holds_for != holds_for(found, meshes):
+    if kept is not None and kept.holds_for != holds_for(snapshot, meshes):
         kept = None
         why = "the cached detection is for other meshes, CPUs or firmware; run `asct cmn --detect` again"
     if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):

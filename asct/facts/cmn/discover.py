@@ -134,6 +134,6 @@ def _bare(item: MeshSources) -> Mesh:
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
     """Report contradictions between sources; they are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
-    told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
-    if len(set(told.values())) > 1:
-        unknown["size"] = "sources differ: " + ", ".join(f"{x} x {y} from the {name}" for name, (x, y) in told.items())
+    known = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
+    if len(set(known.values())) > 1:
+        unknown["size"] = "sources differ: " + ", ".join(f"{x} x {y} from the {name}" for name, (x, y) in known.items())

@@ -77,24 +77,24 @@ class Region:
     root: int = 0
 
 
-def pmus(found: Snapshot) -> list[Pmu]:
+def pmus(snapshot: Snapshot) -> list[Pmu]:
     """Return the PMUs of the driver by number."""
-    names = {match[1]: int(match[2] or 0) for match, _ in found.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
-    parents = _parents(found)
-    return [_pmu(found, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
+    names = {match[1]: int(match[2] or 0) for match, _ in snapshot.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
+    parents = _parents(snapshot)
+    return [_pmu(snapshot, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
 
 
-def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
+def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
     at = f"{EVENTS}/{name}"
-    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", found.line(f"{at}/identifier") or "")
+    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", snapshot.line(f"{at}/identifier") or "")
     product = products().get(int(identifier[1], 16)) if identifier else None
-    fields = found.matching(rf"{at}/format/(\w+)")
+    fields = snapshot.matching(rf"{at}/format/(\w+)")
     formats = {match[1]: bits for match, line in fields if (bits := bits_of(line)) is not None}
     return Pmu(
         name=name,
         instance=instance,
-        type=whole(found.text(f"{at}/type")),
-        cpu=whole(re.split("[-,]", found.text(f"{at}/cpumask") or "")[0]),
+        type=whole(snapshot.text(f"{at}/type")),
+        cpu=whole(re.split("[-,]", snapshot.text(f"{at}/cpumask") or "")[0]),
         kind=product.kind if product else None,
         revision=product.revision(int(identifier[2], 16)) if product and identifier else None,
         formats=formats,
@@ -111,24 +111,24 @@ def bits_of(text: str) -> Bits | None:
     return Bits(int(match[1] or 0), low, high) if low <= high < 64 else None
 
 
-def _parents(found: Snapshot) -> dict[str, str]:
+def _parents(snapshot: Snapshot) -> dict[str, str]:
     """Return the platform device of each PMU, from the real paths that the command cmn-links prints."""
     made: dict[str, str] = {}
-    for line in (found.command_output("cmn-links") or "").split("\n"):
+    for line in (snapshot.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
         if match is not None and match[2] != "/sys/devices":
             made[match[1]] = match[2].rpartition("/")[2]
     return made
 
 
-def regions(found: Snapshot) -> list[Region]:
+def regions(snapshot: Snapshot) -> list[Region]:
     """Return the meshes that the firmware describes, by name. ACPI devices have address ranges; device tree nodes are
     found only while the driver is bound to them."""
     ranges: dict[str, list[tuple[int, int]]] = {}
-    for owner, start, end in _ranges(found.text("/proc/iomem") or ""):
+    for owner, start, end in _ranges(snapshot.text("/proc/iomem") or ""):
         ranges.setdefault(owner, []).append((start, end))
     kinds = {name: kind for name in ranges if (kind := _HIDS.get(name.partition(":")[0]))}
-    for match, text in found.matching(r"/sys/bus/platform/drivers/arm-cmn/([^/:]+)/uevent"):
+    for match, text in snapshot.matching(r"/sys/bus/platform/drivers/arm-cmn/([^/:]+)/uevent"):
         names = re.findall(r"^OF_COMPATIBLE_\d+=(.+)$", text, re.MULTILINE)
         kinds.update((match[1], kind) for name in names if (kind := _COMPATIBLE.get(name)))
     return [_region(name, kinds[name], ranges) for name in sorted(kinds)]
