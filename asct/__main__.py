@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Final
 
 _COLLECT_AFTER: Final = (100_000, 50, 100)
-"""Garbage collection thresholds. Hundreds of thousands of records contain no cycles, but the default thresholds scan
-them repeatedly: reading the records of 200 CPUs took 50 % longer."""
+"""Garbage collection thresholds. Hundreds of thousands of records contain no cycles, but with the default thresholds
+they are scanned repeatedly: reading the records of 200 CPUs took 50 % longer."""
 
 
 def main() -> None:
@@ -22,10 +22,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, on_terminate)
     code = run(sys.argv[1:])
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # the command is complete: a late signal must not change the exit code
+    # the command is complete: a late signal must not change the exit code
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(code))
     gc.freeze()  # the interpreter would search every object for cycles before it exits
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The exceptions of asct. Each carries diagnostics and the exit code it ends the command with.
+"""The exceptions of asct. Each contains diagnostics and determines the exit code of the command.
 
     AsctError                    70
     ├── UsageError                2  a wrong option, or a selection that matches nothing
@@ -14,30 +14,24 @@
     │   └── HostLocked             4  another run has locked the host
     └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
-A failing measurement is not an exception: it is an outcome in the results tree.
+A failed measurement is not an exception but an outcome in the results tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from asct.diagnostics.model import Diagnostic
 
 
 class AsctError(Exception):
-    """Base class; `diagnostics` contains at least one."""
+    """Base class of all errors; it contains at least one diagnostic."""
 
     exit_code: ClassVar[int] = 70
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = diagnostics
         super().__init__("; ".join(item.message for item in diagnostics))
-
-    @classmethod
-    def of(cls, diagnostics: Iterable[Diagnostic]) -> AsctError:
-        """An error from any iterable of diagnostics."""
-        return cls(*diagnostics)
 
 
 class UsageError(AsctError):
@@ -59,7 +53,7 @@ class NotMeasured(AsctError):
 
 
 class HostError(NotMeasured):
-    """A transport failed; `host` is the name the plan gives it."""
+    """A transport failed; `host` is the name of the host in the plan."""
 
     def __init__(self, host: str, *diagnostics: Diagnostic) -> None:
         self.host = host

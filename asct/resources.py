@@ -8,7 +8,7 @@ from pathlib import Path
 
 @cache
 def folder(name: str) -> Path:
-    """The folder `name`; raises FileNotFoundError, which names both candidates."""
+    """Return the path of the folder `name`. Raises FileNotFoundError with both candidates if it does not exist."""
     package = Path(__file__).resolve().parent
     candidates = (package / "_data" / name, package.parent / name)
     for path in candidates:

@@ -19,9 +19,9 @@ _PLACES = ("*.py", "*/__init__.py")
 
 
 class Option(NamedTuple):
-    """A key of a host in a plan; its value is in `HostSpec.options` (a duration in seconds).
+    """A key that a transport adds to hosts of a plan; its value is in `HostSpec.options` (a duration in seconds).
 
-    `check` returns why a text cannot be used, or an empty text; `hint` is the hint of that error.
+    `check` returns why a value is invalid, or an empty text; `hint` is the hint of that error.
     """
 
     kind: Literal["scalar", "duration", "texts"]
@@ -31,8 +31,8 @@ class Option(NamedTuple):
 
 
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
-"""From the values of `Transport.split_keys` that are given, the hosts that one entry stands for: the suffix of each
-name, and the keys to keep with their values. Raises BadValueError."""
+"""Returns the hosts of one entry, given the values of `Transport.split_keys`: the suffix of each name, and the keys to
+keep with their values. Raises BadValueError."""
 
 
 class Transport(NamedTuple):
@@ -40,7 +40,7 @@ class Transport(NamedTuple):
 
     options: Mapping[str, Option] = {}
     split_keys: tuple[str, ...] = ()
-    """The keys by which one entry may stand for several hosts."""
+    """The keys with which one entry can describe several hosts."""
     split: Split = lambda _: []
 
 
@@ -60,7 +60,7 @@ def transports() -> tuple[tuple[str, str], ...]:
 
 
 def module(name: str) -> ModuleType | None:
-    """The module of a transport, loaded; None when there is no such transport."""
+    """Import the module of a transport; None if there is no such transport."""
     return importlib.import_module(f"{PACKAGE}.{name}") if name in sources() else None
 
 

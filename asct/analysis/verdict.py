@@ -155,3 +155,11 @@ def bound_text(verdict: Verdict) -> str:
     if low is None or high is None:
         return f"at most {high}" if low is None else f"at least {low}"
     return f"{low} to {high}"
+
+
+def measured_text(verdict: Verdict) -> str:
+    """`measured 140 ns, expected at most 130 ns`."""
+    value = "not measured"
+    if verdict.value is not None and verdict.unit:
+        value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
+    return f"{value}, expected {bound_text(verdict)}"

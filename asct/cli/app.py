@@ -1,7 +1,7 @@
-"""The command line: finds one file per command in cli/commands/, and turns exceptions into exit codes.
+"""The command line: finds one file per command in cli/commands/, and converts exceptions to exit codes.
 
-`asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command, so neither this
-module nor a command imports anything slow at its top.
+`asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command. Therefore
+neither this module nor a command imports anything slow at the top.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Terminated(KeyboardInterrupt):
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """The default handler of SIGTERM; a second SIGTERM does not interrupt the cleanup."""
+    """Handle SIGTERM by raising Terminated; a second SIGTERM does not interrupt the cleanup."""
     signal.signal(number, lambda *_: None)
     raise Terminated
 
 
 class Commands(click.Group):
-    """Commands by file name; a file is imported when its command is used or listed."""
+    """A group of commands, one per file; a file is imported when its command is used or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(commands.__path__))
@@ -99,7 +99,7 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; the only place that handles every exception."""
+    """Run one command and return its exit code. This is the only place that handles every exception."""
     options = GlobalOptions(json="--json" in arguments)  # so that usage errors are printed as JSON too
     try:
         result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=options)
@@ -121,7 +121,8 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:  # click and rich exit with 1 on a closed pipe; here 1 is a failed expectation
         return _closed_pipe() if end.code else 0
     except AsctError as problem:
-        return _expected(problem, options)
+        options.console.diagnostics(problem.diagnostics)
+        return 128 + problem.signal_number if isinstance(problem, Interrupted) else problem.exit_code
     except Exception as problem:  # noqa: BLE001 - a bug ends in a short message and a log
         return _bug(problem, options)
 
@@ -149,7 +150,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 
 def _variable(problem: click.BadParameter) -> str:
-    """` (set by ASCT_APPLY_FORKS)` when the wrong value comes from the environment."""
+    """` (set by ASCT_APPLY_FORKS)` if the wrong value comes from the environment."""
     ctx, option = problem.ctx, problem.param
     if ctx is None or option is None or not option.name or not option.envvar:
         return ""
@@ -157,11 +158,6 @@ def _variable(problem: click.BadParameter) -> str:
         return ""
     names = [option.envvar] if isinstance(option.envvar, str) else option.envvar
     return "".join(f" (set by {name})" for name in names if os.environ.get(name))[:200]
-
-
-def _expected(problem: AsctError, options: GlobalOptions) -> int:
-    options.console.diagnostics(problem.diagnostics)
-    return 128 + problem.signal_number if isinstance(problem, Interrupted) else problem.exit_code
 
 
 def _bug(problem: Exception, options: GlobalOptions) -> int:

@@ -11,7 +11,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Completer:
-    """A click completer for names that are looked up when the shell asks; `^` before a name is kept."""
+    """Return a click completer that calls `names` for each request; a `^` before a name is kept."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         caret = "^" if incomplete.startswith("^") else ""

@@ -44,7 +44,7 @@ _RUNNER_COMMAND = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
 
 
 def harmless(text: str | Text) -> str | Text:
-    """`text` with everything replaced that would control a terminal or the runner of a workflow: names in a results
+    """Return `text` with all characters replaced that would control a terminal or GitHub's runner: names in a results
     tree and the output of hosts are not trusted."""
     if isinstance(text, str):
         return _replaced(text)
@@ -63,7 +63,7 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """A line or a document for stdout; no string in it can be read as a command for GitHub's runner."""
+    """JSON for stdout; GitHub's runner cannot interpret any of its strings as a command."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
@@ -79,7 +79,7 @@ def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> boo
 
 
 def width(environ: Mapping[str, str], stream: TextIO) -> int:
-    """Columns of the output: COLUMNS when it is a number of at least 20, else the terminal's width, else 80."""
+    """Number of columns: COLUMNS if it is a number of at least 20, else the width of the terminal, else 80."""
     columns = environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)
@@ -106,7 +106,7 @@ class Console:
     def __init__(self, style: OutputStyle) -> None:
         self.style = style
         self.files: dict[str, str] = {}
-        """Source texts by file name, from which diagnostics quote lines; commands that read a plan fill it."""
+        """Source texts by file name, which diagnostics quote; commands that read a plan add them."""
         self.width = width(os.environ, sys.stdout)
 
     @cached_property
@@ -137,32 +137,32 @@ class Console:
 
     @property
     def interactive(self) -> bool:
-        """Whether to show live progress: on a capable terminal, unless the options ask for less."""
+        """Whether to show live progress: on a capable terminal, unless an option disables it."""
         plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
     def result(self, text: str | Text = "") -> None:
-        """A result, to stdout."""
+        """Print a result to stdout."""
         if isinstance(text, str):
             _write(sys.stdout, f"{harmless(text)}\n")
         else:
             self.out.print(harmless(text))
 
     def annotations(self, lines: str) -> None:
-        """Commands of asct for GitHub's runner, to stdout; their values are already escaped."""
+        """Print commands for GitHub's runner to stdout; their values are already escaped."""
         _write(sys.stdout, f"{lines}\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """One JSON document to stdout; `schema` comes first."""
+        """Print a JSON document to stdout; `schema` comes first."""
         ordered = {"schema": document["schema"], **document} if "schema" in document else dict(document)
         sys.stdout.write(_json(ordered, indent=2))
 
     def json_line(self, document: Mapping[str, Any]) -> None:
-        """One line of JSON Lines to stdout, at once."""
+        """Print one line of JSON Lines to stdout and flush it."""
         _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "") -> None:
-        """Progress or a remark, to stderr; nothing under --quiet."""
+        """Print progress or a remark to stderr, unless --quiet is given."""
         if self.style.quiet:
             return
         if isinstance(text, str) and not style and "err" not in vars(self):  # once rich is loaded, it may show progress
@@ -171,12 +171,12 @@ class Console:
             self.err.print(harmless(text), style=style or None)
 
     def over(self, text: str) -> None:
-        """Progress on stderr, in a line that the next call overwrites; for an `interactive` console. The last call,
-        with an empty text, clears the line."""
+        """Print progress to stderr in a line that the next call overwrites; for an `interactive` console. A final call
+        with an empty text clears the line."""
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Diagnostics in the order of their locations, to stderr; with --json as JSON Lines to stdout."""
+        """Print diagnostics in the order of their locations to stderr, with --json as JSON Lines to stdout."""
         chosen = [item for item in findings if item.severity == "error" or not self.style.quiet]
         if self.style.json:
             for item in chosen:
@@ -193,7 +193,7 @@ class Console:
             self.err.print(harmless(Text.from_ansi(text)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        """Columns two spaces apart, left-aligned except for the columns in `right`."""
+        """Print a table to stdout with columns two spaces apart, left-aligned except for the columns in `right`."""
         body = [list(map(str, row)) for row in rows]
         widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
         title = _aligned(header, widths, right)
@@ -204,7 +204,7 @@ class Console:
 
 
 def discard_closed_outputs() -> None:
-    """Discard what is printed to a pipe or terminal that was closed, so that a run is finished all the same."""
+    """Discard output to a closed pipe or terminal, so that a run can finish."""
     for stream in (sys.stdout, sys.stderr):
         poller = select.poll()
         poller.register(stream.fileno(), 0)  # poll reports hang-ups and errors without being asked

@@ -1,7 +1,7 @@
 """`--dry-run` and `--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
-Values that only a host knows are filled in: programs by their bare names, results of needed jobs by examples. Of a
-benchmark that chooses its next step by the output of earlier ones, the first step is shown.
+Placeholders replace values that are known only on a host: bare names for the paths of programs, examples for results of
+needed jobs. If a benchmark chooses its next step from the output of earlier ones, only the first step is shown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """The preparation of a job, then the first steps of every point."""
+    """Yield the preparation of a job, then the first steps of every point."""
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
 
@@ -72,7 +72,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
 
 
 def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
-    """A host with all tools, about which nothing else is known."""
+    """Facts of a host that has all tools; nothing else is known about it."""
     from asct.sdk.facts import HostFacts, ToolFact
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}

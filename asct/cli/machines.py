@@ -1,4 +1,4 @@
-"""Facts of machines (this one, hosts over ssh, or a snapshot) and the differences of two, as text, CSV and JSON."""
+"""Facts of machines (this one, hosts over ssh, or a snapshot) and differences between two: text, CSV, JSON."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """The facts of each machine that was read, and the diagnostics of the others."""
+    """The facts of each machine that could be read, and diagnostics for the others."""
 
     facts: tuple[HostFacts, ...]
     problems: tuple[Diagnostic, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """3 when a host could not be read, else 0."""
+        """3 if a host could not be read, else 0."""
         return HostError.exit_code if self.problems else 0
 
 
@@ -84,9 +84,9 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 
 
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
-    """Facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
+    """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
 
-    The `notes` of the facts say what is missing from a snapshot; they are printed too. Raises UsageError, StoreError.
+    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError, StoreError.
     """
     found = _facts_from(path, host)
     if not options.quiet and not options.json:

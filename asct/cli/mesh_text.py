@@ -1,4 +1,4 @@
-"""Coherent meshes as text (summary, diagram, registers) and as rows of a table."""
+"""Renders coherent meshes as text (summary, diagram, registers) and as rows of a table."""
 
 from __future__ import annotations
 

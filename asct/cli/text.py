@@ -29,8 +29,8 @@ def short_time(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) -> list[str]:
-    """`text` wrapped to `width`, but to 40 columns at least. The first line begins with `indent`, the others with
-    `rest` (default: two more spaces). A word longer than a line is left whole."""
+    """Wrap `text` to `width`, but at least 40 columns. The first line begins with `indent`, the others with `rest`
+    (default: two more spaces). A word longer than a line is not broken."""
     return textwrap.wrap(
         text,
         max(width, _NARROWEST),
@@ -42,7 +42,7 @@ def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) 
 
 
 def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[str]:
-    """Title, then label and value side by side; an empty line before each section."""
+    """Yield an empty line, the title and the rows of each section."""
     for one in sections:
         yield ""
         yield one.title
@@ -50,7 +50,7 @@ def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[st
 
 
 def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """A label that is too long for its column gets its own line."""
+    """Yield label and value side by side; a label that is too long for its column has its own line."""
     wide = max(width, _NARROWEST)
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
     indent = " " * (column + 4)

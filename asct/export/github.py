@@ -9,18 +9,17 @@ from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import coordinates_text
 from asct.analysis.provenance import failures_of
 from asct.analysis.report import build
-from asct.analysis.verdict import bound_text
+from asct.analysis.verdict import measured_text
 from asct.analysis.view import RunView
 from asct.diagnostics.render import Level, annotation
 from asct.store.model import Verdict
-from asct.values.quantity import format_quantity
 
 NAME = "github"
 FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
-"""GitHub shows at most ten errors and ten warnings of a step."""
+"""GitHub shows at most ten errors and ten warnings per step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +57,9 @@ def _expectations(view: RunView) -> Iterable[_Note]:
 
 
 def _verdict_text(verdict: Verdict) -> str:
-    where = ", ".join(
-        text for text in (coordinates_text(verdict.at), f"host {verdict.host}" if verdict.host else "") if text
-    )
-    value = "not measured"
-    if verdict.value is not None and verdict.unit:
-        value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
-    parts = (f"{value}, expected {bound_text(verdict)}", where, verdict.reason)
-    return "; ".join(text for text in parts if text)
+    host = f"host {verdict.host}" if verdict.host else ""
+    where = ", ".join(filter(None, (coordinates_text(verdict.at), host)))
+    return "; ".join(filter(None, (measured_text(verdict), where, verdict.reason)))
 
 
 def _points(view: RunView) -> Iterable[_Note]:

@@ -38,9 +38,9 @@ FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_RESOLVED = 200_000
-"""Characters of plan.resolved.json that the page repeats; a longer one is only linked."""
+"""Maximum number of characters of plan.resolved.json in the page; a longer file is only linked."""
 _MOST_RECORDS = 50_000
-"""Records that the page embeds as data; with more, records.jsonl is named instead."""
+"""Maximum number of records in the data of the page; with more, the data names records.jsonl instead."""
 
 
 def render(view: RunView, base: str = "") -> str:
@@ -74,7 +74,7 @@ def render(view: RunView, base: str = "") -> str:
 
 
 def write(view: RunView, folder: Path) -> list[Path]:
-    """`report.html` in `folder`, its links leading to the run wherever that is."""
+    """Write `report.html` to `folder`; its links point to the files of the run."""
     base = os.path.relpath(view.root, folder)
     path = folder / FILE
     write_atomic(path, render(view, "" if base == "." else f"{base}/"))
@@ -82,7 +82,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
 
 
 def script_json(value: Any) -> str:
-    """JSON that can neither end its script element nor open a comment in it."""
+    """JSON that can neither end its script element nor begin a comment."""
     text = visible(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -109,7 +109,7 @@ def _library() -> str:
 
 
 def _packed(text: str) -> str:
-    """`text` as gzip in base64; without a time stamp, so that it is the same each time."""
+    """`text` as gzip in base64, without a time stamp, so that equal texts give equal results."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML for CI servers: a case per point of each job, a case per expectation."""
+"""JUnit XML for CI servers: one case per point of each job and one per expectation."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from statistics import median
 
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import coordinates_text, plain
-from asct.analysis.verdict import bound_text
+from asct.analysis.verdict import measured_text
 from asct.analysis.view import JobView, RepeatView, RunView
+from asct.sdk.record import Record
 from asct.store.model import Verdict
-from asct.values.quantity import format_quantity
+from asct.values.grouping import grouped
 
 NAME = "junit"
 FILE = "junit.xml"
 SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
-"""Of what `plain` leaves."""
+"""Characters that XML does not allow and `plain` does not replace."""
 _MOST_PROPERTIES = 100
 
 
 def render(view: RunView) -> str:
-    """One suite per job, then one of the expectations. A failed point is an error, a failed expectation a failure."""
+    """One suite per job, then one for the expectations. A failed point is an error, a failed expectation a failure."""
     root = ET.Element("testsuites", {"name": _clean(view.run.plan)})
     for job in view.jobs:
         _job_suite(root, job)
@@ -39,15 +40,13 @@ def render(view: RunView) -> str:
 
 
 def _clean(text: object) -> str:
-    """Text that XML 1.0 can hold (section 2.2), without what would steer a terminal or turn the direction of text."""
+    """Return text that XML 1.0 allows (section 2.2), without characters that control a terminal or change direction."""
     return _FORBIDDEN.sub("�", plain(str(text), keep_lines=True))
 
 
 def _job_suite(root: ET.Element, job: JobView) -> None:
     suite = ET.SubElement(root, "testsuite", {"name": _clean(job.key), "hostname": _clean(job.entry.host)})
-    points: dict[str, list[RepeatView]] = {}
-    for item in job.repeats:
-        points.setdefault(item.point_id, []).append(item)
+    points = grouped(job.repeats, lambda item: item.point_id)
     for point_id, repeats in points.items():
         _point_case(suite, job, point_id, repeats)
     missing = job.entry.points - len(points)
@@ -79,16 +78,17 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: list[Re
 
 def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
     """The median of every metric of the point, in base units."""
-    values: dict[str, list[float]] = {}
-    for record in job.records:
-        if record.point_id == point_id:
-            at = coordinates_text(record.coords)
-            name = f"{record.metric}[{at}] {record.unit}" if at else f"{record.metric} {record.unit}"
-            values.setdefault(name, []).append(record.value)
+    values = grouped((record for record in job.records if record.point_id == point_id), _property_name)
     if values:
         holder = ET.SubElement(case, "properties")
         for name, found in list(values.items())[:_MOST_PROPERTIES]:
-            ET.SubElement(holder, "property", {"name": _clean(name), "value": f"{median(found):.6g}"})
+            value = median(record.value for record in found)
+            ET.SubElement(holder, "property", {"name": _clean(name), "value": f"{value:.6g}"})
+
+
+def _property_name(record: Record) -> str:
+    at = coordinates_text(record.coords)
+    return f"{record.metric}[{at}] {record.unit}" if at else f"{record.metric} {record.unit}"
 
 
 def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
@@ -101,10 +101,7 @@ def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
         case.set("line", str(verdict.line))
     if verdict.outcome == "pass":
         return
-    value = "not measured"
-    if verdict.value is not None and verdict.unit:
-        value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
-    message = "; ".join(text for text in (f"{value}, expected {bound_text(verdict)}", verdict.reason) if text)
+    message = "; ".join(filter(None, (measured_text(verdict), verdict.reason)))
     blocking = is_blocking(verdict)
     kind = "skipped" if not blocking else "failure" if verdict.outcome == "fail" else "error"
     problem = ET.SubElement(case, kind, {"message": _clean(message)})

@@ -16,10 +16,10 @@ FILE = "summary.md"
 SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
 
 MOST_BYTES = 1 << 20
-"""GitHub drops a job summary above this as a whole."""
+"""GitHub discards a larger job summary."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
-"""Above this number of hosts, facts, fixes and tables are omitted: a pull request comment holds 65,536 characters."""
+"""With more hosts, facts, fixes and tables are omitted: a comment on a pull request has at most 65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
 """Mentions, URLs and issue numbers. GitHub links them in the rendered page, where backslashes are gone; an invisible
@@ -43,8 +43,8 @@ def render(view: RunView) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` on one line and letter by letter: no markup, no HTML, no mention, no reference, no table cell ends in
-    it."""
+    """Return `text` on one line, escaped so that it contains no markup, HTML, mention or reference and does not end a
+    table cell."""
     one_line = re.sub(r"\s+", " ", plain(text)).strip()
     safe = _SPECIAL.sub(r"\\\1", one_line)
     safe = re.sub(r"^(\d*)([-+.)=])(?=\s|$|[-=]+$)", r"\1\\\2", _REFERENCE.sub(r"\1<!-- -->", safe))
@@ -52,9 +52,10 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """`text` as inline code that it cannot leave (CommonMark 6.1), also inside a table.
+    """Return `text` as inline code (CommonMark 6.1), also inside a table; the text cannot end the code.
 
-    An odd backslash before a bar is doubled: some readers take the pair for one and the bar for the end of the cell.
+    An odd backslash before a bar is doubled, because some renderers treat the pair as one and the bar as the end of the
+    cell.
     """
     one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
     longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)
@@ -64,7 +65,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` escaped, with text between backticks as code."""
+    """Return `text` escaped, with text between backticks as code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -112,7 +113,7 @@ def _head(report: RunReport) -> str:
 
 
 def _where(report: RunReport) -> str:
-    """The host in a line, or the names of several."""
+    """The host on one line, or the names of several hosts."""
     if len(report.hosts) == 1:
         return _line(report.hosts[0])
     return f"{len(report.hosts)} hosts: {escape(short_names([host.name for host in report.hosts]))}"
@@ -159,7 +160,7 @@ def _facts(host: HostCard) -> list[str]:
 
 
 def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> list[str]:
-    """Disturbances, folded; of many hosts without the commands, which differ from host to host."""
+    """Disturbances, folded; with many hosts without the commands, which differ between hosts."""
     if not findings:
         return []
     lines = [f"<details><summary>Disturbances ({len(findings)})</summary>", ""]
@@ -182,7 +183,7 @@ def _way(way: Remedy, several: bool) -> list[str]:
 
 
 def _section(section: ReportSection, hosts: int) -> str:
-    """With many hosts only their problems; the key results above have their values."""
+    """A benchmark entry; with many hosts only the problems, because the key results contain the values."""
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
         lines += [prose(section.summary), ""]

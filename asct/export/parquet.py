@@ -1,4 +1,4 @@
-"""Parquet: the tidy records as a columnar file. Needs pyarrow, which the extra `query` brings."""
+"""Parquet: the tidy records as a columnar file. Requires pyarrow, which the extra `query` installs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SUMMARY = "records in columns (needs `pip install 'asct[query]'`)"
 
 
 def render(view: RunView) -> bytes:
-    """The file; columns that mix texts and numbers become texts. Raises UsageError (E704) without pyarrow."""
+    """Return the file. A column that mixes texts and numbers contains only texts. Raises UsageError (E704) without
+    pyarrow."""
     if importlib.util.find_spec("pyarrow") is None:
         message = "`parquet` needs the Python package `pyarrow`"
         raise UsageError(Diagnostic("E704", message, hint="pip install 'asct[query]'"))

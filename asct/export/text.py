@@ -1,4 +1,4 @@
-"""Plain text for a terminal: the verdict, then a table per job, in 80 columns where the columns allow it."""
+"""Plain text for a terminal: the verdict, then the tables of each job, 80 columns wide if the tables fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_WORD = 24
 
 
 def render(view: RunView, width: int = WIDTH) -> str:
-    """Verdict, expectations, warnings, tables and failures; no colour, no escape codes, lines up to `width`."""
+    """Verdict, expectations, warnings, tables and failures, without colours and at most `width` columns wide."""
     report = build(view)
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
@@ -52,14 +52,14 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def _verdict(verdict: Verdict, width: int) -> str:
-    """The outcome and the text of a verdict, wrapped behind the outcome."""
+    """The outcome and the text of a verdict; further lines align with the text."""
     lead = f"{verdict.outcome:<9}"
     wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 
 def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
-    """`busy on h1 (likely): effect`; the other reports have fix and undo."""
+    """`busy on h1 (likely): effect`; the other reports also contain fix and undo."""
     on = f" on {item.hosts}" if several else ""
     return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
@@ -120,14 +120,14 @@ def _one_table(full: TextTable, width: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns that `text` takes on a terminal: two for wide East Asian letters, none for combining marks."""
+    """Width of `text` on a terminal: two columns for wide East Asian letters, none for combining marks."""
     return sum(
         0 if unicodedata.combining(mark) else 2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text
     )
 
 
 def _sizes(grid: TextTable, width: int) -> list[int]:
-    """Widths of the columns: what the values need, wider for titles as far as there is room, narrower for texts."""
+    """Widths of the columns: enough for the values; wider for titles if there is room, else narrower for texts."""
     columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
     words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
@@ -142,13 +142,13 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
 
 
 def _least(column: Sequence[TableCell]) -> int:
-    """How narrow a column of texts may get: only words beyond `_LONGEST_WORD` are broken."""
+    """The minimum width of a column of texts: only words longer than `_LONGEST_WORD` are broken."""
     words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
     return max(_NARROWEST, *words, 0)
 
 
 def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
-    """Take from the widest left-aligned column until the table fits or none can give more; numbers never wrap."""
+    """Shrink the widest left-aligned column until the table fits or all are at their minimum; numbers never wrap."""
     while sum(sizes) > room:
         texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > least[index]]
         if not texts:

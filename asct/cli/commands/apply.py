@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     metavar="AGE",
     help="Reuse points measured within AGE (e.g. 7d) if nothing they depend on has changed.",
 )
-@click.option("--approve", metavar="HASH", help="Run the plan only if `asct plan` showed this hash for it.")
-@click.option("--label", metavar="L", help="Label of the run.")
+@click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, which `asct plan` shows.")
+@click.option("--label", metavar="L", help="Label that identifies the run.")
 @CI
 @plan_options
 @shared_options
@@ -73,7 +73,7 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
 
 
 def _plans_and_resume(plans: tuple[str, ...], resume: str | None) -> tuple[tuple[str, ...], str | None]:
-    """The plans, and the run to resume; the argument of `--resume plan.yaml` is a plan."""
+    """The plans, and the run to resume. In `--resume plan.yaml`, the argument is the plan."""
     if not plans and resume is not None:
         plans, resume = (resume,), "latest"
     if not plans:
@@ -101,7 +101,7 @@ def _measure(options: GlobalOptions, plan: ResolvedPlan, given: dict[str, Any], 
 
 
 def _check_hash(plans: list[ResolvedPlan], approved: str) -> None:
-    """Raises SafetyError unless `approved` is the hash of every plan, or at least 8 digits of its start."""
+    """Raise SafetyError unless `approved` is the hash of every plan, or its first 8 or more digits."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import SafetyError
 

@@ -27,7 +27,7 @@ _MOST_VALUES = 8
 @click.option("--origin", is_flag=True, help="Show the origin of each setting.")
 @click.option("--reuse", type=Duration(), metavar="AGE", help="Show how many points `apply --reuse AGE` could reuse.")
 @results_option()
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the plan, frozen, to FILE for `apply`.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the frozen plan to FILE, for `apply`.")
 @plan_options
 @shared_options
 def command(
@@ -63,7 +63,7 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """The largest number of points of each job that earlier runs could provide; None without --reuse."""
+    """The maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable
@@ -125,7 +125,7 @@ def _values(job: Job, name: str, values: tuple[object, ...]) -> str:
 
 
 def _written(benchmark: str, setting: str, value: object) -> str:
-    """A value of a setting as a plan writes it."""
+    """The value of a setting in plan notation."""
     from asct.registry import installed
 
     found = installed().info(benchmark)
@@ -134,7 +134,7 @@ def _written(benchmark: str, setting: str, value: object) -> str:
 
 
 def _effects(host: HostPreview) -> list[str]:
-    """What the run uses and changes on the host: memory, disk space, bytes written, privileges."""
+    """The resources that the run uses and changes on the host: memory, disk space, bytes written, privileges."""
     from asct.values.size import format_size
 
     lines = []

@@ -125,7 +125,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 @results_option(file_okay=False)
 @shared_options
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
-    """Check a run: the schema of every document, the raw files and the counts. Exit code 3 if anything is missing or
+    """Check a run: the schema of every document, the raw files and the counts. Exit code 3 if a file is missing or
     damaged."""
     from asct.store.find import open_run
     from asct.store.verify import verify
