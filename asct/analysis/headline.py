@@ -31,7 +31,7 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """Why the value is doubtful: `noisy` or `invalid`, and the state of the host; empty if it is reliable."""
+    """Why the value is in doubt: `noisy` or `invalid`, and the state of the host; empty if it is reliable."""
     number: float = 0.0
     """The value in its base unit."""
 

@@ -130,8 +130,8 @@ def _cell(item: JobOutcome | None) -> TableCell:
 
 
 def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
-    """`12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`; empty if none was
-    reused. The age refers to the start of the run."""
+    """Return `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`, with the age
+    at the start of the run; empty if none was reused."""
     jobs = list(jobs)
     sources = grouped((item for job in jobs for item in job.reused), lambda item: item.run)
     counts = {run: sum(item.repeats for item in items) for run, items in sources.items()}
@@ -144,7 +144,7 @@ def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
 
 
 def _age(moment: str, present: str) -> str:
-    """Return `?` for malformed times, which a results tree from elsewhere may contain."""
+    """Return `?` for malformed times, which a foreign results tree may contain."""
     try:
         return age(moment, present)
     except (ValueError, TypeError):

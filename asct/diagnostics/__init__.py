@@ -1,1 +1,1 @@
-"""Errors and warnings: as data, with their codes and explanations, and as text."""
+"""Errors and warnings: as data and as text, with explanations of their codes."""

@@ -1,4 +1,4 @@
-"""Error codes. Each is a Markdown file in errors/, found by its name and read only when its text is requested."""
+"""Error codes. Each has a Markdown file in errors/ with its name, which is read only if its text is requested."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ _CODE = re.compile(r"E[1-9][0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """The output of `asct explain E104`. `title` is a few words; `text` is Markdown: meaning, example, fix."""
+    """The text of an error code, as `asct explain E104` prints it: a short `title`, and Markdown with the meaning, an
+    example and the fix."""
 
     title: str
     text: str
 
 
 def lookup(code: str) -> ErrorText | None:
-    """The text of a code, or None if there is no such code."""
+    """Return the text of a code, or None if the code does not exist."""
     path = _FOLDER / f"{code}.md"
     if not _CODE.fullmatch(code) or not path.is_file():
         return None
@@ -28,5 +29,5 @@ def lookup(code: str) -> ErrorText | None:
 
 
 def all_codes() -> list[str]:
-    """Every code, sorted."""
+    """Return all codes, sorted."""
     return sorted(path.stem for path in _FOLDER.glob("E*.md"))

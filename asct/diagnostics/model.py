@@ -37,7 +37,7 @@ class Diagnostic:
     """A line to copy, shown after the hint on its own and never wrapped."""
 
     def to_json(self) -> dict[str, object]:
-        """The diagnostic as `asct.diagnostic/1`."""
+        """Return the diagnostic as an `asct.diagnostic/1` document."""
         return {
             "schema": "asct.diagnostic/1",
             "code": self.code,
@@ -54,5 +54,5 @@ class Diagnostic:
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics that stop the command."""
+    """Return the errors, which stop the command."""
     return [item for item in diagnostics if item.severity == "error"]

@@ -25,7 +25,7 @@ from typing import Literal
 from asct.diagnostics.model import Diagnostic, Severity, Span
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Line breaks as libyaml counts them, so that line numbers agree."""
+"""Line breaks as libyaml counts them, so that line numbers match."""
 _TAB = 4
 _NARROWEST = 40
 _MORE = "…"
@@ -37,7 +37,7 @@ _LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note"
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by location; those without one first."""
+    """Sort diagnostics by location; diagnostics without a location come first."""
 
     def key(item: Diagnostic) -> tuple[str, int, int, int, str, str]:
         span = item.span or Span("", 0, 0)
@@ -47,7 +47,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
-    """One diagnostic. `files` maps the file of a span to its text; without it only the location is shown."""
+    """Render a diagnostic. `files` maps names of files to their text; without the text, only the location is shown."""
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"
     lines = _wrapped(f"{head}: ", printable(diagnostic.message), width, indent="  ")
@@ -67,7 +67,7 @@ def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80,
 
 
 def printable(text: str) -> str:
-    """`text` on one line without control, format and surrogate characters: each becomes U+FFFD."""
+    """Replace line breaks and control, format and surrogate characters by U+FFFD."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
@@ -91,7 +91,7 @@ def _paint(text: str, style: str, colour: bool) -> str:
 
 
 def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colour: bool) -> list[str]:
-    """The location, the source line and the caret below it."""
+    """Return the location, the source line and the caret below it."""
     number = str(span.line)
     margin = " " * len(number)
     lines = [f"{margin} {_paint('┌', 'gutter', colour)} {printable(span.file)}:{span.line}:{span.column}"]
@@ -109,7 +109,7 @@ def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colou
 
 
 def _caret(start: int, stop: int, label: str, room: int) -> list[str]:
-    """`^^^ label`, with the label on its own line if it does not fit next to the caret."""
+    """Return `^^^ label`, with the label on its own line if it does not fit next to the caret."""
     carets = "^" * max(1, stop - start)
     if start + len(carets) + 1 + columns(label) <= room or not label:
         return [f"{carets} {label}".rstrip()]
@@ -130,7 +130,7 @@ def _source_line(text: str | None, line: int) -> str | None:
 
 
 def columns(text: str) -> int:
-    """The number of terminal columns that printable text takes."""
+    """Return the number of terminal columns that printable text takes."""
     return sum(map(_cells, text))
 
 
@@ -141,7 +141,7 @@ def _cells(mark: str) -> int:
 
 
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """The part of a line that fits into `room` columns, and the first and last column (from 0) of the caret."""
+    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
@@ -155,7 +155,7 @@ def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
 
 
 def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) -> tuple[str, int, int]:
-    """Cut on both sides so that the caret is about a third into the line."""
+    """Cut a line on both sides so that the caret is about a third into it."""
     begin, before = first, 0
     while begin > 0 and before + widths[begin - 1] <= room // 3:
         begin -= 1
@@ -177,7 +177,7 @@ def _shown(mark: str) -> str:
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """One line. `location` is a file, line and column, as far as known; no value can begin another line."""
+    """Return an annotation in one line, which no value can break. `location` is a file, line and column, if known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
@@ -185,14 +185,14 @@ def annotation(
 
 
 def github_line(item: Diagnostic) -> str:
-    """The annotation for a diagnostic, with its hint in parentheses."""
+    """Return the annotation for a diagnostic, with its hint in parentheses."""
     location = None if item.span is None else (item.span.file, item.span.line, item.span.column)
     text = item.message + (f" ({item.hint})" if item.hint else "")
     return annotation(_LEVELS[item.severity], item.code, text, location)
 
 
 def _data(text: str) -> str:
-    """Escapes line breaks; removes other control characters."""
+    """Escape line breaks and replace other control characters."""
     lines = text.replace("%", "%25").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "%0A".join(map(printable, lines))
 

@@ -9,6 +9,7 @@ from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import format_cpulist
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _SLOW: Final = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_clocksource_msr")
@@ -151,14 +152,10 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """Return one setting for all policies with the same old value; the first CPU of a policy stands for it."""
-    before: dict[str, list[int]] = {}
-    for policy in policies:
-        text = was(policy)
-        if text is not None and policy.cpus:
-            before.setdefault(text, []).append(policy.cpus[0])
-    for text, numbers in before.items():
-        yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=numbers)
+    """Return one setting for all policies with the same old value; the first CPU of each policy represents it."""
+    known = ((old, one.cpus[0]) for one in policies if one.cpus and (old := was(one)) is not None)
+    for text, same in grouped(known, lambda item: item[0]).items():
+        yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=[cpu for _, cpu in same])
 
 
 @rule("clock-limit")
@@ -167,9 +164,10 @@ def _limit(seen: RuleInput) -> Evaluations:
     held = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
     if not held:
         return
+    clocks = grouped((one for one in held if one.cpus), lambda one: (_khz(one.highest_hz), _khz(one.max_hz)))
     settings = [
-        Setting(path=f"{_POLICY}/scaling_max_freq", value=_khz(highest), was=_khz(limit), numbers=numbers)
-        for (highest, limit), numbers in _by_limit(held).items()
+        Setting(path=f"{_POLICY}/scaling_max_freq", value=highest, was=limit, numbers=[one.cpus[0] for one in same])
+        for (highest, limit), same in clocks.items()
     ]
     worst = min(held, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
     share = f"{_clock(worst.max_hz)} of {_clock(worst.highest_hz)}"
@@ -182,16 +180,8 @@ def _limit(seen: RuleInput) -> Evaluations:
     )
 
 
-def _by_limit(held: Sequence[FrequencyPolicy]) -> dict[tuple[float, float], list[int]]:
-    found: dict[tuple[float, float], list[int]] = {}
-    for one in held:
-        if one.cpus:
-            found.setdefault((one.highest_hz or 0.0, one.max_hz or 0.0), []).append(one.cpus[0])
-    return found
-
-
-def _khz(clock: float) -> str:
-    return str(round(clock / 1000))
+def _khz(clock: float | None) -> str:
+    return str(round((clock or 0.0) / 1000))
 
 
 def _clock(clock: float | None) -> str:

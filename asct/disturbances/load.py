@@ -75,18 +75,9 @@ def _steal(seen: RuleInput) -> Evaluations:
 def _siblings(seen: RuleInput) -> Evaluations:
     """Report idle threads on cores with a busy thread: a measurement on an idle one shares the core."""
     cpu = seen.facts.cpu
-    cores: dict[int, list[int]] = {}
-    for one in cpu.logical:
-        if one.core is not None:
-            cores.setdefault(one.core, []).append(one.cpu)
-    busy = seen.sample.busy
-    shared = [
-        thread
-        for threads in cores.values()
-        if any(busy.get(thread, 0.0) >= _BUSY_CPU for thread in threads)
-        for thread in threads
-        if busy.get(thread, 0.0) < _BUSY_CPU
-    ]
+    busy = {number for number, share in seen.sample.busy.items() if share >= _BUSY_CPU}
+    cores = {one.core for one in cpu.logical if one.core is not None and one.cpu in busy}
+    shared = [one.cpu for one in cpu.logical if one.core in cores and one.cpu not in busy]
     if not shared:
         return
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
