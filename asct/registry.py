@@ -24,7 +24,7 @@ INDEX = Path(asct.benchmarks.__file__).parent / "index.json"
 
 
 class SettingInfo(NamedTuple):
-    """A setting as text: its type in the words of the plan language, its default as a plan writes it."""
+    """A setting as text, with its type and its default as they are written in a plan."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class SettingInfo(NamedTuple):
     pitfalls: str = ""
 
     def written(self, value: Any) -> str:
-        """`value`, in base units, as a plan writes it: sizes and durations with their unit, lists with commas."""
+        """Return a value in base units as a plan writes it: sizes and durations with a unit, lists with commas."""
         return _written(self.type, value)
 
 
@@ -49,7 +49,7 @@ class MetricInfo(NamedTuple):
 
 
 class FlagInfo(NamedTuple):
-    """A flag of values; `doubtful` when it says not to trust them."""
+    """A flag of values; `doubtful` if it questions them."""
 
     name: str
     doubtful: bool
@@ -77,7 +77,7 @@ class BenchmarkInfo(NamedTuple):
 
 
 class Registry:
-    """The catalog of installed benchmarks; imports one only when it is asked for."""
+    """The catalog of installed benchmarks, which imports a benchmark when it is first requested."""
 
     def __init__(self) -> None:
         self._folders = {
@@ -92,7 +92,7 @@ class Registry:
         return sorted(self._folders)
 
     def all(self) -> list[Benchmark[Any]]:
-        """Every benchmark, sorted by name. Imports them all: `infos` is faster where it is enough."""
+        """Every benchmark, sorted by name. Imports them all; `infos` is faster."""
         return [self._load(name) for name in self.names()]
 
     def get(self, name: str) -> Benchmark[Any] | None:
@@ -105,7 +105,7 @@ class Registry:
     @cached_property
     def infos(self) -> list[BenchmarkInfo]:
         """Information about all benchmarks, sorted by name."""
-        indexed = _index().benchmarks
+        indexed = _index()[1]
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 
     def info(self, name: str) -> BenchmarkInfo | None:
@@ -137,22 +137,16 @@ def installed() -> Registry:
 
 def common_flags() -> list[FlagInfo]:
     """The flags that values of any benchmark may have."""
-    return _index().flags
-
-
-class _Index(NamedTuple):
-    """The content of index.json: common flags, and benchmarks by name."""
-
-    flags: list[FlagInfo]
-    benchmarks: dict[str, BenchmarkInfo]
+    return _index()[0]
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""Parts that benchmarks share: index.json has each once under a key, and a benchmark its keys."""
+"""Parts that benchmarks share: index.json stores each part once, and a benchmark refers to its key."""
 
 
 @cache
-def _index() -> _Index:
+def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
+    """The content of index.json: common flags, and benchmarks by name."""
     document = json.loads(INDEX.read_text(encoding="utf-8"))
     parts: dict[str, dict[str, Any]] = {
         part: {key: kind(**item) for key, item in document[part].items()} for part, kind in _PARTS.items()
@@ -161,11 +155,11 @@ def _index() -> _Index:
     for name, entry in document["benchmarks"].items():
         own = {part: [parts[part][key] for key in entry[part]] for part in _PARTS}
         found[name] = BenchmarkInfo(**{**entry, **own})
-    return _Index([parts["flags"][key] for key in document["common_flags"]], found)
+    return [parts["flags"][key] for key in document["common_flags"]], found
 
 
 def index_text() -> str:
-    """The content that index.json should have, a part or benchmark to a line."""
+    """Return the up-to-date content of index.json, with one part or benchmark per line."""
     from asct.sdk.record import COMMON_FLAGS
 
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
@@ -184,7 +178,7 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """The key of an item among the shared parts, where it is added if it is new: its name, if that is still free."""
+    """Return the key of an item among the shared parts; add a new item under its name, if the name is still free."""
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:
@@ -245,7 +239,7 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _type_name(schema: dict[str, Any]) -> str:
-    """A JSON Schema in a word: size, duration, integer, list of ..., or the values to choose from."""
+    """The type of a JSON Schema as text: size, duration, integer, list of ..., or the possible values."""
     if "enum" in schema:
         return "|".join(str(item) for item in schema["enum"])
     if "anyOf" in schema:

@@ -54,6 +54,10 @@ class ExpressionError(Exception):
         self.length = max(1, length)
         self.hint = hint
 
+    def shifted(self, offset: int) -> ExpressionError:
+        """The same error, located in a text in which the expression starts at `offset`."""
+        return ExpressionError(self.code, self.message, self.at + offset, self.length, self.hint)
+
 
 class Expression(NamedTuple):
     """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its position."""
@@ -119,7 +123,7 @@ def _unknown_mark(text: str, at: int) -> ExpressionError:
 
 
 class _Parser:
-    """Recursive descent with limited depth."""
+    """A recursive-descent parser with a depth limit."""
 
     def __init__(self, tokens: list[_Token], length: int) -> None:
         self._tokens = tokens

@@ -21,7 +21,7 @@ _ELSEWHERE: Final = {
     "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
-"""Names of keys in other tools."""
+"""Keys of other tools, and the keys of the plan language that replace them."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 

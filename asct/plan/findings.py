@@ -1,4 +1,4 @@
-"""Collects what is wrong with a plan while it is read and resolved, so that every error is reported at once."""
+"""Collects the errors and warnings about a plan, so that all of them are reported at once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from asct.errors import PlanError
 from asct.values.error import BadValueError
 
 MOST = 500
-"""Findings that are kept; any further ones are only counted."""
+"""Maximum number of findings to keep; further ones are only counted."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """Diagnostics of one plan. A finding that several hosts or points share is kept once; `MOST` are kept in all."""
+    """The diagnostics of one plan: at most `MOST`, each once even if it concerns several hosts or points."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str, Span | None], Diagnostic] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
@@ -94,15 +94,8 @@ def under(defaults: Node | None, body: Node) -> Node:
     return merged(defaults, whole)._replace(span=body.span, key_span=body.key_span)
 
 
-class ReadHosts(NamedTuple):
-    """The specification of every host, and its settings."""
-
-    hosts: dict[str, HostSpec]
-    config: dict[str, dict[str, Node]]
-
-
-def read_hosts(found: HostMaps, context: ParseContext) -> ReadHosts:
-    """The specification of every host."""
+def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSpec], dict[str, dict[str, Node]]]:
+    """Return the specification of each host, and the settings of each host that has any."""
     hosts: dict[str, HostSpec] = {}
     config: dict[str, dict[str, Node]] = {}
     first: dict[str, str] = {}
@@ -116,7 +109,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> ReadHosts:
         settings = section.mapping("config")
         if settings:
             config[name] = settings
-    return ReadHosts(hosts, config)
+    return hosts, config
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:

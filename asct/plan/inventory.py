@@ -10,8 +10,9 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
@@ -63,30 +64,25 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
+@dataclass(slots=True)
 class _Reader:
-    def __init__(
-        self,
-        document: Mapping[str, Any],
-        name: str,
-        place: Span,
-        findings: Findings,
-        given: Mapping[str, Collection[str]],
-    ) -> None:
-        self._document = document
-        self._name = name
-        self._place = place
-        self._findings = findings
-        self._given = given
-        self._left_out: dict[str, list[str]] = {}
-        self._remarks: Counter[str] = Counter()
-        meta = document.get("_meta", {}).get("hostvars", {})
-        self._variables: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
+    """Converts the document of an inventory; `_place` is the location of all its errors."""
+
+    _document: Mapping[str, Any]
+    _name: str
+    _place: Span
+    _findings: Findings
+    _given: Mapping[str, Collection[str]]
+    _left_out: dict[str, list[str]] = field(default_factory=dict)
+    _remarks: Counter[str] = field(default_factory=Counter)
 
     def read(self) -> Inventory:
         found = Inventory()
+        meta = self._document.get("_meta", {}).get("hostvars", {})
+        hostvars = meta if isinstance(meta, dict) else {}
         listed = [host for body in self._document.values() for host in _texts(body.get("hosts"))]
-        for host in dict.fromkeys([*listed, *map(str, self._variables)]):
-            variables = self._variables.get(host)
+        for host in dict.fromkeys([*listed, *map(str, hostvars)]):
+            variables = hostvars.get(host)
             self._take(found, host, variables if isinstance(variables, dict) else {})
         for group, body in self._document.items():
             if group not in _IMPLIED:
@@ -160,16 +156,16 @@ def _shallow(value: Any, depth: int = 0) -> bool:
 
 CONNECTIONS: Final = ("ssh", "smart", "paramiko", "paramiko_ssh")
 """Connections that asct handles as ssh; a collection may precede the name (`ansible.builtin.ssh`)."""
-_TEXTS: Final = {
+_NAMES: Final = {
     "address": ("ansible_host", "ansible_ssh_host"),
     "user": ("ansible_user", "ansible_ssh_user"),
     "identity_file": ("ansible_ssh_private_key_file", "ansible_private_key_file"),
+    "port": ("ansible_port", "ansible_ssh_port"),
 }
-_PORTS: Final = ("ansible_port", "ansible_ssh_port")
 _ARGUMENTS: Final = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
 _SECRETS: Final = ("ansible_password", "ansible_ssh_pass", "ansible_ssh_password", "ansible_become_password")
 _USED: Final = {
-    *(name for names in _TEXTS.values() for name in names), *_PORTS, *_ARGUMENTS, *_SECRETS,
+    *(name for names in _NAMES.values() for name in names), *_ARGUMENTS, *_SECRETS,
     "ansible_become", "ansible_become_pass", "ansible_connection", "ansible_ssh_private_key",
 }  # fmt: skip
 _WITH_VALUE: Final = frozenset("BbcDEeFIiJLlmOopQRSWw")
@@ -178,6 +174,9 @@ _YES: Final = ("yes", "true", "on", "1")
 _NO: Final = ("no", "false", "off", "0")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SCALARS: Final = (str, int, float, bool)
+
+
+_Reads = Callable[[Mapping[str, Any], "TranslatedHost"], Iterator[tuple[str, Any]]]
 
 
 class UnsupportedVariable(Exception):
@@ -220,21 +219,18 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
     found.vars = {
         name: value
         for name, value in variables.items()
-        if name not in _USED and _IDENTIFIER.fullmatch(name) and _is_taken(name, value)
+        if name not in _USED
+        and _IDENTIFIER.fullmatch(name)
+        and (not name.startswith("ansible_") or isinstance(value, _SCALARS))  # not Ansible's facts and groups
     }
     return found
-
-
-def _is_taken(name: str, value: Any) -> bool:
-    """Whether to keep a variable: all of the host's own, and plain values of Ansible's (not its facts and groups)."""
-    return not name.startswith("ansible_") or isinstance(value, _SCALARS)
 
 
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
     """(key, value) pairs; the last value of a key takes precedence."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are ignored: log in with a key or an agent")
-    readers = [] if local else [_from_arguments, _from_texts, _from_ports]
+    readers: list[_Reads] = [] if local else [_from_arguments, *(partial(_from_names, key) for key in _NAMES)]
     for reader in [*readers, _from_become]:
         try:
             yield from reader(variables, found)
@@ -256,25 +252,13 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
     return str(value)
 
 
-def _first(variables: Mapping[str, Any], names: tuple[str, ...], key: str) -> tuple[str, str | None]:
-    for name in names:
+def _from_names(key: str, variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
+    """The key with the value of the first of its variables that is set."""
+    for name in _NAMES[key]:
         value = _value(variables, name, key)
         if value is not None:
-            return name, value
-    return names[0], None
-
-
-def _from_texts(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    for key, names in _TEXTS.items():
-        _, value = _first(variables, names, key)
-        if value is not None:
-            yield key, value
-
-
-def _from_ports(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    name, value = _first(variables, _PORTS, "port")
-    if value is not None:
-        yield "port", _port(name, value)
+            yield key, _port(name, value) if key == "port" else value
+            return
 
 
 def _port(name: str, value: str) -> int:

@@ -18,7 +18,6 @@ from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
 from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, split_hosts, under
-from asct.plan.inventory import read_inventory
 from asct.plan.model import Execution, Loaded, Node, Plan
 from asct.plan.names import folder_name
 from asct.plan.nodes import parse_yaml
@@ -134,7 +133,7 @@ class _Loading:
         hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
         hosts, grouped = split_hosts(hosts, part("groups"), context)
         groups = read_groups(grouped, list(hosts.maps), context)
-        read = read_hosts(with_group_vars(hosts, groups, self._findings), context)
+        specs, host_config = read_hosts(with_group_vars(hosts, groups, self._findings), context)
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile)
         check_profiles(gathered.profiles, list(scope.vars), list(entries), context)
@@ -145,11 +144,11 @@ class _Loading:
             text=self._sources.texts[str(self._path)],
             files=dict(self._sources.texts),
             vars=scope.vars,
-            hosts=read.hosts,
+            hosts=specs,
             groups=groups.members,
             defaults_config=shared,
             group_config={name: config for name, config in groups.config.items() if config},
-            host_config=read.config,
+            host_config=host_config,
             execution=execution,
             benchmarks=read_entries(overrides.change_entries(entries), context),
             expect=read_expectations(part("expect"), context),
@@ -282,6 +281,8 @@ class FileMerger:
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None or source is None:
             return
+        from asct.plan.inventory import read_inventory  # rarely used, so other plans start faster without it
+
         given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
         inventory = read_inventory(source[1], source[0], node.span, self._findings, given)
         if inventory is None:

@@ -41,9 +41,9 @@ class Node(NamedTuple):
 class PendingValue:
     """A template that reads results of `needs`: the value of a setting that is known only when those jobs are done.
 
-    `text` is as written, `aliases` whose results it reads, `values` what else it reads ({"host.vars.factor": 2}), so
-    that it can be evaluated without the plan. `paths` are the results and where the plan reads them
-    (`cache.dram.optimum_size`); a frozen plan leaves them out.
+    `text` is the template as written, `aliases` are the needs whose results it reads, and `values` are the other values
+    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results
+    (`cache.dram.optimum_size`) with the locations that read them; a frozen plan omits them.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Retry(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """How points are executed. In an entry, None means the default of the plan."""
+    """The execution settings of points. In an entry, None stands for the default of the plan."""
 
     repeats: int | None = None
     warmup: int | None = None

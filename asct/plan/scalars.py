@@ -35,7 +35,10 @@ def resolve(text: str) -> Scalar:
     if _BASED.fullmatch(text):
         return int(_bounded(text), 0)
     if _FLOAT.fullmatch(text):
-        return _finite(float(_bounded(text)), text)
+        number = float(_bounded(text))
+        if math.isfinite(number):
+            return number
+        raise BadValueError(f"`{text}` is too large", "quote it if it is text")
     if _NOT_FINITE.fullmatch(text):
         raise BadValueError(f"`{text}` is not a finite number", "write a number, or quote it if it is text")
     return text
@@ -50,9 +53,3 @@ def _bounded(text: str) -> str:
     if len(text) > _MOST_DIGITS:
         raise BadValueError(f"`{shown(text)}` has more than {_MOST_DIGITS} digits", "quote it if it is text")
     return text
-
-
-def _finite(number: float, text: str) -> float:
-    if math.isfinite(number):
-        return number
-    raise BadValueError(f"`{text}` is too large", "quote it if it is text")

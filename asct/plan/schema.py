@@ -96,14 +96,14 @@ def _sections() -> Schema:
 def _execution() -> Schema:
     return {
         "repeats": _whole(1, "Repeats of each point"),
-        "warmup": _whole(0, "Discarded repeats before them"),
+        "warmup": _whole(0, "Warm-up repeats, whose values are discarded"),
         "timeout": _ref("duration", "Time limit of a repeat"),
         "retry": _object(
             {
                 "max": _whole(0, "Maximum number of retries"),
-                "on": _texts("Outcomes that are retried", _choice(RETRY_ON, "")),
+                "on": _texts("Outcomes to retry", _choice(RETRY_ON, "")),
             },
-            "Retries",
+            "Automatic retries",
         ),
         "order": _choice(ORDERS, "Order of the points and repeats"),
         "strict": _flag("Count noisy and invalid values as not measured"),
@@ -113,7 +113,7 @@ def _execution() -> Schema:
 def _host() -> Schema:
     options = {key: _option(option) for name in sources() for key, option in transport(name).options.items()}
     properties: Schema = {
-        "transport": _choice(tuple(sources()), "How the host is reached"),
+        "transport": _choice(tuple(sources()), "Transport to the host"),
         "address": _TEXT | {"description": "Name or address; by default the name of the host"},
         "port": _whole(1, "ssh port, by default 22"),
         "user": _TEXT | {"description": "Account on the host"},
@@ -122,8 +122,8 @@ def _host() -> Schema:
         "jump": _TEXT | {"description": "Jump host"},
         "sudo": _flag("Whether asct may use sudo on the host"),
         "workdir": _TEXT | {"description": "Parent of the private work folders, by default /var/tmp/asct"},
-        "labels": _map_of(_SCALAR, "Read as ${host.labels.name}"),
-        "vars": _ref("vars", "Read as ${host.vars.name}"),
+        "labels": _map_of(_SCALAR, "Labels, which templates read as ${host.labels.name}"),
+        "vars": _ref("vars", "Variables, which templates read as ${host.vars.name}"),
         "config": _ref("anyConfig", "Settings of benchmarks on this host"),
     }
     return _object(properties | options, "A host") | {"type": ["object", "null"]}
@@ -154,7 +154,7 @@ def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     properties = _execution() | {
         "id": _TEXT | {"description": "Name in the plan; by default the name of the benchmark"},
         "uses": _ref("benchmarkName"),
-        "extends": _TEXT | {"description": "Id of an entry to start from: maps are merged, lists are replaced"},
+        "extends": _TEXT | {"description": "Id of an entry to inherit from: maps are merged, lists are replaced"},
         "hosts": _texts("Hosts, groups and patterns; by default all"),
         "tags": _texts("Tags that --tag selects"),
         "config": _ref("anyConfig", "Settings"),
@@ -179,6 +179,7 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
 def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     names = [name for benchmark in benchmarks for name in (benchmark.name, *benchmark.aliases)]
     known = [{"const": item.name, "description": item.summary} for item in benchmarks]
+    group = {"hosts": _texts("Members"), "config": _ref("anyConfig", "Settings on its hosts"), "vars": _ref("vars")}
     bound = {"type": ["string", "number"]}
     bounds = {"min": bound, "max": bound, "no_worse_than": bound}
     return {
@@ -189,7 +190,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "benchmarkName": {"anyOf": [*known, {"enum": names}]} if names else _TEXT,
         "host": _host(),
         "hosts": _hosts(),
-        "group": {"anyOf": [_texts("Members"), _object(_group(), "Members, settings and variables", ["hosts"])]},
+        "group": {"anyOf": [_texts("Members"), _object(group, "Members, settings and variables", ["hosts"])]},
         "entry": _entry(benchmarks),
         "sweep": _sweep(),
         "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), TEMPLATE]},
@@ -207,10 +208,6 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},
     }
-
-
-def _group() -> Schema:
-    return {"hosts": _texts("Members"), "config": _ref("anyConfig", "Settings on its hosts"), "vars": _ref("vars")}
 
 
 def _sweep() -> Schema:
@@ -234,11 +231,11 @@ def _sweep() -> Schema:
 def _expectation(bounds: Schema) -> Schema:
     properties = bounds | {
         "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
-        "at": _map_of(_SCALAR, "Swept settings and coordinates that it applies to"),
+        "at": _map_of(_SCALAR, "Swept settings and coordinates of the values to check"),
         "of": _TEXT | {"description": "Reference for min and max in percent"},
         "versus": {"const": "baseline"},
-        "severity": _choice(("fail", "warn", "info"), "Consequence of a failure"),
-        "if_missing": _choice(("fail", "warn", "pass"), "Verdict when nothing was measured"),
+        "severity": _choice(("fail", "warn", "info"), "Severity of a violation"),
+        "if_missing": _choice(("fail", "warn", "pass"), "Verdict if nothing was measured"),
         "by": _map_of(_ref("bound"), "Bounds for individual hosts"),
     }
     return _object(properties, "A bound on a metric", ["metric"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from operator import is_
 from typing import Any, Final
 
 from asct.diagnostics.model import Diagnostic, Span
@@ -44,20 +45,19 @@ class Condition:
             result = self.run(point)
         except ExpressionError as problem:
             shown = ", ".join(f"{name} = {point[name]}" for name in self.names if name in point)
-            raise PlanError(_located(problem, self.node, 0, shown and f"at {shown}")) from None
+            raise PlanError(_located(problem, self.node, shown and f"at {shown}")) from None
         if isinstance(result, bool):
             return result
         hint = "write a comparison, such as `iodepth * numjobs <= 128`"
         raise PlanError(Diagnostic("E123", "`where` is neither true nor false", self.node.span, hint=hint))
 
 
-def has_template(node: Node) -> bool:
-    """Whether any text in the node contains `${`."""
+def has_template(node: Node, mark: str = "${") -> bool:
+    """Whether any text in the node contains `mark`."""
     if isinstance(node.value, str):
-        return "${" in node.value
-    if isinstance(node.value, dict):
-        return any(map(has_template, node.value.values()))
-    return isinstance(node.value, list) and any(map(has_template, node.value))
+        return mark in node.value
+    inner = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
+    return any(has_template(item, mark) for item in inner)
 
 
 def evaluate(node: Node, scope: Scope) -> Node:
@@ -87,7 +87,7 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
             raise PlanError(Diagnostic("E121", f"{names} was not measured", hint="set the value in the plan instead"))
         return _joined(parts, known)
     except ExpressionError as problem:
-        raise PlanError(replace(_located(problem, node, 0), span=None)) from None
+        raise PlanError(replace(_located(problem, node), span=None)) from None
 
 
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
@@ -103,7 +103,7 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     try:
         tree = parse_expression(node.value)
     except ExpressionError as problem:
-        raise PlanError(_located(problem, node, 0)) from None
+        raise PlanError(_located(problem, node)) from None
     known: dict[str, Any] = {}
     findings = []
     read = paths(tree)
@@ -123,7 +123,7 @@ def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[
         hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; quote text")
         return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
     if path.startswith("needs."):
-        hint = "points must be known before jobs run, and results are known only after"
+        hint = "asct needs all points before the first job runs, and results exist only afterwards"
         return Diagnostic("E121", "`where` cannot read results of `needs`", hint=hint)
     try:
         known[path] = scope.lookup(path)
@@ -138,15 +138,11 @@ def _evaluated(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
         return _text(node, scope, findings) if "$" in value else node
     if isinstance(value, list):
         items = [_evaluated(item, scope, findings) for item in value]
-        return node if all(map(_is, items, value)) else node._replace(value=items)
+        return node if all(map(is_, items, value)) else node._replace(value=items)
     if isinstance(value, dict):
         members = {key: _evaluated(item, scope, findings) for key, item in value.items()}
-        return node if all(map(_is, members.values(), value.values())) else node._replace(value=members)
+        return node if all(map(is_, members.values(), value.values())) else node._replace(value=members)
     return node
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
@@ -163,7 +159,7 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
             return node._replace(value=_pending(node, needed, known))
         return node._replace(value=_joined(parts, known))
     except ExpressionError as problem:
-        findings.append(_located(problem, node, 0))
+        findings.append(_located(problem, node))
         return node
 
 
@@ -223,7 +219,7 @@ def _expression(text: str, start: int, end: int) -> Expression:
     try:
         return parse_expression(text[start:end])
     except ExpressionError as problem:
-        raise ExpressionError(problem.code, problem.message, problem.at + start, problem.length, problem.hint) from None
+        raise problem.shifted(start) from None
 
 
 def _read_paths(parts: tuple[Part, ...]) -> list[tuple[str, int, int]]:
@@ -251,9 +247,7 @@ def _computed(part: tuple[int, Expression], known: Mapping[str, Any]) -> Any:
     try:
         return compiled(tree, known)({})
     except ExpressionError as problem:
-        raise ExpressionError(
-            problem.code, problem.message, problem.at + offset, problem.length, problem.hint
-        ) from None
+        raise problem.shifted(offset) from None
 
 
 def _as_text(value: Any, at: int) -> str:
@@ -268,8 +262,8 @@ def _as_text(value: Any, at: int) -> str:
     raise ExpressionError("E122", f"{kind} cannot be part of a text", at, 1, hint)
 
 
-def _located(problem: ExpressionError, node: Node, offset: int, label: str = "") -> Diagnostic:
-    span = _inside(node, problem.at + offset, problem.length)
+def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnostic:
+    span = _inside(node, problem.at, problem.length)
     return Diagnostic(problem.code, problem.message, span, label=label, hint=problem.hint)
 
 
@@ -288,7 +282,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     for name, node in nodes.items():
         if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
             named[name] = node
-    if not any(map(_has_dollar, named.values())):
+    if not any(has_template(node, "$") for node in named.values()):
         return named
     lazy = _Lazy(named, scope)
     reading = scope._replace(vars=lazy) if where == "vars" else scope
@@ -297,14 +291,6 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     for name, node in named.items():
         found[name] = findings.attempt(lazy.__getitem__, name) or node
     return found
-
-
-def _has_dollar(node: Node) -> bool:
-    if isinstance(node.value, str):
-        return "$" in node.value
-    if isinstance(node.value, dict):
-        return any(map(_has_dollar, node.value.values()))
-    return has_template(node) or (isinstance(node.value, list) and any(map(_has_dollar, node.value)))
 
 
 class _Lazy(Mapping[str, Node]):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from asct.diagnostics.model import Diagnostic
 from asct.errors import NotMeasured, PlanError
 from asct.plan.model import PendingValue
 from asct.plan.templates import evaluate_pending
@@ -37,10 +36,9 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
     try:
         return evaluate_pending(value.text, known, value.values)
     except PlanError as error:
-        raise NotMeasured(*(_explained(item, name, value) for item in error.diagnostics)) from None
-
-
-def _explained(item: Diagnostic, name: str, value: PendingValue) -> Diagnostic:
-    hint = f"set `{name}` in the plan; that value replaces the result"
-    message = f"`{name}` cannot be computed from `{value.text}`: {item.message}"
-    return replace(item, code="E226", message=message, span=value.span, hint=hint)
+        hint = f"set `{name}` in the plan; that value replaces the result"
+        message = f"`{name}` cannot be computed from `{value.text}`"
+        found = [(item, f"{message}: {item.message}") for item in error.diagnostics]
+        raise NotMeasured(
+            *(replace(item, code="E226", message=text, span=value.span, hint=hint) for item, text in found)
+        ) from None

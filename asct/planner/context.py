@@ -1,4 +1,4 @@
-"""State shared by the resolving steps: the plan, the catalog, the findings so far, and the jobs under construction."""
+"""The state that the steps of resolving a plan share: plan, catalog, findings, and the jobs under construction."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a job with all repeats and warm-ups. `writes` estimates the most bytes per target path ("" is the
-    scratch file); the actual speed of a drive is unknown until it is measured."""
+    """The cost of a job with all repeats and warm-ups. `writes` estimates the maximum of bytes written to each target
+    path ("" is the scratch file), because the speed of a drive is unknown until it is measured."""
 
     seconds: float = 0.0
     writes: Mapping[str, int] = field(default_factory=dict)
@@ -132,28 +132,17 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
         spent = costs(job, None)
         seconds[job.host] += spent.seconds
         written.update({(job.host, target): amount for target, amount in spent.writes.items()})
-    if longest is not None:
-        _check_duration(seconds, longest, section_span(plan, "limits"), findings)
-    if most is not None:
-        _check_written(written, most, section_span(plan, "safety"), findings)
-
-
-def _check_duration(seconds: Mapping[str, float], longest: float, span: Span | None, findings: Findings) -> None:
-    for host, spent in seconds.items():
-        if spent > longest:
-            needed, allowed = format_duration(round(spent)), format_duration(longest)
+    for host, duration in seconds.items():
+        if longest is not None and duration > longest:
+            needed, allowed = format_duration(round(duration)), format_duration(longest)
             message = f"measuring on {host} takes about {needed}, but `limits.duration` is {allowed}"
             hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time of each job"
-            findings.error("E240", message, span, hint)
-
-
-def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span | None, findings: Findings) -> None:
+            findings.error("E240", message, section_span(plan, "limits"), hint)
     for (host, target), amount in written.items():
-        if amount > most:
-            place = target or "the scratch file"
-            message = f"up to about {format_size(amount)} would be written to {place} on {host}"
+        if most is not None and amount > most:
+            message = f"asct may write about {format_size(amount)} to {target or 'the scratch file'} on {host}"
             hint = f"`safety.max_written` is {format_size(most)}: reduce the writes, or raise the limit"
-            findings.error("E241", message, span, hint)
+            findings.error("E241", message, section_span(plan, "safety"), hint)
 
 
 def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
@@ -169,18 +158,13 @@ def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
         key = (job.benchmark, id(job.points))
         if key not in known:
             known[key] = [_needs(draft.benchmark, point, None) for point in job.points]
-        _check_timeout(draft, job.timeout_s, known[key], findings)
-
-
-def _check_timeout(draft: JobDraft, timeout_s: float, needs: Sequence[Needs], findings: Findings) -> None:
-    usual = max((need.seconds for need in needs), default=0.0)
-    most = max((need.longest_s for need in needs), default=0.0)
-    if max(usual, most) <= timeout_s:
-        return
-    takes = f"takes about {_about(usual)}" if usual > timeout_s else f"may take up to {_about(most)}"
-    message = f"a point of `{draft.job.id}` {takes}, but its `timeout` is {format_duration(timeout_s)}"
-    hint = f"raise `timeout`, or remove it: the limit is then {_about(max(need.limit_s for need in needs))}"
-    findings.warn("E242", message, draft.entry.span, hint)
+        usual = max((need.seconds for need in known[key]), default=0.0)
+        most = max((need.longest_s for need in known[key]), default=0.0)
+        if max(usual, most) > job.timeout_s:
+            takes = f"takes about {_about(usual)}" if usual > job.timeout_s else f"may take up to {_about(most)}"
+            message = f"a point of `{job.id}` {takes}, but its `timeout` is {format_duration(job.timeout_s)}"
+            hint = f"raise `timeout`, or remove it: the limit is then {_about(max(n.limit_s for n in known[key]))}"
+            findings.warn("E242", message, draft.entry.span, hint)
 
 
 def _about(seconds: float) -> str:

@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from asct.diagnostics.model import Span
+from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
+from asct.errors import PlanError
 from asct.plan.model import Bound, Expectation, Node
 from asct.planner.context import JobDraft, ResolveContext
 from asct.planner.identity import frozen_key
@@ -54,7 +55,9 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
-        _no_id(context, text, span, drafts)
+        owners = [draft.job.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
+        hint = f"write `{owners[0]}.{text}`" if owners else "write `<id>.<metric>`, or `*` for everything"
+        context.findings.error("E230", f"`{text}` does not name a benchmark", span, hint)
         return []
     job, name = parts
     known = {entry.id for entry in context.plan.benchmarks} | {draft.job.id for draft in drafts}
@@ -75,12 +78,6 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     return _comparable(context, found, name, span)
 
 
-def _no_id(context: ResolveContext, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:
-    owners = [draft.job.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
-    hint = f"write `{owners[0]}.{text}`" if owners else "write `<id>.<metric>`, or `*` for everything"
-    context.findings.error("E230", f"`{text}` does not name a benchmark", span, hint)
-
-
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
     """Drops informational metrics; it is an error if no other metric matches."""
     kept = [item for item in found if item.metric.comparable]
@@ -94,7 +91,9 @@ def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str,
 def _checks(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> list[Check]:
     before = context.findings.errors
     unit = _unit(context, expectation, expected)
-    _relative(context, expectation)
+    if expectation.of is not None and (name := str(expectation.of.value)) not in RELATIVE:
+        message = f"a bound cannot be a percentage of `{name}`"
+        context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
     _versus(context, expectation, expected)
     place = read_coordinates(context, expectation, expected)
     if unit is None or context.findings.errors > before:
@@ -136,7 +135,8 @@ def _check(
 def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
     """The unit of all matched metrics; several units are allowed only without absolute bounds."""
     units = sorted({item.metric.unit for item in expected})
-    if len(units) > 1 and not expectation.of and _absolute(expectation):
+    absolute = any(bound.min is not None or bound.max is not None for bound in _bounds(expectation))
+    if len(units) > 1 and not expectation.of and absolute:
         metrics = f"`{expectation.metric.value}` matches metrics in {' and '.join(units)}"
         message = f"{metrics}; one bound cannot apply to all of them"
         context.findings.error("E233", message, expectation.metric.span, "write an expectation for each metric")
@@ -144,23 +144,14 @@ def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[
     return units[0]
 
 
-def _absolute(expectation: Expectation) -> bool:
-    bounds: list[Bound] = [expectation.bound, *(bound for _, bound in expectation.by.values())]
-    return any(bound.min is not None or bound.max is not None for bound in bounds)
-
-
-def _relative(context: ResolveContext, expectation: Expectation) -> None:
-    if expectation.of is None:
-        return
-    name = str(expectation.of.value)
-    if name not in RELATIVE:
-        message = f"a bound cannot be a percentage of `{name}`"
-        context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
+def _bounds(expectation: Expectation) -> list[Bound]:
+    """The general bound and those of individual hosts."""
+    return [expectation.bound, *(bound for _, bound in expectation.by.values())]
 
 
 def _versus(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> None:
-    bounds = [expectation.bound, *(bound for _, bound in expectation.by.values())]
-    limit = next((bound.no_worse_than for bound in bounds if bound.no_worse_than is not None), None)
+    limits = (bound.no_worse_than for bound in _bounds(expectation) if bound.no_worse_than is not None)
+    limit = next(limits, None)
     if limit is not None and expectation.versus is None:
         context.findings.error("E239", "`no_worse_than` needs a baseline", limit.span, "add `versus: baseline`")
     if expectation.versus is None:
@@ -273,15 +264,9 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
     return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
 
 
-class _Mismatch(Exception):
-    """Why `at` matches no value of a metric, and the item of `at` that is wrong."""
-
-    def __init__(self, code: str, message: str, hint: str, node: Node) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
-        self.node = node
+def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
+    """An error of an item of `at`: at its key if there is no such coordinate (E235), else at its value."""
+    return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
 def read_coordinates(
@@ -291,21 +276,20 @@ def read_coordinates(
 
     A pattern may include jobs without these coordinates; it is an error only when no job has them.
     """
-    mismatches: list[_Mismatch] = []
+    mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:
             return _in_job(context.settings(item.draft.benchmark), item, expectation.at)
-        except _Mismatch as mismatch:
-            mismatches.append(mismatch)
+        except PlanError as error:
+            mismatches += error.diagnostics
     if not mismatches:
         return {}
     worst = max(mismatches, key=lambda item: item.code)
-    span = worst.node.location if worst.code == "E235" else worst.node.span
     if any(item.draft.pinned & _settings_in(context, item.draft, expectation.at) for item in expected):
         hint = "this expectation will be unknown"
-        context.findings.warn("E236", f"{worst.message}, because `--set` fixes it", span, hint)
+        context.findings.warn("E236", f"{worst.message}, because `--set` fixes it", worst.span, hint)
         return {key: node.plain() for key, node in expectation.at.items()}
-    context.findings.error(worst.code, worst.message, span, worst.hint)
+    context.findings.add(worst)
     return {}
 
 
@@ -315,7 +299,7 @@ def _settings_in(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node
 
 
 def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]) -> dict[str, Any]:
-    """The canonical `at` for one job. Raises _Mismatch."""
+    """The canonical `at` for one job. Raises PlanError."""
     draft, metric = expected.draft, expected.metric
     swept: dict[str, tuple[Any, Node]] = {}
     coordinates: dict[str, Any] = {}
@@ -328,24 +312,24 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
                 swept[name] = settings.read(name, node.plain(), written=True), node
             except InvalidSettings as error:
                 problem = error.problems[0]
-                raise _Mismatch("E236", f"`{key}`: {problem.message}", problem.hint, node) from None
+                raise _mismatch("E236", f"`{key}`: {problem.message}", problem.hint, node) from None
         else:
             raise _unknown(draft, metric, key, name, node)
     _check_point_exists(draft, swept)
     return {name: value for name, (value, _) in swept.items()} | coordinates
 
 
-def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Mismatch:
+def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> PlanError:
     if name:
         message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
-        return _Mismatch("E235", message, f"remove `{key}`, or sweep it", node)
+        return _mismatch("E235", message, f"remove `{key}`, or sweep it", node)
     known = [*draft.swept, *metric.coords]
     message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"
-    return _Mismatch("E235", message, did_you_mean(key, known, "remove `at`" if not known else ""), node)
+    return _mismatch("E235", message, did_you_mean(key, known, "remove `at`" if not known else ""), node)
 
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Some point must have all the swept values. Raises _Mismatch."""
+    """Some point must have all the swept values. Raises PlanError."""
     wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
@@ -354,9 +338,9 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
         present = {frozen_key(value): value for value in (point.swept.get(name) for point in points)}
         if wanted[name] not in present:
             message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
-            raise _Mismatch("E236", message, _listed(present.values()), node)
+            raise _mismatch("E236", message, _listed(present.values()), node)
     message = f"`at` matches nothing: no point of `{draft.job.id}` has this combination of values"
-    raise _Mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
+    raise _mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
 
 
 def _listed(values: Iterable[Any], most: int = 12) -> str:
@@ -365,18 +349,18 @@ def _listed(values: Iterable[Any], most: int = 12) -> str:
 
 
 def _coordinate(key: str, node: Node, metric: Metric) -> Any:
-    """The value of a coordinate, sizes in bytes. Raises _Mismatch for a value that it cannot have."""
+    """The value of a coordinate, sizes in bytes. Raises PlanError for a value that it cannot have."""
     value, known = node.plain(), metric.coords[key]
     if isinstance(value, list | dict) or value is None:
-        raise _Mismatch("E236", f"`{key}` needs a single value", "write an expectation for each value", node)
+        raise _mismatch("E236", f"`{key}` needs a single value", "write an expectation for each value", node)
     if known is not None:
         if str(value) in known:
             return value
         message = f"`at` matches nothing: `{key}` of `{metric.name}` is never {shown(value)}"
-        raise _Mismatch("E236", message, did_you_mean(str(value), known, _listed(known)), node)
+        raise _mismatch("E236", message, did_you_mean(str(value), known, _listed(known)), node)
     if isinstance(value, str) and (key == "size" or key.endswith("_size")):
         try:
             return parse_size(value)
         except BadValueError as error:
-            raise _Mismatch("E236", f"`{key}`: {error.message}", error.hint, node) from None
+            raise _mismatch("E236", f"`{key}`: {error.message}", error.hint, node) from None
     return value

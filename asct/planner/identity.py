@@ -108,36 +108,19 @@ def _has(point: Point, name: str, value: Any) -> bool:
 
 def _job(job: Job) -> dict[str, Any]:
     shared, rest = split_settings(job.points)
-    return {
-        "id": job.id,
-        "benchmark": job.benchmark,
-        "version": job.version,
-        "host": job.host,
+    names = ("id", "benchmark", "version", "host", "repeats", "warmup", "order", "strict", "needs")
+    return {name: getattr(job, name) for name in names} | {
         "settings": shared,
         "points": [[point.id, list(point.swept), list(point.swept.values())] for point in job.points],
         "rest": [item for item in rest if item],
-        "repeats": job.repeats,
-        "warmup": job.warmup,
         "timeout": job.timeout_s,
         "retry": [job.retry.max, sorted(job.retry.on)],
-        "order": job.order,
-        "strict": job.strict,
-        "needs": dict(job.needs),
     }
 
 
 def _host(spec: HostSpec) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "transport": spec.transport,
-        "address": spec.address,
-        "port": spec.port,
-        "user": spec.user,
-        "jump": spec.jump,
-        "sudo": spec.sudo,
-        "workdir": spec.workdir,
-        "options": dict(spec.options),
-    }
+    names = ("name", "transport", "address", "port", "user", "jump", "sudo", "workdir", "options")
+    return {name: getattr(spec, name) for name in names}
 
 
 def _check(check: Check) -> list[Any]:

@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry
 
 
 class Origin(NamedTuple):
-    """The origin of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    """The source of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
     `include`, `--set`) and its location."""
 
     layer: str
@@ -61,8 +61,8 @@ class Job(NamedTuple):
 class Check(NamedTuple):
     """A resolved expectation. Bounds are in the base unit of the metric; `no_worse_than` is a fraction (5% is 0.05).
 
-    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. `relative_to` names what `min`/`max` are a
-    share of (`theoretical_bandwidth`): the bounds are then fractions.
+    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. With `relative_to` (`theoretical_bandwidth`),
+    `min` and `max` are fractions of that value.
     """
 
     job_id: str

@@ -35,7 +35,7 @@ from asct.sdk.benchmark import Benchmark, Refusal
 from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
-"""The most combinations on which `where` and `exclude` are evaluated; a larger sweep is an error."""
+"""Maximum number of combinations on which `where` and `exclude` are evaluated; a larger sweep is an error."""
 
 
 class _EntrySweep(NamedTuple):

@@ -1,4 +1,4 @@
-"""The preview of a plan: what it would do, for `asct plan` and its `--json`."""
+"""The preview of a plan for `asct plan` and `asct plan --json`: jobs, estimated times, writes and privileges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is how many of its points earlier runs may have; None if not asked."""
+    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may
+    provide; None if not requested."""
 
     job: Job
     cost: Cost
@@ -38,7 +39,7 @@ class JobPreview:
     def to_json(self) -> dict[str, Any]:
         """The job as an object of the asct.preview/1 document."""
         job = self.job
-        shown = {name: getattr(job, name) for name in ("id", "benchmark", "host", "repeats", "warmup", "reason")}
+        shown = _values(job, "id", "benchmark", "host", "repeats", "warmup", "reason")
         rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}
         return {**shown, **rest, **asdict(self.cost), "measurements": self.measurements}
 
@@ -88,7 +89,7 @@ class HostPreview:
 
     @property
     def writes(self) -> dict[str, int]:
-        """The estimated most bytes written per target path ("" is scratch files)."""
+        """The estimated maximum of bytes written to each target path ("" is scratch files)."""
         total: Counter[str] = Counter()
         for item in self.jobs:
             total.update(item.cost.writes)
@@ -101,7 +102,7 @@ class HostPreview:
 
     @property
     def destroys(self) -> tuple[Destroyed, ...]:
-        """Devices that the plan allows to be overwritten, and the effect of its jobs on them."""
+        """The devices that the plan allows asct to overwrite, and the effect of its jobs on them."""
         writes, purges = self.writes, self.purges
         return tuple(
             Destroyed(
@@ -118,7 +119,7 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """Operations that require root, each once: kernels that run through sudo, or what root would add."""
+        """The operations that require root, each once: through sudo if the plan allows it for the host."""
         wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
         return tuple(
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
@@ -166,27 +167,19 @@ class Preview:
         return {
             "schema": SCHEMA,
             "plan": self.name,
-            "hash": self.hash,
-            "jobs": self.jobs,
-            "points": self.points,
-            "measurements": self.measurements,
-            "reusable": self.reusable,
-            "seconds": self.seconds,
+            **_values(self, "hash", "jobs", "points", "measurements", "reusable", "seconds"),
             "hosts": [_host_json(host) for host in self.hosts],
             "warnings": list(self.warnings),
         }
 
 
+def _values(item: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
+
+
 def _host_json(host: HostPreview) -> dict[str, Any]:
     return {
-        "name": host.name,
-        "transport": host.transport,
-        "address": host.address,
-        "points": host.points,
-        "measurements": host.measurements,
-        "seconds": host.seconds,
-        "writes": host.writes,
-        "sudo": host.sudo,
+        **_values(host, "name", "transport", "address", "points", "measurements", "seconds", "writes", "sudo"),
         "privileges": list(host.privileges),
         "destroys": [asdict(item) for item in host.destroys],
         "jobs": [item.to_json() for item in host.jobs],

@@ -54,20 +54,16 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     drafts = ordered(found, context)
     found_checks = checks(context, drafts)
     jobs = [draft.job for draft in drafts]
-    _check_costs(context, jobs, whole=selection in (None, Selection()))
+    check_points(plan, jobs, context.findings)
+    if not context.findings.errors:
+        check_costs(plan, jobs, catalog, context.findings)
+        check_writes(plan, jobs, catalog, context.findings, whole=selection in (None, Selection()))
     if not context.findings.errors:
         check_timeouts(drafts, context.findings)
     diagnostics = context.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)
     return Resolution(_resolved(plan, jobs, found_checks, diagnostics), diagnostics)
-
-
-def _check_costs(context: ResolveContext, jobs: Sequence[Job], *, whole: bool) -> None:
-    check_points(context.plan, jobs, context.findings)
-    if not context.findings.errors:
-        check_costs(context.plan, jobs, context.catalog, context.findings)
-        check_writes(context.plan, jobs, context.catalog, context.findings, whole=whole)
 
 
 def _resolved(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
@@ -79,13 +79,6 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
     return None
 
 
-class _Write(NamedTuple):
-    """A job that writes to a device."""
-
-    job: Job
-    device: str
-
-
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
     """Check that each job that writes to a device has consent for that device on that host. The engine checks again on
     the host before the job.
@@ -94,19 +87,18 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()
-    for write in _writes(jobs, catalog):
-        place = (write.job.host, write.device)
+    for job, device in _writes(jobs, catalog):
+        place = (job.host, device)
         used.add(place)
         if place not in consents:
-            _refuse(write, plan, findings)
+            _refuse(job, device, plan, findings)
     for place, item in consents.items():
         if whole and place not in used:
             message = f"`safety.destroys` lists {item.device} on {item.host}, but no job writes to it"
             findings.warn("E253", message, item.span, "remove it: no job uses this consent")
 
 
-def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:
-    job, device = write.job, write.device
+def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
     entry = next((entry for entry in plan.benchmarks if entry.id == job.id), None)
     message = f"`{job.id}` would overwrite {device} on {job.host} without consent"
     hint = "add host, device and serial to `safety.destroys`, or use a file"
@@ -119,7 +111,7 @@ def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:
     findings.error("E251", message, entry.span if entry else None, hint)
 
 
-def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[_Write]:
+def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
     """Each device that a job opens for writing or purges, even if it writes no bytes (a mix of 100 % reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
@@ -128,7 +120,7 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[_Write]:
         spent = cost(job, benchmark)
         for path in dict.fromkeys((*spent.writes, *spent.purges)):
             if is_device_path(path):
-                yield _Write(job, path)
+                yield job, path
 
 
 def _names_device(job: Job) -> bool:

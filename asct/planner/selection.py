@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
-from asct.plan.model import Entry, Node, Plan
+from asct.plan.model import Entry, Plan
 from asct.plan.names import is_pattern, matching
 
 Pair = tuple[str, str]
@@ -40,7 +40,11 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
         return list(plan.hosts)
     found: set[str] = set()
     for node in entry.hosts:
-        found.update(_required_hosts(node, plan, findings))
+        named = hosts_named(str(node.value), plan)
+        if not named:
+            message, hint = unknown_host(str(node.value), plan)
+            findings.error("E206", message, node.span, hint)
+        found.update(named)
     return [name for name in plan.hosts if name in found]
 
 
@@ -50,14 +54,6 @@ def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
     if is_pattern(word):
         return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
     return f"unknown host or group `{word}`", did_you_mean(word, known)
-
-
-def _required_hosts(node: Node, plan: Plan, findings: Findings) -> list[str]:
-    found = hosts_named(str(node.value), plan)
-    if not found:
-        message, hint = unknown_host(str(node.value), plan)
-        findings.error("E206", message, node.span, hint)
-    return found
 
 
 def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:

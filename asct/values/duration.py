@@ -1,7 +1,7 @@
 """Durations: seconds as a number, and as text with units (`30s`, `15m`, `1h30m`, `250ms`).
 
-A number is in seconds, the canonical form in JSON. Values that people write also go
-through `require_unit`, so that `duration: 60` is rejected.
+A number is in seconds, the canonical form in JSON. Values in plans and options must also pass `require_unit`, which
+rejects `duration: 60`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest usual text that parses to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
+    """Return the shortest common text that parses to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
     if seconds == int(seconds):
         return _whole(int(seconds))
     exact = Decimal(repr(float(seconds)))

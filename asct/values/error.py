@@ -1,4 +1,4 @@
-"""The error that every parser of this package raises, with a separate hint."""
+"""The error that the parsers of this package raise, with a separate hint."""
 
 from __future__ import annotations
 

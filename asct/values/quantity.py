@@ -69,19 +69,15 @@ def parse_quantity(text: object, unit: str) -> float:
     number, suffix = found.groups()
     if _spelt(suffix) not in known:
         raise _wrong_unit(shown(written), number, suffix, unit)
-    return _finite(Fraction(number) * known[_spelt(suffix)], shown(written))
+    try:
+        return float(Fraction(number) * known[_spelt(suffix)])
+    except OverflowError:
+        raise BadValueError(f"`{shown(written)}` is too large", "write a number below 1e308") from None
 
 
 def _spelt(suffix: str) -> str:
     """`k ops/s` and `kops/s` are the same."""
     return suffix.replace(" ", "")
-
-
-def _finite(exact: Fraction, text: str) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        raise BadValueError(f"`{text}` is too large", "write a number below 1e308") from None
 
 
 def _as_text(value: object) -> str | None:
@@ -149,7 +145,7 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """For display: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones.
+    """Return a value for display: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85%`, with `digits` digits.
 
     An unknown unit is appended unchanged.
     """

@@ -97,7 +97,7 @@ def _decimal(number: int, factor: int, places: int) -> str | None:
 
 
 def about_size(n: int) -> str:
-    """`n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
+    """Return `n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
     for letter in reversed(_LETTERS):
         if n >= _BINARY[letter]:
             share = n / _BINARY[letter]
@@ -106,7 +106,7 @@ def about_size(n: int) -> str:
 
 
 def format_size(n: int) -> str:
-    """The shortest exact text: `64K`, `32.0625K`, `400MB`, `1001`; `parse_size(format_size(n)) == n`."""
+    """Return the shortest exact text: `64K`, `32.0625K`, `400MB`, `1001`; `parse_size(format_size(n)) == n`."""
     texts = [f"{_decimal(n, _BINARY[letter], 4)}{letter}" for letter in _LETTERS if n >= _BINARY[letter]]
     texts += [
         f"{_decimal(n, _DECIMAL[letter], 1)}{'k' if letter == 'K' else letter}B"
