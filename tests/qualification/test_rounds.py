@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.instruments.qualification.fast import Passes
-from asct.instruments.qualification.rounds import RoundHistory, phase_steps
+from asct.instruments.qualification.rounds import Passes, RoundHistory, phase_steps
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
     Phase,

@@ -20,10 +20,10 @@ from asct.instruments.qualification.benchmark import (
     longest_seconds,
     usual_seconds,
 )
-from asct.instruments.qualification.fast import FAST
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics
 from asct.instruments.qualification.results import TARGET, opening_flags
+from asct.instruments.qualification.rounds import FAST
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts

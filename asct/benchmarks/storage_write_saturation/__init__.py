@@ -17,10 +17,10 @@ from asct.benchmarks.storage_write_saturation.params import RUN, SaturationParam
 from asct.benchmarks.storage_write_saturation.report import all_tables, course_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
-from asct.instruments.qualification.fast import FAST
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics, response_values
 from asct.instruments.qualification.results import TARGET, opening_flags
+from asct.instruments.qualification.rounds import FAST
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts

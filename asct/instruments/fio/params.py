@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, StringConstraints
+from pydantic import BeforeValidator, StringConstraints
 
 from asct.instruments.fio.jobfile import written
 from asct.sdk.params import Count, Duration, Params, Rate, Size, listed, setting
@@ -187,27 +187,18 @@ def _pattern(value: object) -> object:
     return "rw" if value == "readwrite" else value
 
 
-def _as_text(value: object) -> object:
-    """Convert the number of a single CPU to text."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _cpu_choice(text: str) -> str:
-    """Accept `auto`, `all` or a list of CPUs; raise ValueError for anything else."""
-    if text not in ("auto", "all") and not parse_cpulist(text):
+def _cpu_choice(value: object) -> object:
+    """Accept `auto`, `all`, a list of CPUs or a single number; raise ValueError for anything else."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(text, str) and text not in ("auto", "all") and not parse_cpulist(text):
         raise ValueError("is not a list of CPUs; write auto, all, or a list such as 0-3,8")
     return text
 
 
-def _paths(value: object) -> object:
-    """Convert a single path to a list. Colons and commas belong to the name and do not separate names."""
-    return [value] if isinstance(value, str) else value
-
-
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
 """An access pattern; accepts fio's long spelling as well."""
-Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
-"""Paths of files or devices; accepts a single path as text."""
+Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+"""Paths of files or devices; accepts a single path, whose colons and commas do not separate names."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of whole numbers; accepts text such as `4,5,6`."""
 
@@ -258,7 +249,7 @@ class PointParams(Params):
         aliases=("io_limit", "volume"),
         ge=512,
     )
-    cpus: Annotated[str, AfterValidator(_cpu_choice), BeforeValidator(_as_text)] = setting(
+    cpus: Annotated[str, BeforeValidator(_cpu_choice)] = setting(
         "auto",
         "CPUs of the jobs: auto (one per job, near the drive), all, or a list such as 0-3,8",
         aliases=("cpus_allowed",),

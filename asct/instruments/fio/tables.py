@@ -154,7 +154,8 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     names = swept_names(rows, axis) or ["rw", "block_size", "iodepth", "numjobs"]
     found = [turn for row in rows for turn in level_changes(row)]
     columns = _columns(rows, names)
-    flags = [_flags(row, found) for row in rows]
+    changed = {id(turn.row) for turn in found}
+    flags = [(*row.flags, CHANGED) if id(row) in changed else row.flags for row in rows]
     cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
     limited = [
         limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)
@@ -192,23 +193,11 @@ def _cpu_prefix(rows: Sequence[PointRow]) -> str:
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
-def _flags(row: PointRow, found: Sequence[LevelChange]) -> tuple[str, ...]:
-    return (*row.flags, CHANGED) if any(turn.row is row for turn in found) else row.flags
-
-
 def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
-    cells: dict[str, Scalar | None] = {}
-    for column in columns:
-        if column.key == "flags":
-            cells[column.key] = ", ".join(flags)
-        elif column.key == "spread":
-            cells[column.key] = _spread(row)
-        elif column.key in _ABSENT_IS_ZERO:
-            cells[column.key] = row.value(column.key) or 0.0
-        else:
-            value = row.value(column.key)
-            cells[column.key] = row.setting(column.key) if value is None else value
-    return cells
+    values = {column.key: row.value(column.key) for column in columns}
+    cells = {key: row.setting(key) if value is None else value for key, value in values.items()}
+    cells |= {key: values[key] or 0.0 for key in _ABSENT_IS_ZERO}
+    return cells | {"spread": _spread(row), "flags": ", ".join(flags)}
 
 
 def _spread(row: PointRow) -> float | None:
@@ -233,7 +222,11 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     ]
     if fixed:
         notes.append("All rows: " + ", ".join(fixed))
-    return [*notes, _cpu_note(rows)]
+    if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
+        unknown = "mpstat (package sysstat) is not installed, or has no sample within a run"
+        return [*notes, f"CPU utilization is unknown: {unknown}"]
+    where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
+    return [*notes, f"CPU utilization of {where}; iowait is idle time, not load"]
 
 
 def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
@@ -244,13 +237,6 @@ def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[Leve
             flight, depth = (_figure(row.value(metric)) for metric in ("in_flight", "queue_depth"))
             notes.append(f"{settings_text(row, names)}: {flight} requests in flight instead of {depth}")
     return notes
-
-
-def _cpu_note(rows: Sequence[PointRow]) -> str:
-    if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
-        return "CPU utilization is unknown: mpstat (package sysstat) is not installed, or has no sample within a run"
-    where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
-    return f"CPU utilization of {where}; iowait is idle time, not load"
 
 
 def _figure(value: float | None) -> str:

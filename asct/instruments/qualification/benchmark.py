@@ -14,14 +14,12 @@ from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.process import INSPECTION, layout_steps
 from asct.instruments.fio.sections import scratch_bytes
-from asct.instruments.qualification.fast import FAST, MOVED, Passes
-from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
 from asct.instruments.qualification.results import METRICS, NOT_STEADY, phase_values
-from asct.instruments.qualification.rounds import INCOMPLETE, phase_steps
+from asct.instruments.qualification.rounds import FAST, INCOMPLETE, MOVED, Passes, phase_steps
 from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
-from asct.instruments.qualification.tables import phase_tables
+from asct.instruments.qualification.tables import phase_figures, phase_tables
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table

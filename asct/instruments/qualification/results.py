@@ -9,10 +9,9 @@ from asct.instruments.fio.histogram import NS, merged, percentile_values
 from asct.instruments.fio.metrics import DEVICE_METRICS
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
-from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import purge_of
-from asct.instruments.qualification.rounds import RoundHistory, SteadyVerdict, precondition_flags
+from asct.instruments.qualification.rounds import FAST, MOVED, Passes, RoundHistory, SteadyVerdict, precondition_flags
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
