@@ -132,7 +132,7 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """By method, the ratios of the latencies of pairs measured concurrently to those of the same pairs alone."""
+    """By method, the latency of each pair measured concurrently with others relative to the same pair alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:

@@ -19,7 +19,7 @@ class IopsParams(MatrixParams):
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
-        "Block sizes of the workloads; those smaller than a logical block of the target are skipped",
+        "Block sizes of the workloads; sizes smaller than a logical block of the target are skipped",
         aliases=("block_size", "bs"),
         min_length=1,
     )
@@ -61,7 +61,7 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and workloads that are not in the matrix."""
+        """Report what all qualifications check, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 

@@ -60,7 +60,7 @@ class LatencyParams(MatrixParams):
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
-        "Block sizes of the workloads; those smaller than a logical block of the target are skipped",
+        "Block sizes of the workloads; sizes smaller than a logical block of the target are skipped",
         aliases=("block_size", "bs"),
         min_length=1,
     )
@@ -105,7 +105,7 @@ class StorageLatency(Qualification[LatencyParams]):
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and workloads that are not in the matrix."""
+        """Report what all qualifications check, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 

@@ -139,7 +139,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, a `test` that `tests` does not contain, and impossible times."""
+        """Report what all qualifications check, a `test` that `tests` does not contain, and impossible times."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:

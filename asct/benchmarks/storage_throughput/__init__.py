@@ -75,7 +75,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications, and block sizes that appear twice."""
+        """Report what all qualifications check, and block sizes that appear twice."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
             yield "block_sizes", "contains a size twice; name each size once"

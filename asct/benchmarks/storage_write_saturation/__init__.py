@@ -84,7 +84,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """The checks of all qualifications; also reports a time limit shorter than a round."""
+        """Report what all qualifications check, and a time limit shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so no round would be complete; raise it"

@@ -94,7 +94,7 @@ def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParam
 
 def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
     """Return every round in detail. Raises ValueError with the name of the step if fio failed. The full results of fio
-    are not kept, because those of a day would not fit into memory."""
+    are not kept, because the results of a day would not fit into memory."""
     found: list[SaturationRound] = []
     for output in round_outputs(params, journal):
         settings = round_params(params, journal, [one.whole for one in found])
