@@ -12,7 +12,7 @@
 
 #define AFFINITY_CPUS 8192
 
-/* Ends the program with 3 and says why the CPU cannot be used. */
+/* Ends the program with 3 and the reason why the CPU cannot be used. */
 __attribute__((noreturn)) static inline void affinity_refuse(int64_t cpu, int usable)
 {
     char online[16], present[128];
@@ -25,7 +25,7 @@ __attribute__((noreturn)) static inline void affinity_refuse(int64_t cpu, int us
     fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu, usable);
 }
 
-/* Binds to `cpu`, or to the CPU it runs on if negative, and returns it. A CPU that the process may not use ends it with 3. */
+/* Binds to `cpu`, or to the current CPU if negative, and returns it. Ends the program with 3 if the CPU cannot be used. */
 static inline int affinity_bind(int64_t cpu)
 {
     size_t size = CPU_ALLOC_SIZE(AFFINITY_CPUS);

@@ -1,5 +1,5 @@
-/* One range of memory of a page kind, bound to a node, populated, and read back from the system. What the pools of huge pages lack is
- * added for the life of the process, if it may (kit/hugepool.h). Threads may map arenas at the same time. */
+/* A range of memory with one kind of pages, bound to a node, populated and verified. Missing pages are added to the pools of
+ * huge pages during the life of the process if it has permission (kit/hugepool.h). Threads may map arenas at the same time. */
 #ifndef KIT_ARENA_H
 #define KIT_ARENA_H
 
@@ -25,8 +25,8 @@
 #define MAP_HUGE_SHIFT 26
 #endif
 #define ARENA_WHY_MAX 512
-#define ARENA_PATIENCE_MS 20000 /* for pages of a kind that was asked for, */
-#define ARENA_AUTO_PATIENCE_MS 1000 /* and for those that the next kind can stand in for */
+#define ARENA_PATIENCE_MS 20000 /* for pages of a kind that was requested, */
+#define ARENA_AUTO_PATIENCE_MS 1000 /* and for those that the next kind can replace */
 
 struct arena {
     char *start;
@@ -34,22 +34,22 @@ struct arena {
     enum arena_kind kind;
     int64_t page_bytes, base_page_bytes;
     struct smaps smaps;
-    int64_t pool_node;               /* whose pool was used: -1 for that of the system */
+    int64_t pool_node;               /* the node of the pool: -1 for that of the system */
     int64_t pool_before, pool_added; /* pages; before is -1 if none had to be added */
-    char lost[ARENA_WHY_MAX];        /* larger pages that auto could not have, and why; or empty */
+    char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
 
 /* From counting the free pages of a pool to the mapping that reserves them. One for the program. */
 __attribute__((weak)) pthread_mutex_t arena_pools = PTHREAD_MUTEX_INITIALIZER;
 
-/* Bytes that can be had, of the node if one is named, within the limits of the control group; -1 if unknown. */
+/* Available bytes, of the node if one is given, within the limits of the control group; -1 if unknown. */
 static inline int64_t arena_available(int64_t node)
 {
     int64_t available = node_available_bytes(node), allowed = cgroup_available_bytes();
     return allowed >= 0 && (available < 0 || allowed < available) ? allowed : available;
 }
 
-/* Adds `missing` pages to the pool. An eighth of what is free stays free. */
+/* Adds `missing` pages to the pool. An eighth of the free memory stays free. */
 static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool alternative, char *why, size_t size)
 {
     int64_t page = arena->page_bytes, available = arena_available(arena->pool_node);
@@ -68,7 +68,7 @@ static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool al
     return arena->pool_added > 0;
 }
 
-/* Sees to it that the pool has free pages for the arena; false with the reason if it has not. */
+/* Ensures that the pool has free pages for the arena; false with the reason otherwise. */
 static inline bool arena_fill_pool(struct arena *arena, bool alternative, char *why, size_t size)
 {
     int64_t page = arena->page_bytes, pages = (int64_t)arena->bytes / page, there = hugepool_free(page, arena->pool_node);
@@ -101,7 +101,7 @@ static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t pag
     return wide + head;
 }
 
-/* Every page written to: a page that was only read is the zero page. */
+/* Writes to every page, because a page that was only read is the zero page. */
 static inline bool arena_populate(char *start, size_t bytes)
 {
     if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
@@ -114,7 +114,7 @@ static inline bool arena_populate(char *start, size_t bytes)
     return true;
 }
 
-/* Whether the pages are of the kind: all of them, or nine tenths for transparent ones, which the system may run short of. */
+/* Whether the pages are of the kind: all of them, or nine tenths for transparent ones, of which the system may have too few. */
 static inline bool arena_is_kind(const struct arena *arena)
 {
     const struct smaps *smaps = &arena->smaps;
@@ -134,7 +134,7 @@ static inline void arena_require_memory(size_t bytes, int64_t node)
         fail(EXIT_ENVIRONMENT, "not enough memory: %zu bytes needed, %lld free", bytes + bytes / 32, (long long)available);
 }
 
-/* Populates what is mapped and reads back what it became; false with the reason if it is not of the kind. */
+/* Populates the mapping and verifies its pages; false with the reason if they are of another kind. */
 static inline bool arena_fill(struct arena *arena, char *why, size_t size)
 {
     if (!arena_populate(arena->start, arena->bytes)) {
@@ -147,7 +147,7 @@ static inline bool arena_fill(struct arena *arena, char *why, size_t size)
     return arena_is_kind(arena);
 }
 
-/* Address space, and for a pool the pages for it; NULL with the reason. */
+/* Address space and, for a pool, its pages; NULL with the reason if not available. */
 static inline char *arena_claim(struct arena *arena, bool alternative, int64_t node, char *why, size_t size)
 {
     char *start = NULL;
@@ -171,7 +171,7 @@ static inline char *arena_claim(struct arena *arena, bool alternative, int64_t n
     return start;
 }
 
-/* Gives the memory back, and the pages that were added to a pool for it. False if the pool kept some of them. */
+/* Releases the memory, and the pages that were added to a pool for it. False if the pool kept some of them. */
 static inline bool arena_release(struct arena *arena)
 {
     int64_t added = arena->pool_added;
@@ -189,8 +189,8 @@ static inline bool arena_release(struct arena *arena)
     return done;
 }
 
-/* Maps and populates; false with the reason if the kind cannot be had. Too little memory or a wrong node ends with 3.
- * `alternative`: another kind will do as well. */
+/* Maps and populates; false with the reason if the kind is not available. Ends the program with 3 for too little memory or a
+ * wrong node. `alternative`: another kind may be used instead. */
 static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative, int64_t node, char *why, size_t size)
 {
     bool pool = arena_is_pool(arena->kind);
@@ -203,7 +203,7 @@ static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative
     arena->start = arena_claim(arena, alternative, node, why, size);
     if (arena->start) {
         madvise(arena->start, arena->bytes, MADV_DONTFORK); /* a child would share the pages of a pool and keep them alive */
-        if (!pool) /* refused where the system has no transparent pages, which is then right for base pages */
+        if (!pool) /* fails if the system has no transparent pages, which suits base pages */
             madvise(arena->start, arena->bytes, arena->kind == ARENA_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
         if (node >= 0)
             node_bind(arena->start, arena->bytes, node);
@@ -214,14 +214,14 @@ static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative
     return false;
 }
 
-/* Adds why a kind was not to be had to what was lost. */
+/* Adds the reason why a kind is not available to `pages_lost`. */
 static inline void arena_note_lost(struct arena *arena, const char *why)
 {
     size_t used = strlen(arena->lost);
     snprintf(arena->lost + used, sizeof arena->lost - used, "%s%s: %s", used ? "; " : "", arena_kind_name(arena->kind), why);
 }
 
-/* `kinds` is one of ARENA_KINDS. auto takes the largest that is to be had and that the range fills at least one page of. Ends the
+/* `kinds` is one of ARENA_KINDS. auto takes the largest available kind of which the range fills at least one page. Ends the
  * program with 3 if there is none. */
 static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t node)
 {
@@ -244,7 +244,7 @@ static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t no
     return arena;
 }
 
-/* The members of the meta line that say what was asked for, what was got, and what the system said about it. */
+/* The members of the meta line about the requested, obtained and verified pages. */
 static inline void arena_report(const struct arena *arena, const char *asked, struct out *out)
 {
     const struct smaps *smaps = &arena->smaps;

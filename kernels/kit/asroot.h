@@ -24,7 +24,7 @@
 
 #define ASROOT_FILES_MAX 32
 
-/* Makes the files of a list `a,b,c` that do not exist; those that it made stand in `made`. */
+/* Creates the files of a list `a,b,c` that do not exist; `made` lists them. */
 static inline size_t asroot_make(char *list, const char **made)
 {
     size_t count = 0;
@@ -42,7 +42,7 @@ static inline size_t asroot_make(char *list, const char **made)
     return count;
 }
 
-/* A file that nobody wrote to is as good as none. */
+/* Removes created files to which nothing was written. */
 static inline void asroot_unmake(const char **made, size_t count)
 {
     struct stat found;
@@ -67,7 +67,7 @@ __attribute__((noreturn)) static inline void asroot_become(char **argv, int life
     fail(EXIT_ENVIRONMENT, "sudo cannot be run: %s", strerror(errno));
 }
 
-/* Waits for the child; a signal to end closes the lifeline. The child's status. */
+/* Waits for the child and returns its status; a signal to end closes the lifeline. */
 static inline int asroot_wait(pid_t child, int lifeline, const sigset_t *awaited)
 {
     int status = 0;
@@ -82,7 +82,7 @@ static inline int asroot_wait(pid_t child, int lifeline, const sigset_t *awaited
     }
 }
 
-/* The account's side, to the end of the program. */
+/* The account's part, until the end of the program. */
 __attribute__((noreturn)) static inline void asroot_run(char **argv)
 {
     static const int awaited[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
@@ -117,7 +117,7 @@ __attribute__((noreturn)) static inline void asroot_run(char **argv)
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ENVIRONMENT);
 }
 
-/* Root's side: SIGTERM once nobody holds the other end of standard input. */
+/* Root's part: SIGTERM once the other end of standard input is closed. */
 static inline void asroot_hold(void)
 {
     struct stat input;
@@ -131,8 +131,7 @@ static inline void asroot_hold(void)
         fail(EXIT_ENVIRONMENT, "--lifeline: standard input has ended");
 }
 
-/* Heeds what may stand in front of a kernel's own options; how many words that were. `argv` ends with NULL, beyond what the kernel
- * takes for its options. */
+/* Handles the options before those of the kernel and returns their number of words. `argv` ends with NULL. */
 static inline int asroot_take(char **argv)
 {
     if (argv[0] && argv[1] && strcmp(argv[1], "--sudo") == 0) {

@@ -10,9 +10,9 @@
 
 #include "kit/sysfile.h"
 
-#define CGROUP_PATH_MAX 384 /* a longer path is taken as unknown */
+#define CGROUP_PATH_MAX 384 /* a longer path is treated as unknown */
 
-/* Where a version keeps the memory of groups, and what it calls its files. */
+/* The location and the names of a version's memory files. */
 struct cgroup_version {
     const char *line; /* in /proc/self/cgroup, before the path */
     const char *root, *limit, *used, *active, *inactive;
@@ -43,7 +43,7 @@ static inline bool cgroup_own(const char *line, char *group)
     return true;
 }
 
-/* Bytes of page cache of a group, which make room when memory is needed. */
+/* Bytes of a group's page cache, which are freed when memory is needed. */
 static inline int64_t cgroup_cache_bytes(const struct cgroup_version *version, const char *group)
 {
     char path[512], line[128];
@@ -59,7 +59,7 @@ static inline int64_t cgroup_cache_bytes(const struct cgroup_version *version, c
     return bytes;
 }
 
-/* What one group still allows; -1 if it sets no limit. */
+/* The bytes that one group still allows; -1 without a limit. */
 static inline int64_t cgroup_room(const struct cgroup_version *version, const char *group)
 {
     char limit[32], used[32];
@@ -71,8 +71,8 @@ static inline int64_t cgroup_room(const struct cgroup_version *version, const ch
     return room > 0 ? room : 0;
 }
 
-/* The least that this process's group and those above it allow; -1 if none sets a limit. In a container the path is often that of
- * the host, and the container's own group is then the root. */
+/* The minimum that the group of this process and its parents allow; -1 without a limit. In a container, the path is often that
+ * of the host, and the container's group is then the root. */
 static inline int64_t cgroup_least_room(const struct cgroup_version *version)
 {
     char group[CGROUP_PATH_MAX];
@@ -89,7 +89,7 @@ static inline int64_t cgroup_least_room(const struct cgroup_version *version)
     }
 }
 
-/* What the limits of both versions allow, which may be in use side by side; -1 without any. */
+/* The bytes that the limits of both versions allow, which may be in use at the same time; -1 without a limit. */
 static inline int64_t cgroup_available_bytes(void)
 {
     static const struct cgroup_version versions[] = {CGROUP_2, CGROUP_1};

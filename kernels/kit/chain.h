@@ -14,18 +14,18 @@
 #include "kit/loop.h"
 #include "kit/numbers.h"
 
-#define CHAIN_AHEAD 32 /* lines whose place is fetched before it is needed: the misses overlap */
+#define CHAIN_AHEAD 32 /* lines that are prefetched before they are needed, so that misses overlap */
 
-/* Separates the draws of places inside a cell from the draws of predecessors. */
+/* Separates random places inside a cell from random predecessors. */
 #define CHAIN_PLACE_STREAM 0x9e3779b97f4a7c15u
 
 struct chain {
     char *start;         /* of the memory, `bytes` long, zeroed */
     uint64_t bytes;
     uint64_t stride;     /* bytes from line to line; a multiple of 16 */
-    uint64_t max_lines;  /* a larger working set is walked sparsely */
+    uint64_t max_lines;  /* a larger working set has a sparse chain */
     uint64_t seed;
-    uint64_t lines;      /* in the cycle now */
+    uint64_t lines;      /* currently in the cycle */
     uint64_t cell;       /* 1: every line of the span. n: one of each n lines, at random */
 };
 
@@ -33,7 +33,7 @@ struct extent {
     uint64_t lines, cell;
 };
 
-/* Where line k lies. */
+/* The address of line k. */
 static inline struct node *chain_line(const struct chain *chain, uint64_t k)
 {
     uint64_t line = k * chain->cell;
@@ -42,7 +42,7 @@ static inline struct node *chain_line(const struct chain *chain, uint64_t k)
     return (struct node *)(chain->start + line * chain->stride);
 }
 
-/* The line that line k > 0 is put behind. */
+/* The line behind which line k > 0 is inserted. */
 static inline struct node *chain_predecessor(const struct chain *chain, uint64_t k)
 {
     return chain_line(chain, random_below(random_at(chain->seed, k), k));
@@ -108,7 +108,7 @@ static inline bool chain_shrink(struct chain *chain, uint64_t lines)
     return whole && (lines > 1 || first->next == first);
 }
 
-/* Makes the cycle that of `extent`. False if the chain is found broken when lines are taken out. */
+/* Changes the cycle to that of `extent`. False if the chain is found broken when lines are removed. */
 static inline bool chain_resize(struct chain *chain, struct extent extent)
 {
     if (extent.cell != chain->cell)

@@ -1,4 +1,4 @@
-/* The self-check, which is also the warm pass: one walk over every line of the chain. */
+/* The self-check, which also warms the caches: one walk over every line of the chain. */
 #ifndef KIT_CHAINCHECK_H
 #define KIT_CHAINCHECK_H
 
@@ -7,14 +7,14 @@
 
 #include "kit/chain.h"
 
-#define CHAIN_LANES 16          /* walks at a time: what a core keeps in flight */
-#define CHAIN_SEGMENTS_MAX 256  /* more than lanes, so that short and long stretches even out */
+#define CHAIN_LANES 16          /* simultaneous walks: as many loads as a core keeps in flight */
+#define CHAIN_SEGMENTS_MAX 256  /* more than lanes, to balance short and long segments */
 #define CHAIN_SEGMENT_LINES 64
 
-/* A stretch of the cycle from one marked line to the next. */
+/* A segment of the cycle from one marked line to the next. */
 struct chain_segment {
     uint64_t lines;
-    uint64_t follower; /* the segment that begins where this one ends */
+    uint64_t follower; /* the segment that starts where this one ends */
 };
 
 struct chain_lane {
@@ -43,7 +43,7 @@ static inline bool chain_start_next(struct chain_walk *walk, struct chain_lane *
     return true;
 }
 
-/* One load. Returns false if the lane has nothing more to walk; sets `total` beyond all lines at a stray pointer. */
+/* Makes one load. Returns false if the lane has finished; sets `total` above the number of lines at a wrong pointer. */
 static inline bool chain_step(struct chain_walk *walk, struct chain_lane *lane)
 {
     lane->node = lane->node->next;
@@ -74,7 +74,7 @@ static inline void chain_walk_all(struct chain_walk *walk)
     }
 }
 
-/* Whether the segments, followed from the first, are all met once before the first comes back, and hold all lines. */
+/* Whether the segments form one cycle and contain all lines. */
 static inline bool chain_one_cycle(const struct chain_walk *walk)
 {
     uint64_t at = 0, met = 0, lines = 0;
@@ -86,8 +86,8 @@ static inline bool chain_one_cycle(const struct chain_walk *walk)
     return at == 0 && met == walk->count && lines == walk->chain->lines;
 }
 
-/* Walks the whole chain in several places at once, since one walk after the other line would take seconds in DRAM. True if it is
- * one cycle that visits all its lines once and stays inside the memory. */
+/* Walks the whole chain in several places at once, because a single walk would take seconds in DRAM. True if it is one cycle
+ * that visits all its lines once and stays inside the memory. */
 static inline bool chain_check(const struct chain *chain)
 {
     struct chain_walk walk = {.chain = chain, .count = chain->lines / CHAIN_SEGMENT_LINES};
@@ -101,8 +101,8 @@ static inline bool chain_check(const struct chain *chain)
     return walk.total == chain->lines && chain_one_cycle(&walk);
 }
 
-/* Reads a stretch of `flush_bytes`, as long as the last-level cache, at the end of a span. The caches then hold the share of a
- * sparse chain that they would hold of a dense one over the same span; after the check's walk they would hold much more. */
+/* Reads `flush_bytes`, the size of the last-level cache, at the end of a span. The caches then contain the same part of a sparse
+ * chain as of a dense one over the same span; after the self-check they would contain much more. */
 static inline void chain_flush(const struct chain *chain, uint64_t span_bytes, uint64_t flush_bytes)
 {
     uint64_t from = flush_bytes < span_bytes ? span_bytes - flush_bytes : 0;

@@ -1,4 +1,4 @@
-/* Exit codes of every kernel, and the one way to end early: a line on stderr. */
+/* Exit codes of every kernel, and the function that ends it early with a line on stderr. */
 #ifndef KIT_FAIL_H
 #define KIT_FAIL_H
 
@@ -9,7 +9,7 @@
 
 enum exit_code { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3, EXIT_SELF_CHECK = 4 };
 
-/* Prints `<what went wrong>` after the program's name and ends with `code`. */
+/* Prints the message after the program's name and ends with `code`. */
 __attribute__((noreturn, format(printf, 2, 3))) static inline void fail(enum exit_code code, const char *format, ...)
 {
     va_list arguments;

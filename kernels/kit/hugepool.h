@@ -28,16 +28,16 @@
 
 #define HUGEPOOL_ACCOUNTS_MAX 128 /* pools that one process adds to: page sizes times nodes */
 #define HUGEPOOL_PATH_MAX 128
-#define HUGEPOOL_TURNS_MAX 16 /* pages that become free meanwhile can strand again */
+#define HUGEPOOL_TURNS_MAX 16 /* pages that become free in the meantime may become surplus again */
 
-/* `pages` to add, or to take out if negative. A node of -1 is the whole system. */
+/* A request to add `pages`, or to remove them if negative. Node -1 is the whole system. */
 struct hugepool_request {
     int64_t page_bytes, node, pages, patience_ms;
 };
 
 struct hugepool_reply {
     int64_t before;  /* pages in the pool */
-    int64_t changed; /* lasting pages added, at least as many as asked for or none; negative for those taken out */
+    int64_t changed; /* persistent pages added, at least as many as requested or none; negative for removed ones */
     bool done;
 };
 
@@ -53,7 +53,7 @@ static inline void hugepool_path(char *path, const char *file, int64_t page_byte
         snprintf(path, HUGEPOOL_PATH_MAX, "/sys/devices/system/node/node%d/hugepages/hugepages-%dkB/%s", (int)node, kb, file);
 }
 
-/* A number of the pool; -1 if there is no such pool. */
+/* Reads a number of the pool; -1 if there is no such pool. */
 static inline int64_t hugepool_number(const char *file, int64_t page_bytes, int64_t node)
 {
     char path[HUGEPOOL_PATH_MAX], text[32];
@@ -62,7 +62,7 @@ static inline int64_t hugepool_number(const char *file, int64_t page_bytes, int6
     return *text ? strtoll(text, NULL, 10) : -1;
 }
 
-/* Free pages that no mapping has reserved, on the node if one is named; -1 if the system has no such pages. */
+/* Free pages that no mapping has reserved, on the node if one is given; -1 if the system has no such pages. */
 static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
 {
     int64_t pages = hugepool_number("free_hugepages", page_bytes, -1);
@@ -73,13 +73,13 @@ static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
     return there < pages ? there : pages;
 }
 
-/* Pages of the pool that stay when they are free. */
+/* Persistent pages of the pool, which stay when they are free. */
 static inline int64_t hugepool_lasting(int64_t page_bytes, int64_t node)
 {
     return hugepool_number("nr_hugepages", page_bytes, node) - hugepool_number("surplus_hugepages", page_bytes, node);
 }
 
-/* 0, or the reason why this account may not change the pool. */
+/* 0, or the reason why this account cannot change the pool. */
 static inline int hugepool_refusal(int64_t page_bytes, int64_t node)
 {
     char path[HUGEPOOL_PATH_MAX];
@@ -98,8 +98,8 @@ static inline void hugepool_set(int64_t page_bytes, int64_t node, int64_t pages)
     }
 }
 
-/* Two processes that read, add and write at once would lose pages, and one would map what the other added: they take turns, from
- * counting the free pages to mapping them. The end of the lock is to close it. */
+/* Two processes that read, add and write at once would lose pages, and one would map the other's pages; the lock covers the time
+ * from counting free pages to mapping them. Closing it releases the lock. */
 static inline int hugepool_lock(int64_t page_bytes)
 {
     char path[HUGEPOOL_PATH_MAX];
@@ -110,8 +110,8 @@ static inline int hugepool_lock(int64_t page_bytes)
     return lock;
 }
 
-/* Sets the pool in a process that is killed when the time is over: the system may compact memory for a long time, and nothing but
- * SIGKILL ends that. */
+/* Sets the pool in a process that is killed when the time is over: the system may compact memory for a long time, and only
+ * SIGKILL interrupts it. */
 static inline void hugepool_set_within(const struct hugepool_request *asked, int64_t pages)
 {
     pid_t writer = fork();
@@ -126,7 +126,7 @@ static inline void hugepool_set_within(const struct hugepool_request *asked, int
     }
 }
 
-/* Adds all pages, or none. Who asked holds the lock. */
+/* Adds all pages, or none. The caller holds the lock. */
 static inline struct hugepool_reply hugepool_add(const struct hugepool_request *asked)
 {
     int64_t before = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
@@ -147,8 +147,8 @@ static inline int64_t hugepool_stranded(int64_t page_bytes, int64_t node)
     return surplus < unused ? surplus : unused;
 }
 
-/* Takes pages out of what the pool holds now. Those in use are given up when they become free; those that are stranded are made
- * lasting, by which alone the kernel takes them, and taken out as well. Who asked holds the lock. */
+/* Removes pages from the pool. Pages in use are released when they become free; unused surplus pages are made persistent first,
+ * because the Linux kernel removes only those. The caller holds the lock. */
 static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_t node, int64_t pages)
 {
     int64_t before = hugepool_lasting(page_bytes, node), rest = before > pages ? before - pages : 0, stranded;
@@ -160,7 +160,7 @@ static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_
     return (struct hugepool_reply){before, -pages, hugepool_lasting(page_bytes, node) <= rest};
 }
 
-/* Does what is asked and notes in `accounts` what is owed; the reply. */
+/* Executes a request, records the balance in `accounts`, and returns the reply. */
 static inline struct hugepool_reply hugepool_serve(const struct hugepool_request *asked, struct hugepool_request *accounts)
 {
     struct hugepool_reply reply = {-1, 0, false};
@@ -175,7 +175,7 @@ static inline struct hugepool_reply hugepool_serve(const struct hugepool_request
     return reply;
 }
 
-/* The guardian's life. */
+/* The main function of the guardian. */
 __attribute__((noreturn)) static inline void hugepool_guard(int socket)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -185,7 +185,7 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; fd++) /* who reads the kernel's output waits for its end, not for that of the guardian */
+    for (int fd = 0; fd < 3; fd++) /* otherwise a reader of the kernel's output would wait for the end of the guardian */
         dup2(null, fd);
     for (int fd = 3; fd < 1024; fd++)
         if (fd != socket)
@@ -223,7 +223,7 @@ static inline bool hugepool_start(void)
     return guardian > 0;
 }
 
-/* Adds `pages` to a pool within `patience_ms`, or takes them out again if negative. One thread at a time, which holds the
+/* Adds `pages` to a pool within `patience_ms`, or removes them if negative. Called by one thread at a time, which holds the
  * lock. */
 static inline struct hugepool_reply hugepool_change(int64_t page_bytes, int64_t node, int64_t pages, int64_t patience_ms)
 {

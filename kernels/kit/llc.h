@@ -1,4 +1,4 @@
-/* The last-level cache, and how much memory is far beyond it. */
+/* The last-level cache, and the size of memory far beyond it. */
 #ifndef KIT_LLC_H
 #define KIT_LLC_H
 
@@ -9,8 +9,9 @@
 #define LLC_MIB (1 << 20)
 #define LLC_ASSUMED_BYTES (64 * LLC_MIB)
 
-/* A dense chain of 4 last-level caches is far in DRAM. Not under 128 MiB: fewer lines could come round within the time of one
- * size and be found in the cache. Of a huge cache 2 do, since each line costs 50 ns to put in and to check. */
+/* A dense chain of 4 last-level caches is far beyond the cache. At least 128 MiB, because fewer lines could be walked repeatedly
+ * within the time of one size and stay in the cache. For a huge cache 2 suffice, because each line takes 50 ns to insert and to
+ * verify. */
 #define LLC_DENSE_FACTOR 4
 #define LLC_DENSE_MIN_BYTES (128 * LLC_MIB)
 #define LLC_DENSE_MODEST_BYTES (256 * LLC_MIB)
@@ -21,7 +22,7 @@ struct llc {
     const char *from; /* option, sysfs or assumed */
 };
 
-/* The largest cache of `cpu` that holds data, as sysfs tells; `asked` bytes instead if positive. */
+/* The largest data cache of `cpu` in sysfs; `asked` bytes instead if positive. */
 static inline struct llc llc_find(int cpu, int64_t asked)
 {
     struct llc llc = {0, "sysfs"};
@@ -36,7 +37,7 @@ static inline struct llc llc_find(int cpu, int64_t asked)
     return llc.bytes > 0 ? llc : (struct llc){LLC_ASSUMED_BYTES, "assumed"};
 }
 
-/* Lines of the longest dense chain, one each `stride` bytes. */
+/* Lines of the longest dense chain, one per `stride` bytes. */
 static inline uint64_t llc_dense_lines(const struct llc *llc, int64_t stride)
 {
     int64_t bytes = LLC_DENSE_FACTOR * llc->bytes, most = LLC_DENSE_HUGE_FACTOR * llc->bytes;

@@ -1,5 +1,5 @@
-/* The timed loops: dependent loads, dependent adds. Each is a function of its own, so that what the compiler made of it can be
- * looked at by name; `weak` keeps every compiler from making one for special arguments, and allows several files to have it. */
+/* The timed loops: dependent loads, dependent adds. Each is a separate function, so that its machine code can be inspected by
+ * name; `weak` prevents compilers from specializing it for constant arguments, and allows several files to include it. */
 #ifndef KIT_LOOP_H
 #define KIT_LOOP_H
 
@@ -17,8 +17,8 @@ struct node {
 #define LOOP_LOADS_PER_TURN 64
 #define LOOP_ADDS 16384 /* 4 to 8 us; always a multiple of this many */
 
-#define LOOP_PROBE_TICKS 800         /* that adds take at least: the fastest of a few is up to one tick short, an eighth of a percent */
-#define LOOP_PROBE_SHORTEST_NS 4000  /* that LOOP_ADDS take, at 4 GHz */
+#define LOOP_PROBE_TICKS 800         /* least duration of adds: the fastest of a few is up to one tick short, an eighth of a percent */
+#define LOOP_PROBE_SHORTEST_NS 4000  /* duration of LOOP_ADDS at 4 GHz */
 #define LOOP_PROBE_TIMES_MAX 8       /* a counter of 25 MHz needs them; a slower one stays coarse */
 
 #define LOOP_LOAD node = node->next;
@@ -26,8 +26,8 @@ struct node {
 
 _Static_assert(LOOP_ADDS % CPU_ADDS_PER_TURN == 0, "whole turns of adds");
 
-/* `turns` times 64 loads, each from the address that the one before fetched. Returns where the walk stands. The count of turns
- * runs in the shadow of the loads: it adds nothing to a chain of 64 loads of 4 cycles or more. */
+/* Makes `turns` times 64 loads, each from the address that the previous one loaded. Returns the current line. Counting turns
+ * takes no additional time beside a chain of 64 loads of 4 cycles or more. */
 __attribute__((noinline, weak)) struct node *loop_loads(struct node *node, uint64_t turns)
 {
     do {
@@ -36,13 +36,14 @@ __attribute__((noinline, weak)) struct node *loop_loads(struct node *node, uint6
     return node;
 }
 
-/* `adds` dependent adds, a multiple of LOOP_ADDS: as many core cycles. The sum is returned so that it is needed. */
+/* Makes `adds` dependent adds, a multiple of LOOP_ADDS, which take as many core cycles. Returns the sum so that the compiler
+ * keeps them. */
 __attribute__((noinline, weak)) uint64_t loop_adds(uint64_t adds)
 {
     return cpu_dependent_adds(adds / CPU_ADDS_PER_TURN);
 }
 
-/* Dependent adds that the counter times exactly enough: more where it is coarse. */
+/* The number of dependent adds that the counter times precisely enough: more if it is coarse. */
 static inline uint64_t loop_probe_adds(const struct timer *timer)
 {
     uint64_t times = (uint64_t)(timer->ns_per_tick * LOOP_PROBE_TICKS / LOOP_PROBE_SHORTEST_NS) + 1;

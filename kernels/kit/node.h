@@ -23,7 +23,7 @@ __attribute__((noreturn)) static inline void node_refuse(int64_t node, const cha
          *online ? online : "unknown");
 }
 
-/* Ends the program with 3 if the system has no such node; a negative one is none at all. */
+/* Ends the program with 3 if the system has no such node; a negative one means not bound. */
 static inline void node_require(int64_t node)
 {
     char path[64];
@@ -32,7 +32,7 @@ static inline void node_require(int64_t node)
         node_refuse(node, "the node does not exist");
 }
 
-/* Binds a range that was not touched yet to `node`; ends the program with 3 if the machine cannot. */
+/* Binds a range that was not accessed yet to `node`; ends the program with 3 if that fails. */
 static inline void node_bind(void *start, size_t bytes, int64_t node)
 {
     unsigned long mask[NODE_MAX / NODE_LONG_BITS] = {0};
@@ -41,7 +41,7 @@ static inline void node_bind(void *start, size_t bytes, int64_t node)
         node_refuse(node, strerror(errno));
 }
 
-/* Asks the system where pages of a touched range lie, at 16 places; one elsewhere ends the program with 3. */
+/* Reads the nodes of 16 pages of a populated range; ends the program with 3 if one is on another node. */
 static inline void node_check(char *start, size_t bytes, int64_t node)
 {
     for (size_t i = 0; i < 16; i++) {
@@ -52,7 +52,7 @@ static inline void node_check(char *start, size_t bytes, int64_t node)
     }
 }
 
-/* `node`, or if negative that of the CPU which this runs on where the system has several; -1 where it has one. */
+/* `node`; if negative, the node of the current CPU, or -1 if the system has only one. */
 static inline int64_t node_or_here(int64_t node)
 {
     char several[128];
@@ -63,7 +63,7 @@ static inline int64_t node_or_here(int64_t node)
     return strpbrk(several, ",-") && syscall(SYS_getcpu, NULL, &here, NULL) == 0 ? (int64_t)here : -1;
 }
 
-/* Bytes that can be had: of the system, or of the node if there are several. -1 if unknown. */
+/* Available bytes of the system, or of the node if there are several; -1 if unknown. */
 static inline int64_t node_available_bytes(int64_t node)
 {
     char path[64], online[128];

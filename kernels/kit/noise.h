@@ -23,14 +23,14 @@
 #include "kit/sysfile.h"
 #include "kit/timer.h"
 
-#define NOISE_ASKED 8 /* CPUs whose frequency is read: on some systems a reading sleeps for milliseconds */
+#define NOISE_ASKED 8 /* limit of CPUs whose frequency is read, because reading it takes milliseconds on some systems */
 
 /* Counts since boot, or -1. */
 struct noise_moment {
     int64_t ns, own_ns, voluntary, involuntary; /* of this process, all threads */
     int64_t steal_ns, busy_ns, throttles;       /* summed over the CPUs */
-    int64_t pressure_us, group_pressure_us;     /* some task waited for a CPU: in the system, in the control group */
-    int64_t frequency_hz;                       /* mean, as the system tells */
+    int64_t pressure_us, group_pressure_us;     /* time in which some task waited for a CPU: in the system, in the control group */
+    int64_t frequency_hz;                       /* mean, as reported by the system */
 };
 
 struct noise {
@@ -91,7 +91,7 @@ static inline void noise_read_pressure(struct noise_moment *now)
     now->group_pressure_us = noise_pressure(path);
 }
 
-/* Clock as the system tells and thermal throttling, of a few of the CPUs. */
+/* Reported clock and thermal throttling of a few CPUs. */
 static inline void noise_read_clocks(const struct noise *noise, struct noise_moment *now)
 {
     char text[32];
@@ -129,7 +129,7 @@ static inline struct noise_moment noise_read(const struct noise *noise)
     return now;
 }
 
-/* `count` is one at least. */
+/* `count` is at least one. */
 static inline void noise_begin(struct noise *noise, const int64_t *cpus, size_t count)
 {
     *noise = (struct noise){.cpus = cpus, .count = count, .cycle_fs_min = -1, .cycle_fs_max = -1};
@@ -162,7 +162,7 @@ static inline void noise_grown(struct out *out, const char *key, int64_t before,
     noise_known(out, key, !known ? -1 : after > before ? after - before : 0);
 }
 
-/* Adds the member `noise`; kernels/chase/README.md says what each of its members means. */
+/* Adds the member `noise`; kernels/chase/README.md describes it. */
 static inline void noise_report(const struct noise *noise, struct out *out)
 {
     struct noise_moment before = noise->begin, after = noise_read(noise);

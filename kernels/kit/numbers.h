@@ -23,7 +23,7 @@ static inline double geometric_mean(double a, double b)
     return root;
 }
 
-/* The number whose `degree`-th power is 2, by halving the interval 1 .. 2. */
+/* The `degree`-th root of 2, by bisection of 1 .. 2. */
 static inline double root_of_two(unsigned degree)
 {
     double low = 1, high = 2;
@@ -39,7 +39,7 @@ static inline double root_of_two(unsigned degree)
     return low;
 }
 
-/* Sine of the share `part`, 0 to 1, of a right angle: its series, true to a millionth. */
+/* Sine of the fraction `part`, 0 to 1, of a right angle: its series, with an error below a millionth. */
 static inline double sine_of_share(double part)
 {
     double x = part * 1.5707963267948966, term = x, sum = x;
@@ -50,8 +50,8 @@ static inline double sine_of_share(double part)
     return sum;
 }
 
-/* The `index`-th number of the stream `seed`: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), entered at any place, so that
- * what was drawn once can be drawn again. */
+/* The `index`-th number of the stream `seed`: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) with random access, so that numbers
+ * can be drawn again. */
 static inline uint64_t random_at(uint64_t seed, uint64_t index)
 {
     uint64_t z = seed * 0xd1342543de82ef95u + index * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;

@@ -1,4 +1,4 @@
-/* Options `--name value`, read from the command line into the places that one table names. */
+/* Options `--name value`, read from the command line into the variables of a table. */
 #ifndef KIT_OPTS_H
 #define KIT_OPTS_H
 
@@ -50,7 +50,7 @@ static inline void opts_take_list(const struct opt *opt, const char *text)
     }
 }
 
-/* Where a word of `length` stands among the choices; NULL if it is none of them. */
+/* The position of a word of `length` in the choices; NULL if it is not one of them. */
 static inline const char *opts_choice(const char *choices, const char *text, size_t length)
 {
     for (const char *word = choices; *word; word += strspn(word, " ")) {
@@ -133,7 +133,7 @@ static inline size_t opts_distance(const char *a, const char *b)
 __attribute__((noreturn)) static inline void opts_unknown(const struct opts *opts, const char *word)
 {
     const char *name = word + strspn(word, "-"), *close = NULL;
-    size_t nearest = strlen(name) / 2 < 3 ? strlen(name) / 2 + 1 : 4; /* half of the letters must be right */
+    size_t nearest = strlen(name) / 2 < 3 ? strlen(name) / 2 + 1 : 4; /* half of the letters must match */
     char names[1024] = "";
     for (size_t i = 0; i < opts->count; i++) {
         size_t distance = opts_distance(name, opts->table[i].name);
@@ -168,7 +168,7 @@ static inline void opts_inform(const struct opts *opts, const char *word)
     exit(0);
 }
 
-/* Fills all values, defaults first. Ends the program with 2 at the first thing wrong, with 0 after --describe and --help. */
+/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. */
 static inline void opts_parse(const struct opts *opts, int argc, char **argv)
 {
     for (size_t i = 0; i < opts->count; i++)
@@ -187,7 +187,7 @@ static inline void opts_parse(const struct opts *opts, int argc, char **argv)
     }
 }
 
-/* The member `options` of the meta line: every option as used. */
+/* The member `options` of the meta line: the values of all options. */
 static inline void opts_echo(const struct opts *opts, struct out *out)
 {
     out_object(out, "options");
@@ -208,7 +208,7 @@ static inline void opts_echo(const struct opts *opts, struct out *out)
     out_close_object(out);
 }
 
-/* The meta line's members that every kernel has. */
+/* The members that the meta line of every kernel has. */
 static inline struct out opts_begin_meta(const struct opts *opts, const char *arch)
 {
     struct out out = out_begin("meta");

@@ -1,4 +1,4 @@
-/* The table of a kernel's options, and how it is shown: as JSON by `--describe`, as text by `--help`. */
+/* The table of a kernel's options, printed as JSON by `--describe` and as text by `--help`. */
 #ifndef KIT_OPTTABLE_H
 #define KIT_OPTTABLE_H
 

@@ -1,5 +1,5 @@
-/* JSON Lines on stdout: integers, texts, booleans, null, arrays of integers. One write a line, so that a killed kernel leaves
- * whole lines. */
+/* JSON Lines on stdout: integers, texts, booleans, null, arrays of integers. One write per line, so that a killed kernel leaves
+ * complete lines. */
 #ifndef KIT_OUT_H
 #define KIT_OUT_H
 
@@ -11,10 +11,10 @@
 #include "kit/fail.h"
 
 struct out {
-    bool comma; /* a member was written in the innermost object */
+    bool comma; /* whether a member was written in the innermost object */
 };
 
-/* To be called before anything is printed: the buffer holds the longest line. */
+/* Call this before anything is printed; the buffer holds the longest line. */
 static inline void out_open(void)
 {
     static char buffer[1 << 16];
@@ -77,7 +77,7 @@ static inline void out_integers(struct out *out, const char *key, const int64_t 
     putchar(']');
 }
 
-/* Words that end at a blank, as they stand in a list of choices; a choice needs no escapes. */
+/* Words that end at a blank, as in a list of choices; choices need no escapes. */
 static inline void out_words(struct out *out, const char *key, const char *const *words, size_t count)
 {
     out_key(out, key);
@@ -100,7 +100,7 @@ static inline void out_close_object(struct out *out)
     out->comma = true;
 }
 
-/* Between these two stand objects or values, each begun by out_next. */
+/* Between these two calls, out_next starts each object or value. */
 static inline void out_array(struct out *out, const char *key)
 {
     out_key(out, key);
@@ -121,7 +121,7 @@ static inline void out_close_array(struct out *out)
     out->comma = true;
 }
 
-/* Begins a line of the kind `t`. */
+/* Starts a line of type `t`. */
 static inline struct out out_begin(const char *t)
 {
     struct out out = {false};
@@ -130,7 +130,7 @@ static inline struct out out_begin(const char *t)
     return out;
 }
 
-/* Ends the line and hands it over; a reader that is gone or a full disk ends the kernel. */
+/* Ends and writes the line; ends the kernel if the reader is gone or the disk is full. */
 static inline void out_end(void)
 {
     fputs("}\n", stdout);
@@ -138,7 +138,7 @@ static inline void out_end(void)
         fail(EXIT_ENVIRONMENT, "standard output cannot be written: %s", strerror(errno));
 }
 
-/* The line that says: set up, measuring starts now. */
+/* The line `ready`: the set-up is complete and the measurement starts. */
 static inline void out_ready(void)
 {
     out_begin("ready");

@@ -34,13 +34,13 @@ static inline int64_t arena_page_bytes(enum arena_kind kind)
     return *text ? strtoll(text, NULL, 10) : 1 << 21;
 }
 
-/* Whether pages of the kind lie ready in a pool; the others are made when memory is touched. */
+/* Whether pages of the kind come from a pool; others are allocated when memory is accessed. */
 static inline bool arena_is_pool(enum arena_kind kind)
 {
     return kind == ARENA_2M || kind == ARENA_1G;
 }
 
-/* Writes why transparent pages cannot be had and returns false, or returns true. */
+/* Whether transparent pages are available; writes the reason if not. */
 static inline bool arena_has_thp(char *why, size_t size)
 {
     char text[64];

@@ -1,4 +1,4 @@
-/* What the system says about the pages of a mapping: /proc/self/smaps. */
+/* The pages of a mapping according to /proc/self/smaps. */
 #ifndef KIT_SMAPS_H
 #define KIT_SMAPS_H
 
@@ -10,7 +10,7 @@
 struct smaps {
     bool found;
     int64_t page_bytes; /* KernelPageSize; the smallest if the range spans several mappings */
-    int64_t huge_bytes; /* AnonHugePages, or what is in the huge page pools */
+    int64_t huge_bytes; /* AnonHugePages, or bytes in pages of the pools */
 };
 
 static inline void smaps_add(struct smaps *sum, const char *line, bool pool)
@@ -27,7 +27,7 @@ static inline void smaps_add(struct smaps *sum, const char *line, bool pool)
     }
 }
 
-/* Sums over the mappings that overlap start .. start + bytes. `pool` tells which kind of huge page to count. */
+/* Sums over the mappings that overlap start .. start + bytes. `pool` selects the kind of huge pages. */
 static inline struct smaps smaps_read(const void *start, size_t bytes, bool pool)
 {
     struct smaps sum = {false, -1, 0};

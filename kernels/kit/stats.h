@@ -27,10 +27,10 @@
 
 struct stats {
     size_t count;
-    double effective;       /* independent values that tell as much; 0 without values */
+    double effective;       /* number of independent values with the same information; 0 without values */
     double median, min, max;
-    double low, high;       /* the 95 % interval of the median; of use only if `interval` */
-    bool interval;          /* whether there are enough effective values for one */
+    double low, high;       /* the 95 % interval of the median; valid only if `interval` is set */
+    bool interval;          /* whether there are enough effective values for an interval */
 };
 
 static inline int stats_ascending(const void *a, const void *b)
@@ -49,8 +49,8 @@ static inline double stats_median(const double *sorted, size_t count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* How many independent values tell as much about the median as these, which stand in the order of time; 1 to count. Neighbours that
- * repel each other count as independent. */
+/* The number of independent values with the same information about the median as these values in order of time; 1 to count. A
+ * negative correlation of neighbors counts as independence. */
 static inline double stats_effective(const double *in_time, size_t count, double median)
 {
     int64_t together = 0, apart = 0;
@@ -76,7 +76,7 @@ static inline size_t stats_interval_index(size_t count, double effective)
     return count > reach + 2 ? (count - reach) / 2 - 1 : 0;
 }
 
-/* Of at least one value, in the order of time. */
+/* Statistics of at least one value, in order of time. */
 static inline struct stats stats_of(const double *in_time, size_t count)
 {
     double *sorted = malloc(count * sizeof *sorted);
@@ -92,7 +92,7 @@ static inline struct stats stats_of(const double *in_time, size_t count)
     return stats;
 }
 
-/* Whether the median is known: its interval is no wider than the share `target` of it. */
+/* Whether the interval is at most the fraction `target` of the median. */
 static inline bool stats_within(const struct stats *stats, double target)
 {
     return stats->interval && stats->high - stats->low <= target * stats->median;
@@ -113,7 +113,7 @@ static inline void stats_print_one(struct out *out, const char *name, const char
         out_null(out, key);
 }
 
-/* The members of a sample that tell `stats`, times `scale` in `unit`; the ends of the interval are null without one. */
+/* Adds the members of a sample for `stats`, multiplied by `scale`, in `unit`; the bounds are null without an interval. */
 static inline void stats_print(struct out *out, const char *unit, const struct stats *stats, double scale)
 {
     stats_print_one(out, "median", unit, stats->median * scale, true);

@@ -1,4 +1,4 @@
-/* Numbers and words out of /proc and /sys. */
+/* Numbers and words from /proc and /sys. */
 #ifndef KIT_SYSFILE_H
 #define KIT_SYSFILE_H
 
@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static inline void sysfile_text(char *text
     fclose(file);
 }
 
-/* The number that `text` begins with, times 1024 or 1048576 if K or M follows it; -1 if there is none. */
+/* The number at the start of `text`, times 1024 or 1048576 if K or M follows; -1 if there is none. */
 static inline int64_t sysfile_scaled(const char *text)
 {
     char *end;
@@ -52,7 +52,7 @@ static inline bool sysfile_lists(const char *list, int64_t number)
     return false;
 }
 
-/* The kB value of the line in `path` that has `key` (with its colon), in bytes; -1 if there is none. */
+/* The kB value of the line with `key` (and its colon) in `path`, in bytes; -1 if there is none. */
 static inline int64_t sysfile_kb(const char *path, const char *key)
 {
     char line[256];

@@ -14,20 +14,20 @@
 #include "kit/fail.h"
 #include "kit/timer.h"
 
-#define TEAM_LINE 256          /* apart enough for lines that are fetched in pairs, and for lines of 256 bytes */
-#define TEAM_SPINS 4096        /* polls before the CPU is given to another thread, which may be the one waited for */
-#define TEAM_SKEW_MAX_NS 20000 /* counters of two CPUs further apart cannot serve as one clock */
+#define TEAM_LINE 256          /* enough for lines that are fetched in pairs, and for lines of 256 bytes */
+#define TEAM_SPINS 4096        /* polls before the CPU is yielded to another thread, which may be the awaited one */
+#define TEAM_SKEW_MAX_NS 20000 /* counters of two CPUs that differ by more are not a common clock */
 
 struct team;
 
-/* One thread; its own data follow behind `context`. */
+/* One thread; its data is in `context`. */
 struct member {
     struct team *team;
     void *context;
     size_t index;
     int64_t cpu;
     pthread_t thread;
-    double skew_ns; /* of its CPU's counter against that of member 0 */
+    double skew_ns; /* difference of its CPU's counter to that of member 0 */
 } __attribute__((aligned(TEAM_LINE)));
 
 struct team {
@@ -50,7 +50,7 @@ static inline void team_wait_change(atomic_size_t *word, size_t old)
     }
 }
 
-/* Waits until all members have come; true for the last one. */
+/* Waits until all members have arrived; true for the last one. */
 static inline bool team_barrier(struct team *team)
 {
     size_t turn = atomic_load_explicit(&team->turn, memory_order_acquire);
@@ -63,8 +63,8 @@ static inline bool team_barrier(struct team *team)
     return true;
 }
 
-/* Waits for all members and then for a common moment, which it returns: a value of the counter, `margin_ns` after the last
- * member came. */
+/* Waits for all members and then for a common time, which it returns: a value of the counter, `margin_ns` after the last member
+ * has arrived. */
 static inline uint64_t team_begin(struct team *team, uint64_t margin_ns)
 {
     if (team_barrier(team)) {
@@ -91,7 +91,7 @@ static inline void *team_enter(void *argument)
     return NULL;
 }
 
-/* The largest difference between the counters of two CPUs; ends the program with 3 if they are no common clock. */
+/* The largest difference between the counters of two CPUs; ends the program with 3 if they are not a common clock. */
 static inline int64_t team_skew_ns(const struct team *team)
 {
     double low = team->members[0].skew_ns, high = low;
@@ -105,7 +105,7 @@ static inline int64_t team_skew_ns(const struct team *team)
     return (int64_t)(high - low);
 }
 
-/* Starts a thread on each of `cpus`, which runs `body`. A CPU that may not be used ends the program with 3. */
+/* Starts a thread on each of `cpus`, which runs `body`. Ends the program with 3 if a CPU cannot be used. */
 static inline void team_start(struct team *team, const struct timer *timer, const int64_t *cpus, size_t count,
                               void (*body)(struct member *), void *context)
 {

@@ -1,4 +1,4 @@
-/* The processor's counter as clock: its rate against CLOCK_MONOTONIC_RAW, and the cost of reading it. */
+/* The processor's counter as a clock: its rate relative to CLOCK_MONOTONIC_RAW, and the cost of reading it. */
 #ifndef KIT_TIMER_H
 #define KIT_TIMER_H
 
@@ -9,9 +9,9 @@
 #include "kit/fail.h"
 
 struct timer {
-    uint64_t ticks_0, ns_0;  /* where it was started */
+    uint64_t ticks_0, ns_0;  /* value at the start */
     double ns_per_tick;      /* set by timer_calibrate */
-    uint64_t overhead_ticks; /* two readings with nothing between */
+    uint64_t overhead_ticks; /* two consecutive readings */
 };
 
 static inline uint64_t timer_monotonic_ns(void)
@@ -21,7 +21,7 @@ static inline uint64_t timer_monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The lowest of many: a reading is longer only when something came between. */
+/* The minimum of many readings, because disturbances only make one longer. */
 static inline uint64_t timer_overhead_ticks(void)
 {
     uint64_t best = UINT64_MAX;
@@ -63,7 +63,8 @@ static inline double timer_rate(const struct timer *timer)
     return (double)(ns - timer->ns_0) / (double)(ticks - timer->ticks_0);
 }
 
-/* To be called after the set-up: the longer ago the start, the better; waits until 10 ms have passed (about 5 ppm). */
+/* Call this after the set-up, because a longer time since the start is more precise; waits until 10 ms have passed (about 5
+ * ppm). */
 static inline void timer_calibrate(struct timer *timer)
 {
     while (timer_monotonic_ns() - timer->ns_0 < 10000000)
@@ -83,7 +84,7 @@ static inline uint64_t timer_net(const struct timer *timer, uint64_t before, uin
     return ticks > timer->overhead_ticks ? ticks - timer->overhead_ticks : 0;
 }
 
-/* How much the rate since the start differs from the calibrated one, in millionths. */
+/* The difference of the rate since the start to the calibrated one, in millionths. */
 static inline int64_t timer_drift_ppm(const struct timer *timer)
 {
     return (int64_t)((timer_rate(timer) / timer->ns_per_tick - 1) * 1e6);

@@ -1,7 +1,6 @@
-/* What the threads do with memory: the words of --traffic, in one table for all kernels.
- *
- * A step handles one line of each array. A line stored by a normal store is read first, for ownership (RFO), so that the bus
- * carries it twice; around the caches it is carried once. The ratios name the traffic on the bus, reads to writes. */
+/* The traffic patterns: the words of --traffic, in one table for all kernels. A step processes one line of each array. A normal
+ * store reads its line first, for ownership (RFO), so that the line crosses the bus twice; a non-temporal one only once. The
+ * ratios are reads to writes on the bus. */
 #ifndef KIT_TRAFFIC_H
 #define KIT_TRAFFIC_H
 
@@ -15,13 +14,13 @@
 #define TRAFFIC_ARRAYS_MAX 3
 #define TRAFFIC_FACTOR 3.0 /* the constant that is stored, and the factor of scale and triad */
 
-/* What is stored: nothing, a constant, or what comes of the loaded lines. */
+/* The stored value: none, a constant, or computed from the loaded lines. */
 enum traffic_value { TRAFFIC_NOTHING, TRAFFIC_CONSTANT, TRAFFIC_COPY, TRAFFIC_SCALE, TRAFFIC_ADD, TRAFFIC_TRIAD };
 
 struct traffic {
     const char *word;
-    unsigned loads, stores; /* lines a step; each of another array: the loaded ones first, the stored one last */
-    bool streaming;         /* stores go around the caches */
+    unsigned loads, stores; /* lines per step, each of a different array: the loaded ones first, the stored one last */
+    bool streaming;         /* whether stores are non-temporal */
     enum traffic_value value;
 };
 
@@ -76,7 +75,7 @@ static inline const struct traffic *traffic_find(const char *word)
 #define TRAFFIC_BODY_NAME(X, body, loads, stores) BODY_##body,
 enum traffic_body { TRAFFIC_BODIES(TRAFFIC_BODY_NAME, ) BODIES };
 
-/* Of the traffics that store a constant. */
+/* The patterns that store a constant. */
 static inline enum traffic_body traffic_setting(const struct traffic *traffic)
 {
     if (traffic->streaming)
@@ -108,13 +107,13 @@ static inline unsigned traffic_arrays(const struct traffic *traffic)
     return traffic->loads + traffic->stores;
 }
 
-/* Bytes that the program loads and stores when it handles `bytes` of all arrays together: the same. */
+/* Bytes that the program loads and stores when it processes `bytes` of all arrays together. */
 static inline uint64_t traffic_useful(const struct traffic *traffic, uint64_t step_bytes)
 {
     return step_bytes * traffic_arrays(traffic);
 }
 
-/* Bytes read over the bus in a step of `step_bytes` an array: lines loaded, and lines stored that are read for ownership. */
+/* Bytes read over the bus in a step of `step_bytes` per array: loaded lines, and stored lines that are read for ownership. */
 static inline uint64_t traffic_bus_read(const struct traffic *traffic, uint64_t step_bytes)
 {
     return step_bytes * (traffic->loads + (traffic->streaming ? 0 : traffic->stores));
@@ -125,7 +124,7 @@ static inline uint64_t traffic_bus_written(const struct traffic *traffic, uint64
     return step_bytes * traffic->stores;
 }
 
-/* Bytes on the bus for 1000 useful ones. */
+/* Bytes on the bus per 1000 useful bytes. */
 static inline int64_t traffic_bus_permille(const struct traffic *traffic)
 {
     return (int64_t)(1000 * (traffic_bus_read(traffic, 1) + traffic_bus_written(traffic, 1)) / traffic_useful(traffic, 1));

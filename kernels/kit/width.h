@@ -11,7 +11,7 @@
 
 #define WIDTH_WORDS "auto 16 32 64 sve"
 
-/* Whether a set of instructions that the processor has is what the word asks for. A number is the length of its registers. */
+/* Whether an instruction set of the processor matches the word. A number is the length of its registers. */
 static inline bool width_matches(const char *word, enum vector_isa isa)
 {
     char bytes[16];
@@ -19,7 +19,7 @@ static inline bool width_matches(const char *word, enum vector_isa isa)
     return strcmp(word, "auto") == 0 || strcmp(word, vector_word(isa)) == 0 || strcmp(word, bytes) == 0;
 }
 
-/* The set of instructions for a word; `auto` takes the widest. A word that the processor cannot serve ends the program with 3. */
+/* The instruction set for a word; `auto` takes the widest. Ends the program with 3 if the processor does not support the word. */
 static inline enum vector_isa width_pick(const char *word)
 {
     int best = -1;

@@ -31,7 +31,7 @@ static struct opt table[] = {
      OPT_INTEGERS, 0, CREW_DELAY_MAX, NULL, &asked.delays, false},
     {"targets", "bytes/s", "", "bandwidths of all load threads together for which to find the delay",
      OPT_INTEGERS, 1, INT64_MAX, NULL, &asked.targets, false},
-    {"traffic", "", "all-reads", "kind of traffic of the load threads", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
+    {"traffic", "", "all-reads", "access pattern of the load threads", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
     {"width", "", "auto", "bytes of one load or store; auto is the widest that the CPU supports",
      OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
     {"touch", "bytes", "64", "bytes of each array that a step accesses: 64, 128 or 256",

@@ -13,8 +13,8 @@ static const double constant = TRAFFIC_FACTOR;
 #define AHEAD_1(X, k) X##_PREFETCH("first", k)
 #define AHEAD_2(X, k) X##_PREFETCH("first", k) X##_PREFETCH("second", k)
 
-/* By the numbers of arrays that a body loads and stores: the pointers that advance. Advancing pointers that it does not use would cost
- * up to 3 % of the loads in the first-level cache. */
+/* The pointers that advance, by the numbers of arrays that a body loads and stores. Advancing unused pointers would cost up to 3
+ * % of the bandwidth of the first-level cache. */
 #define MOVES_0_1 VECTOR_MOVE("stored")
 #define MOVES_1_0 VECTOR_MOVE("first")
 #define MOVES_1_1 VECTOR_MOVE("first") VECTOR_MOVE("stored")
@@ -24,7 +24,7 @@ static const double constant = TRAFFIC_FACTOR;
     : [step] "r"(step), [constant] "r"(&constant), [kept] "r"(s->kept)                   \
     : VECTOR_CLOBBERS
 
-/* A whole loop is one asm statement: the compiler can neither drop nor split it. */
+/* A whole loop is one asm statement: the compiler can neither remove nor split it. */
 #define LOOP(name, X, moves, before, units, after)                                                                   \
     __attribute__((noinline)) static void name(const struct stretch *s, uint64_t passes)                             \
     {                                                                                                                \
@@ -57,7 +57,8 @@ _Static_assert(VECTOR_UNITS == 8, "the units of a turn are written out");
 VECTOR_EACH(LOOPS_OF_ISA)
 
 #ifdef VECTOR_PAGES
-/* Four pages side by side, a prefetcher's stream for each: lines 64 apart in a turn of 2 x 4 lines. What is left goes the plain way. */
+/* Four pages at once, with one prefetch stream per page: an iteration processes 2 lines of each. The plain loop processes the
+ * rest. */
 #define PAGES_BYTES 16384
 #define PAGES_TURNS 32
 #define PAGES_UNITS(X, body)                                                                                                \
@@ -117,7 +118,7 @@ static void copy_string(const struct stretch *s, uint64_t passes)
         vector_string_copy(s->stored, s->first, s->bytes);
 }
 
-/* A ratio names the traffic of the bus, which the processor is free to choose here. */
+/* A ratio is that of the traffic on the bus, which the processor decides here. */
 static void add_string(struct loops *loops, const struct traffic *traffic)
 {
     if (strcmp(traffic->word, "write") == 0)
@@ -132,7 +133,7 @@ static void add_string(struct loops *loops, const struct traffic *traffic)
 }
 #endif
 
-/* Ways that look ahead or far apart need arrays in which there is something ahead. */
+/* Loops with prefetches or several pages need arrays that are long enough. */
 struct loops loops_of(const struct traffic *traffic, enum vector_isa isa, uint64_t array_bytes)
 {
     bool far = array_bytes >= FAR_BYTES;

@@ -7,7 +7,7 @@
 #define LINE 64
 #define EXPONENT 0x4290000000000000u /* of 2^42 */
 #define MANTISSA 0x000fffffffffffffu
-#define STRIDE (0x9e3779b97f4a7c15u << 10) /* odd, times 2^10: below these bits a double of this size has no whole numbers */
+#define STRIDE (0x9e3779b97f4a7c15u << 10) /* odd, times 2^10: the lower bits of a double of this size are not part of its integer value */
 
 typedef uint64_t lanes __attribute__((vector_size(LINE), may_alias));
 typedef double reals __attribute__((vector_size(LINE), may_alias));
@@ -56,8 +56,8 @@ uint64_t pattern_fold(uint64_t seed, uint64_t at, uint64_t bytes)
     return folded;
 }
 
-/* One block: what is stored against what must be, and back to the pattern. `value` is a constant at each call, so that the
- * compiler makes one loop for each. */
+/* Compares one block with the expected values and restores the pattern. `value` is a constant in each call, so that the compiler
+ * generates one loop for each. */
 __attribute__((always_inline)) static inline bool settle_block(char *start, uint64_t seed, enum traffic_value value,
                                                                struct range range)
 {

@@ -1,8 +1,6 @@
-/* What memory holds, so that every loop can be held to account.
- *
- * At rest each thread's memory holds a pattern: doubles that are whole numbers in 2^42 .. 2^43, all different, so that sums and
- * products of a traffic are exact and none of them is the pattern of the place where it is stored. After a loop, what it passed
- * over is checked in full, loaded arrays too, and put back to the pattern. */
+/* The content of the memory, by which every loop is verified. Between loops, each thread's memory contains a pattern of distinct
+ * doubles, integers in 2^42 .. 2^43, so that sums and products are exact and differ from the pattern where they are stored.
+ * After a loop, everything that it walked is verified, including loaded arrays, and the pattern is restored. */
 #ifndef STREAM_PATTERN_H
 #define STREAM_PATTERN_H
 
@@ -10,7 +8,7 @@
 
 #include "kit/traffic.h"
 
-/* A range of each array that a traffic has: bytes from the start of the pattern. Multiples of 64, like `bytes`. */
+/* A range of each array of a traffic pattern: offsets from the start of the pattern. Multiples of 64, like `bytes`. */
 struct range {
     uint64_t first, second, stored, bytes;
 };
@@ -19,11 +17,11 @@ struct range {
 
 void pattern_fill(char *start, uint64_t bytes, uint64_t seed);
 
-/* Checks what `traffic` must have left in the range and puts the pattern back. -1 if all is right, otherwise a place within the
- * range: the first PATTERN_BLOCK bytes that hold something else begin there. */
+/* Verifies the result of `traffic` in the range and restores the pattern. Returns -1, or the offset in the range of the first
+ * PATTERN_BLOCK bytes with a wrong value. */
 int64_t pattern_settle(char *start, uint64_t seed, const struct traffic *traffic, struct range range);
 
-/* Whether `bytes` at `at` hold the pattern still. */
+/* Whether `bytes` at `at` still contain the pattern. */
 bool pattern_holds(const char *start, uint64_t seed, uint64_t at, uint64_t bytes);
 
 /* Exclusive or of the doubles of a range, as bits. */

@@ -11,7 +11,7 @@ static int by_rate(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* All windows as they came, or an evenly spaced subset of them by rate. */
+/* Prints all windows in order of time, or an evenly spaced subset in order of bandwidth. */
 static void print_windows(struct out *out, struct sample *sample)
 {
     int64_t ns[LISTED_MAX], bytes[LISTED_MAX];

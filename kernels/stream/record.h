@@ -1,4 +1,4 @@
-/* A line of the output for what was seen of one loop; README.md says what each member means. */
+/* The line of the output for the measurement of one loop; README.md describes its members. */
 #ifndef STREAM_RECORD_H
 #define STREAM_RECORD_H
 

@@ -1,4 +1,4 @@
-/* stream: bandwidth of caches and memory by kind of traffic. README.md says how and why. */
+/* stream: measures the bandwidth of caches and memory by traffic pattern. See README.md. */
 #include "cpu.h"
 #include "kit/affinity.h"
 #include "kit/opts.h"
@@ -36,7 +36,7 @@ static struct opt table[] = {
     {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
-static const struct opts opts = {"stream", "1.0", "measures the bandwidth of caches and memory by kind of traffic", table,
+static const struct opts opts = {"stream", "1.0", "measures the bandwidth of caches and memory by traffic pattern", table,
                                  sizeof table / sizeof *table};
 
 static enum vector_isa isa;
@@ -66,7 +66,7 @@ static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t
              traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
 }
 
-/* Bytes of memory that a thread needs: of the largest size with the traffic that takes most. */
+/* Bytes of memory that a thread needs: for the largest size and the traffic pattern that needs most. */
 static uint64_t settle_sizes(uint64_t grain)
 {
     uint64_t most = 0;

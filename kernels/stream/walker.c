@@ -6,12 +6,12 @@
 #include "stream/pattern.h"
 
 #define PAGE 4096
-#define LOOKS 40             /* at the clock in a window: a thread ends up to a fortieth after the common moment */
-#define CHUNK_BYTES 16384    /* the least of each array, for loops that take four pages at once */
-#define STRING_LOOKS 5       /* fewer for string instructions, which only a long one makes the best of */
-#define WARM_BYTES (1 << 26) /* a larger set is not brought into a cache */
-#define JUMP_FACTOR 4        /* a chunk so many times the shortest ... */
-#define JUMP_NS 30000        /* ... and so much longer: the thread had lost its CPU */
+#define LOOKS 40             /* reads of the clock in a window: a thread ends at most a fortieth of it after the deadline */
+#define CHUNK_BYTES 16384    /* minimum of each array, for loops over four pages at once */
+#define STRING_LOOKS 5       /* fewer for string instructions, which are fast only in long runs */
+#define WARM_BYTES (1 << 26) /* a larger set is not loaded into the caches */
+#define JUMP_FACTOR 4        /* a chunk this many times the shortest ... */
+#define JUMP_NS 30000        /* ... and this much longer: the thread was descheduled */
 
 struct layout layout_of(uint64_t size, const struct traffic *traffic, uint64_t grain)
 {
@@ -43,8 +43,7 @@ void walker_begin(struct walker *walker, const struct work *work)
     walker->chunk = CHUNK_BYTES / work->grain * work->grain;
 }
 
-/* Does `walker->chunk` bytes of each array, or up to the end; an array that is no longer than a chunk, as often as fits. Returns
- * the bytes of each array. */
+/* Processes `walker->chunk` bytes of each array, at most up to its end, or short arrays repeatedly. Returns the bytes per array. */
 static uint64_t walk(struct walker *walker, const struct work *work)
 {
     uint64_t array = work->layout.array_bytes, passes = 1, bytes = walker->chunk;
@@ -112,7 +111,7 @@ __attribute__((noreturn)) static void refuse(const struct work *work, const char
          work->loop.variant, what, (unsigned long long)at, (unsigned long long)work->layout.array_bytes);
 }
 
-/* One more pass over a range, whose folded contents are known. */
+/* Adds a pass over a range, whose combined content is known. */
 static void check_fold(const struct walker *walker, const struct work *work, uint64_t at, uint64_t bytes)
 {
     uint64_t sum = 0;
@@ -136,7 +135,7 @@ static void check_range(const struct walker *walker, const struct work *work, ui
         refuse(work, "memory", at + (uint64_t)wrong);
 }
 
-/* Nothing may have been stored behind the last line: in the rest of the array, or between arrays. */
+/* Verifies that nothing was stored behind the last line, in the rest of the array or between arrays. */
 static void check_behind(const struct walker *walker, const struct work *work, uint64_t next)
 {
     uint64_t array = work->layout.array_bytes, room = (next < array ? array : work->layout.pitch) - next;
