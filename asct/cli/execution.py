@@ -22,7 +22,8 @@ from asct.diagnostics.render import printable
 from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.resume import check_plan, missing
-from asct.engine.run import RunOutcome, apply, finish_run
+from asct.engine.run import apply, finish_run
+from asct.engine.services import RunContext
 from asct.errors import AsctError, StoreError
 from asct.export import render as render_report
 from asct.export import write as write_report
@@ -77,14 +78,14 @@ def execute(
     gc.set_threshold(100_000, 50, 100)
     with RunLog(options.log_level) as log, choose(options.console) as progress:
         how = replace(how, command=(PROGRAM, *sys.argv[1:]))
-        outcome = apply(resolved, how, listeners=[log, progress], resume=resume)
-        if outcome.signal is not None:
+        run = apply(resolved, how, listeners=[log, progress], resume=resume)
+        if run.stop.signal is not None:
             discard_closed_outputs()
-        code = finish_run(outcome, _judged(resolved, outcome), render)
-    print_summary(options.console, outcome.run, outcome.layout.root, reports)
+        code = finish_run(run, _judged(resolved, run), render)
+    print_summary(options.console, run.writer.run, run.writer.layout.root, reports)
     if ci and os.environ.get("GITHUB_ACTIONS"):
-        _annotate(options, outcome.layout)
-    return CommandOutcome(outcome.layout.root, code)
+        _annotate(options, run.writer.layout)
+    return CommandOutcome(run.writer.layout.root, code)
 
 
 def resume_run(
@@ -105,12 +106,12 @@ def resume_run(
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
 
 
-def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
+def _judged(resolved: ResolvedPlan, run: RunContext) -> list[Verdict]:
     if not resolved.checks:
         return []
-    stored = read_run(outcome.layout.root)
+    stored = read_run(run.writer.layout.root)
     strict = [job.key for job in resolved.jobs if job.strict]
-    return judge(resolved.checks, stored.records(), outcome.run, stored.facts(), strict=strict)
+    return judge(resolved.checks, stored.records(), run.writer.run, stored.facts(), strict=strict)
 
 
 def _annotate(options: GlobalOptions, layout: RunLayout) -> None:

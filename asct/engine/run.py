@@ -2,9 +2,9 @@
 
 A command calls, in this order:
 
-1. `outcome = apply(resolved, options, listeners=...)`: measures; afterwards every result is on disk;
+1. `run = apply(resolved, options, listeners=...)`: measures; afterwards every result is on disk;
 2. `verdicts = asct.analysis.expectations.judge(...)`: judges the expectations from what is on disk;
-3. `code = finish_run(outcome, verdicts, render)`: writes verdicts and exit code into run.json, calls `render` for the
+3. `code = finish_run(run, verdicts, render)`: writes verdicts and exit code into run.json, calls `render` for the
    reports, emits `RunEnded`, unlocks the folder of the run.
 """
 
@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -58,35 +58,17 @@ Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
 
 
-@dataclass(slots=True)
-class RunOutcome:
-    """A run that is measured but not yet finished. `signal` is the number of the signal that ended it, if any."""
-
-    layout: RunLayout
-    writer: RunWriter
-    bus: EventBus
-    resolved: ResolvedPlan
-    signal: int | None
-    started: float
-    findings: list[tuple[str | None, Diagnostic]] = field(default_factory=list)
-
-    @property
-    def run(self) -> Run:
-        """run.json in its present state."""
-        return self.writer.run
-
-
 def apply(
     resolved: ResolvedPlan,
     options: RunOptions,
     services: Services | None = None,
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
-) -> RunOutcome:
+) -> RunContext:
     """Measure all points of `resolved`; with `resume` only the missing ones of that run.
 
-    A failed measurement is part of the outcome. Raises StoreError if the results folder cannot be
-    created (nothing has been changed then), and SafetyError if another process writes the run.
+    A measurement that fails raises no exception. Raises StoreError if the results folder cannot be created (nothing has
+    been changed then), and SafetyError if another process writes the run.
     """
     services = services or default_services()
     started = time.monotonic()
@@ -94,51 +76,50 @@ def apply(
     try:
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
-        run = RunContext(
-            resolved, services, writer, EventBus(writer, listeners), StopRequest(fail_fast=options.fail_fast)
-        )
+        stop = StopRequest(fail_fast=options.fail_fast)
+        run = RunContext(resolved, services, writer, EventBus(writer, listeners), stop, started)
         run.events.notices(None, writer.notes)
         with signals(run.stop):
-            _measure(run, earlier, options, started)
-        return RunOutcome(writer.layout, writer, run.events, resolved, run.stop.signal, started, run.events.findings)
+            _measure(run, earlier, options)
+        return run
     except BaseException:
         _abandon(writer)
         raise
 
 
-def finish_run(outcome: RunOutcome, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
+def finish_run(run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
     """Write the end of the run, render the reports, emit `RunEnded`; return the exit code.
 
     `render` returns the path of each format that it wrote; run.json is complete by then. Raises StoreError if it
     cannot be written.
     """
-    writer = outcome.writer
+    writer = run.writer
     jobs = writer.run.jobs
-    strict = {(job.host, job.id): job.strict for job in outcome.resolved.jobs}
+    strict = {(job.host, job.id): job.strict for job in run.plan.jobs}
     broken = writer.failure is not None
-    code = exit_code(jobs, verdicts, strict=strict, findings=broken, signal=outcome.signal)
+    code = exit_code(jobs, verdicts, strict=strict, findings=broken, signal=run.stop.signal)
     reports: Mapping[str, str] = {}
     try:
         writer.finish(
             verdicts=list(verdicts),
             exit_code=code,
             ended_at=now(),
-            status=_state(outcome, strict),
-            findings=[{**diagnostic.to_json(), "host": host} for host, diagnostic in outcome.findings],
+            status=_state(run, strict),
+            findings=[{**diagnostic.to_json(), "host": host} for host, diagnostic in run.events.findings],
         )
         if render is not None:
-            reports = render(outcome.layout)
-        elapsed = round(time.monotonic() - outcome.started, 3)
-        outcome.bus.emit_last(RunEnded(writer.run.run, _state(outcome, strict), code, elapsed, reports))
+            reports = render(writer.layout)
+        elapsed = round(time.monotonic() - run.started, 3)
+        run.events.emit_last(RunEnded(run.id, _state(run, strict), code, elapsed, reports))
     finally:
         writer.close()
     return code
 
 
-def _state(outcome: RunOutcome, strict: Mapping[tuple[str, str], bool]) -> RunState:
-    if outcome.signal is not None:
+def _state(run: RunContext, strict: Mapping[tuple[str, str], bool]) -> RunState:
+    if run.stop.signal is not None:
         return "interrupted"
-    lacking = exit_code(outcome.run.jobs, (), strict=strict, findings=outcome.writer.failure is not None)
+    lacking = exit_code(run.writer.run.jobs, (), strict=strict, findings=run.writer.failure is not None)
     return "incomplete" if lacking else "complete"
 
 
@@ -194,7 +175,8 @@ class HostRunner:
 
     def _measure(self) -> None:
         self.session.open()
-        self._set("ok", "", describe(self.session.facts))
+        self._set("ok", "")
+        self.entry.description = describe(self.session.facts)
         for job in self.jobs:
             job.preflight()
         self._report_disturbances()
@@ -234,14 +216,11 @@ class HostRunner:
             if not job.entry.counts:
                 job.entry.note = job.entry.note or f"host {self.entry.name} was lost"
 
-    def _set(self, status: HostStatus, reason: str, description: str | None = None) -> None:
-        changes = {"status": status, "reason": reason}
-        if description is not None:
-            changes["description"] = description
-        self.entry = self.entry.model_copy(update=changes)
+    def _set(self, status: HostStatus, reason: str) -> None:
+        self.entry.status, self.entry.reason = status, reason
 
 
-def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions, started: float) -> None:
+def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> None:
     jobs: dict[str, list[Job]] = {}
     for job in run.plan.jobs:
         jobs.setdefault(job.host, []).append(job)
@@ -250,14 +229,12 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions, star
     run.events.emit(_run_started(run, jobs))
     with ThreadPoolExecutor(max(1, min(options.forks, len(hosts))), thread_name_prefix="host") as pool:
         futures = [pool.submit(host.run) for host in hosts]
-        _wait(run, hosts, futures, started, options.timeout_s)
+        _wait(run, hosts, futures, options.timeout_s)
     _save_state(run, hosts)
     _raise_bugs(run, futures)
 
 
-def _wait(
-    run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], started: float, limit_s: float | None
-) -> None:
+def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], limit_s: float | None) -> None:
     """Wait for the hosts; a signal, the time limit or a broken results tree interrupts all of them."""
     pending = set(futures)
     interrupted = 0.0
@@ -265,7 +242,7 @@ def _wait(
         done, pending = wait(pending, _POLL_S, return_when=FIRST_EXCEPTION)
         if any(future.exception() is not None for future in done):
             run.stop.request("store")
-        if limit_s is not None and time.monotonic() - started > limit_s and not run.stop.requested:
+        if limit_s is not None and time.monotonic() - run.started > limit_s and not run.stop.requested:
             run.stop.request("timeout")
             hint = "increase `--timeout`, or run `asct resume` to measure the remaining points"
             run.events.notice(None, Diagnostic("E618", f"the run reached its time limit of {limit_s:g} s", hint=hint))

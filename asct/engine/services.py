@@ -57,6 +57,8 @@ class RunContext:
     writer: RunWriter
     events: EventBus
     stop: StopRequest
+    started: float
+    """Time of `time.monotonic` at the start."""
 
     @property
     def id(self) -> str:

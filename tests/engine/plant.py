@@ -12,8 +12,8 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import Event
 from asct.engine.options import RunOptions
-from asct.engine.run import RunOutcome, apply, finish_run
-from asct.engine.services import Services
+from asct.engine.run import apply, finish_run
+from asct.engine.services import RunContext, Services
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.hosts.factory import make_host
@@ -206,20 +206,20 @@ def plan(
 class Done:
     """A finished run."""
 
-    outcome: RunOutcome
+    outcome: RunContext
     code: int
     events: list[Event]
     stored: StoredRun = field(init=False)
 
     def __post_init__(self) -> None:
-        self.stored = read_run(self.outcome.layout.root)
+        self.stored = read_run(self.outcome.writer.layout.root)
 
     def codes(self) -> list[str]:
         """Findings in order; that the machine of the tests is busy (E432) is none of the run's."""
-        return [diagnostic.code for _, diagnostic in self.outcome.findings if diagnostic.code != "E432"]
+        return [diagnostic.code for _, diagnostic in self.outcome.events.findings if diagnostic.code != "E432"]
 
     def status(self, job_id: str = "a", number: int = 0, repeat: int = 1, host: str = "local") -> Any:
-        chosen = next(job for job in self.outcome.resolved.jobs if job.id == job_id and job.host == host)
+        chosen = next(job for job in self.outcome.plan.jobs if job.id == job_id and job.host == host)
         folder = self.stored.layout.repeat(host, job_id, chosen.points[number].id, repeat)
         return self.stored.status(folder)
 

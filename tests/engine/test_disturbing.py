@@ -39,7 +39,7 @@ def ports(**fields: Any) -> Services:
 
 
 def told(done: plant.Done) -> list[tuple[str, str, str]]:
-    return [(item.code, item.severity, item.message) for _, item in done.outcome.findings]
+    return [(item.code, item.severity, item.message) for _, item in done.outcome.events.findings]
 
 
 LIMITED = Cpu(cpus=4, online=[0, 1, 2, 3], allowed=[0, 1], policies=[policy(0, "schedutil")])

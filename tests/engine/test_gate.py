@@ -31,7 +31,7 @@ def run(tmp_path: Path, guard: Guard, *jobs: Job, safety: Safety | None = None, 
 
 
 def audit(done: plant.Done, name: str = "a") -> Any:
-    return json.loads(done.outcome.layout.audit("local", name).read_text())
+    return json.loads(done.outcome.writer.layout.audit("local", name).read_text())
 
 
 def test_a_device_that_passes_is_written_and_audited(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_device_that_passes_is_written_and_audited(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["looks"][0]["devices"][0]["serial"] == SERIAL and len(found["looks"][0]["checks"]) > 5
     assert verify(done.stored) == []
-    (done.outcome.layout.root / found["looks"][0]["raw"] / "stdout").unlink()
+    (done.outcome.writer.layout.root / found["looks"][0]["raw"] / "stdout").unlink()
     assert [item.code for item in verify(done.stored)] == ["E512"]
 
 
@@ -188,7 +188,7 @@ def test_a_resumed_run_remembers(tmp_path: Path) -> None:
     jobs = writing({}, {}, {})
     done = run(tmp_path, guard, jobs, safety=consented(1000))
     assert (done.code, limits(guard)) == (4, [1000, 600, 200])
-    again = run(tmp_path, guard, jobs, safety=consented(1000), resume=done.outcome.layout)
+    again = run(tmp_path, guard, jobs, safety=consented(1000), resume=done.outcome.writer.layout)
     assert (again.code, guard.programs) == (4, 3), "nothing more is written"
     found = audit(again)
     assert found["targets"][0]["written_bytes"] == 1000
@@ -202,7 +202,7 @@ def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
     done = run(tmp_path, guard, writing())
     assert done.code == 4 and [target["begun"] for target in audit(done)["targets"]] == [False]
     guard.say.clear()
-    again = run(tmp_path, guard, writing(), resume=done.outcome.layout)
+    again = run(tmp_path, guard, writing(), resume=done.outcome.writer.layout)
     assert again.code == 0 and [target["begun"] for target in audit(again)["targets"]] == [True]
     assert {targets[0][2] for _, targets in guard.calls} == {"0"}, "never dirty"
 

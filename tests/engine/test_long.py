@@ -41,7 +41,7 @@ def ran(log: Path) -> str:
 
 
 def folder_of(done: plant.Done, repeat: int = 1) -> Path:
-    (point,) = done.outcome.resolved.jobs[0].points
+    (point,) = done.outcome.plan.jobs[0].points
     return done.stored.layout.repeat("local", "a", point.id, repeat)
 
 
@@ -88,7 +88,7 @@ def test_a_repeat_without_trouble_is_noted_too_and_the_others_stay(lab: Lab, tmp
     assert done.values() == [SUM, -1, SUM, -1]
     assert len(finished_steps(done.stored.layout, folder_of(done, 2))) == 5
     plain = lab.run(plant.job(plant.point()))
-    (point,) = plain.outcome.resolved.jobs[0].points
+    (point,) = plain.outcome.plan.jobs[0].points
     assert not plain.stored.layout.steps(plain.stored.layout.repeat("local", "a", point.id, 1)).exists()
 
 

@@ -120,7 +120,7 @@ def test_a_host_that_changed_is_measured_again(lab: Lab, script: str, change: di
     first = lab.run(job)
     second = lab.run(job, ports=seen(**change), reuse_s=HOUR)
     assert (second.values(), reused(second), second.codes()) == ([2.0], {}, ["E623"])
-    message = second.outcome.findings[-1][1].message
+    message = second.outcome.events.findings[-1][1].message
     assert name(first) in message
     fact = next(iter(change))
     assert fact == "tools" or f"{fact}." in message
@@ -171,7 +171,7 @@ def test_another_build_of_a_kernel_is_measured_again(lab: Lab, other: dict[str, 
     lab.run(plant.kernel_job(), ports=build())
     changed = lab.run(plant.kernel_job(), ports=build(**other), reuse_s=HOUR)
     assert (reused(changed), changed.codes()) == ({}, ["E623"])
-    assert "a program, a drive" in changed.outcome.findings[-1][1].message
+    assert "a program, a drive" in changed.outcome.events.findings[-1][1].message
     assert reused(lab.run(plant.kernel_job(), ports=build(**other), reuse_s=HOUR))
 
 

@@ -153,7 +153,7 @@ def test_retries_keep_the_earlier_attempts(lab: Lab) -> None:
     done = lab.run(job(point(script=script), retry=Retry(2, ("failed",))))
     status = done.status()
     assert (status.status, status.attempts) == ("ok", 2)
-    folder = done.stored.layout.repeat("local", "a", done.outcome.resolved.jobs[0].points[0].id, 1)
+    folder = done.stored.layout.repeat("local", "a", done.outcome.plan.jobs[0].points[0].id, 1)
     first = done.stored.status(done.stored.layout.attempt(folder, 1))
     assert first is not None and first.status == "failed"
     assert done.code == 0
