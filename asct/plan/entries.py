@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.fields import ParseContext, Section, kind_of, merged
@@ -95,7 +94,10 @@ def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings
     for link in reversed(chain):
         parent = maps[link].value.get("extends")
         base = done.get(parent.value) if parent is not None and isinstance(parent.value, str) else None
-        done[link] = _over(base, maps[link])
+        done[link] = maps[link]
+        if base is not None:
+            inherited = {key: item for key, item in base.value.items() if key not in ("id", "extends")}
+            done[link] = merged(base._replace(value=inherited), maps[link])
 
 
 def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | None:
@@ -110,13 +112,6 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
     hint = did_you_mean(node.value, maps, "use the id of another entry of this plan")
     findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
     return None
-
-
-def _over(base: Node | None, body: Node) -> Node:
-    if base is None:
-        return body
-    inherited = {key: item for key, item in base.value.items() if key not in ("id", "extends")}
-    return merged(base._replace(value=inherited), body)
 
 
 def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:
@@ -174,11 +169,13 @@ def _sweep(section: Section) -> Sweep:
         return Sweep({})
     sweep = Section(section.context, node, "`sweep`", None)
     axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
-    for key, item in axes.items():
-        _check_axis(sweep, key, item)
+    zips = [item.value for item in _maps(sweep, "zip")]
+    for members in (axes, *zips):
+        for key, item in members.items():
+            _check_axis(sweep, key, item)
     return Sweep(
         axes=axes,
-        zips=tuple(_zip(sweep, item) for item in _maps(sweep, "zip")),
+        zips=tuple(zips),
         where=sweep.members.get("where"),
         exclude=tuple(_maps(sweep, "exclude")),
         include=tuple(_maps(sweep, "include")),
@@ -208,10 +205,3 @@ def _maps(sweep: Section, key: str) -> Sequence[Node]:
         if not isinstance(item.value, dict):
             sweep.wrong(item, f"an item of `{key}`", "a map", "write `{name: value}`")
     return [item for item in node.value if isinstance(item.value, dict)]
-
-
-def _zip(sweep: Section, node: Node) -> dict[str, Node]:
-    members: dict[str, Any] = node.value
-    for key, item in members.items():
-        _check_axis(sweep, key, item)
-    return members

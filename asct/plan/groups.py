@@ -37,7 +37,12 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
         return found
     for name, body in Section(context, node, "`groups`", None).members.items():
         if _usable(name, body, hosts, context.findings):
-            _read_group(name, body, context, found)
+            whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
+            section = Section(context, whole, f"group `{shown(name)}`", _KEYS)
+            section.required("hosts", "add `hosts: [...]`")
+            found.written[name] = section.text_nodes("hosts")
+            found.config[name] = section.mapping("config")
+            found.vars[name] = section.mapping("vars")
     for name in found.written:
         chosen = _flattened(name, found, hosts, context.findings, (name,))
         found.members[name] = tuple(host for host in hosts if host in chosen)
@@ -51,15 +56,6 @@ def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> 
         findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another name")
         return False
     return findings.parsed(partial(folder_name, what="a group"), name, span, "E111") is not None
-
-
-def _read_group(name: str, body: Node, context: ParseContext, found: Groups) -> None:
-    whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
-    section = Section(context, whole, f"group `{shown(name)}`", _KEYS)
-    section.required("hosts", "add `hosts: [...]`")
-    found.written[name] = section.text_nodes("hosts")
-    found.config[name] = section.mapping("config")
-    found.vars[name] = section.mapping("vars")
 
 
 def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findings, path: tuple[str, ...]) -> set[str]:
@@ -101,17 +97,15 @@ def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> Host
     given: dict[str, dict[str, Node]] = {}
     for group, variables in groups.vars.items():
         for host in groups.members[group] if variables else ():
-            _lay(given.setdefault(host, {}), variables, host, findings)
+            known = given.setdefault(host, {})
+            for name, node in variables.items():
+                first = known.setdefault(name, node)
+                if first.plain() != node.plain():
+                    message = f"two groups set different values for host `{host}`: `vars.{shown(name)}`"
+                    hint = "set it for the host, or in only one of the groups"
+                    findings.twice("E113", message, node.span, first.span, hint)
     maps = {name: _with_vars(body, given.get(name)) for name, body in found.maps.items()}
     return HostMaps(maps, found.spans)
-
-
-def _lay(known: dict[str, Node], variables: Mapping[str, Node], host: str, findings: Findings) -> None:
-    for name, node in variables.items():
-        first = known.setdefault(name, node)
-        if first.plain() != node.plain():
-            message = f"two groups set different values for host `{host}`: `vars.{shown(name)}`"
-            findings.twice("E113", message, node.span, first.span, "set it for the host, or in only one of the groups")
 
 
 def _with_vars(body: Node, given: Mapping[str, Node] | None) -> Node:

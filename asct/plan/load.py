@@ -113,7 +113,7 @@ class _Loading:
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
-                members[key] = as_node(part, members.get(key), section.node)
+                members[key] = (members.get(key) or section.node)._replace(value=dict(part))
         members = apply_profile(members, gathered.profiles, profile, self._findings)
         members = overrides.change_sections(members)
         return Section(section.context, section.node._replace(value=members), "the plan", None)
@@ -220,9 +220,9 @@ class FileMerger:
             self._merge(found, self._included(node, chain))
         own = self._own(section)
         found.vars |= own.vars
-        self._once(found.groups, own.groups, "group")
-        self._once(found.profiles, own.profiles, "profile")
-        self._join_hosts(found, own, section.members.get("hosts"))
+        self._lay_defaults(found, section.members.get("hosts"))  # below the defaults of the included files
+        own.vars = {}
+        self._merge(found, own)
         return found
 
     def _included(self, node: Node, chain: tuple[str, ...]) -> MergedFiles:
@@ -294,18 +294,6 @@ class FileMerger:
             found.hosts.spans.setdefault(name, node.span)
         self._once(found.groups, inventory.groups, "group")
 
-    def _join_hosts(self, found: MergedFiles, own: MergedFiles, hosts: Node | None) -> None:
-        """Adds hosts. The including file's defaults also apply to included hosts, below those of their own file."""
-        self._lay_defaults(found, hosts)
-        for name, body in own.hosts.maps.items():
-            found.hosts.add(name, body, own.hosts.spans[name], self._findings)
-
     def _lay_defaults(self, found: MergedFiles, hosts: Node | None) -> None:
         defaults = default_host(hosts, self._findings)
         found.hosts.maps = {name: under(defaults, body) for name, body in found.hosts.maps.items()}
-
-
-def as_node(members: Mapping[str, Node], like: Node | None, fallback: Node) -> Node:
-    """A map as a node with the location of its section."""
-    base = like if like is not None else fallback
-    return base._replace(value=dict(members))

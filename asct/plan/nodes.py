@@ -88,8 +88,7 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
     except _TooMuchError:
         return None
     except yaml.YAMLError as problem:
-        message, hint = syntax_error(problem, text)
-        findings.error("E103", message, syntax_place(problem, text, file), hint)
+        _report_syntax(problem, text, file, findings)
         return None
 
 
@@ -268,12 +267,22 @@ _BY_PROBLEM: Final = (
 _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
-def syntax_error(problem: Exception, text: str) -> tuple[str, str]:
-    """(message, hint) for an exception of PyYAML."""
+def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
+    """Report an exception of PyYAML; one at the end of the text is located at the last line with content."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
-    context = getattr(problem, "context", None)
-    lines = _near(problem, text)
-    return f"not valid YAML: {reason}" + (f" {context}" if context else ""), _syntax_hint(reason, lines)
+    context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
+    mark = getattr(problem, "problem_mark", None) or start
+    span, near = Span(file, 1, 1), []
+    if mark is not None:
+        lines = _BREAKS.split(text)
+        numbers = {mark.line, mark.line - 1, start.line if start else mark.line}
+        near = [lines[number] for number in sorted(numbers) if 0 <= number < len(lines)]
+        span = Span(file, mark.line + 1, mark.column + 1)
+        if mark.line > 0 and not (mark.line < len(lines) and lines[mark.line].strip()):
+            last = max((number for number, line in enumerate(lines[: mark.line]) if line.strip()), default=0)
+            span = Span(file, last + 1, max(1, len(lines[last].rstrip())))
+    message = f"not valid YAML: {reason}" + (f" {context}" if context else "")
+    findings.error("E103", message, span, _syntax_hint(reason, near))
 
 
 def _syntax_hint(reason: str, lines: list[str]) -> str:
@@ -283,30 +292,3 @@ def _syntax_hint(reason: str, lines: list[str]) -> str:
         if any(pattern.search(line) for line in lines):
             return hint
     return next((hint for part, hint in _BY_PROBLEM if part in reason), "check quotes, brackets and indentation")
-
-
-def _problem_mark(problem: Exception) -> Any:
-    return getattr(problem, "problem_mark", None) or getattr(problem, "context_mark", None)
-
-
-def _near(problem: Exception, text: str) -> list[str]:
-    """The line of the error, the previous line, and the line where its context starts."""
-    mark, context = _problem_mark(problem), getattr(problem, "context_mark", None)
-    if mark is None:
-        return []
-    lines = _BREAKS.split(text)
-    numbers = {mark.line, mark.line - 1, context.line if context else mark.line}
-    return [lines[number] for number in sorted(numbers) if 0 <= number < len(lines)]
-
-
-def syntax_place(problem: Exception, text: str, file: str) -> Span:
-    """The location of an error; one at the end of the text is moved to the last line with content."""
-    mark = _problem_mark(problem)
-    if mark is None:
-        return Span(file, 1, 1)
-    lines = _BREAKS.split(text)
-    if mark.line < len(lines) and (lines[mark.line].strip() or mark.line == 0):
-        return Span(file, mark.line + 1, mark.column + 1)
-    filled = [number for number, line in enumerate(lines[: mark.line]) if line.strip()]
-    last = filled[-1] if filled else 0
-    return Span(file, last + 1, max(1, len(lines[last].rstrip())))

@@ -64,16 +64,12 @@ class Scope(NamedTuple):
                 f"`{path}` is not available here", "`host` is available in `config`, in `sweep` and in `vars` of hosts"
             )
         first, *names = rest
-        if first == "vars" and names:
-            if names[0] not in self.host.vars:
-                hint = did_you_mean(names[0], self.host.vars, f"add it under `vars` of host `{self.host.name}`")
+        if (first == "vars" and names) or (first == "labels" and len(names) == 1):
+            known: Mapping[str, Any] = getattr(self.host, first)
+            if names[0] not in known:
+                hint = did_you_mean(names[0], known, f"add it under `{first}` of host `{self.host.name}`")
                 raise UndefinedError(f"`{path}` is not defined for host `{self.host.name}`", hint)
-            return _descend(self.host.vars[names[0]], path, names[1:])
-        if first == "labels" and len(names) == 1:
-            if names[0] not in self.host.labels:
-                hint = did_you_mean(names[0], self.host.labels, f"add it under `labels` of host `{self.host.name}`")
-                raise UndefinedError(f"`{path}` is not defined for host `{self.host.name}`", hint)
-            return self.host.labels[names[0]]
+            return known[names[0]] if first == "labels" else _descend(known[names[0]], path, names[1:])
         if first in _HOST_FIELDS and not names:
             return getattr(self.host, first)
         raise UndefinedError(f"`{path}` is not defined", did_you_mean(first, (*_HOST_FIELDS, "vars", "labels")))

@@ -57,10 +57,11 @@ def _expectation(section: Section) -> Expectation | None:
     if not isinstance(metric.value, str) or not metric.value:
         section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
         return None
+    at = {key: section.context.settled(node) for key, node in section.mapping("at").items()}
     return Expectation(
         metric=metric,
         span=section.node.span,
-        at=_at(section),
+        at={key: node for key, node in at.items() if node is not None},
         bound=bound,
         by=by,
         of=_scalar(section, "of"),
@@ -88,11 +89,6 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
         own = Section(section.context, node, f"`by.{shown(host)}`", _BOUNDS)
         found[host] = Node(host, node.location, node.key_span), _bound(own)
     return found
-
-
-def _at(section: Section) -> dict[str, Node]:
-    settled = {key: section.context.settled(node) for key, node in section.mapping("at").items()}
-    return {key: node for key, node in settled.items() if node is not None}
 
 
 def read_safety(node: Node | None, context: ParseContext) -> Safety:

@@ -73,21 +73,17 @@ class ResolveContext:
         used = self.used() if self.plan.overrides else []
         names = {name: benchmark.name for benchmark in used for name in (benchmark.name, *benchmark.aliases)}
         for path, node in self.plan.overrides:
-            head = _head(path, ids | set(names))
+            known = ids | set(names)
+            fitting = [name for name in known if path.startswith(f"{name}.") and len(path) > len(name) + 1]
+            head = max(fitting, key=len, default=None)  # the longest, because ids may contain dots
             if head is None:
                 first = path.partition(".")[0]
-                hint = did_you_mean(first, ids | set(names), "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
+                hint = did_you_mean(first, known, "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
                 self.findings.error("E203", f"`--set {path}` matches no benchmark of the plan", node.span, hint)
                 continue
             spelling = path[len(head) + 1 :].removeprefix("config.")
             benchmark = None if head in ids else names[head]
             yield Override(head if head in ids else None, benchmark, spelling, node)
-
-
-def _head(path: str, known: set[str]) -> str | None:
-    """The longest known name that `path` starts with, up to a dot; ids may contain dots."""
-    fitting = [name for name in known if path.startswith(name + ".") and len(path) > len(name) + 1]
-    return max(fitting, key=len, default=None)
 
 
 class JobDraft(NamedTuple):

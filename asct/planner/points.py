@@ -163,7 +163,9 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     found = sweep.context.findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
     if found is None:
         return None
-    values = {name: _column(sweep.axes, name) for name in names_of(sweep.axes.axes)}
+    values = {
+        name: [row[column] for row in axis.rows] for axis in sweep.axes.axes for column, name in enumerate(axis.names)
+    }
     report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
     if sweep.context.findings.errors > before:
         return None
@@ -175,12 +177,6 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     if not _few_enough(sweep.context, sweep.entry, len(found.rows) + len(sweep.includes)):
         return None
     return _materialised(sweep, found.rows)
-
-
-def _column(axes: Axes, name: str) -> list[Any]:
-    axis = next(axis for axis in axes.axes if name in axis.names)
-    column = axis.names.index(name)
-    return [row[column] for row in axis.rows]
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
@@ -225,7 +221,10 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
                 _report(sweep, settings.spellings.get(name, name), message, "", varying)
         identity = pattern.identity(varying)
         if identity in found:
-            _duplicate(sweep, varying, span)
+            if not sweep.pinned:  # --set made them equal: one is enough
+                text = ", ".join(f"{name} {value}" for name, value in varying.items())
+                message = f"`{sweep.entry.id}` contains the point {text} twice"
+                sweep.context.findings.error("E214", message, span, "remove one of them")
             continue
         values = pattern.settings(varying)
         found[identity] = Point(identity, {name: values[name] for name in sweep.names}, values)
@@ -240,14 +239,6 @@ def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Map
     text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
     code = "E252" if isinstance(message, Refusal) else "E209"
     sweep.context.findings.error(code, text, node.span if node else sweep.entry.span, hint)
-
-
-def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> None:
-    if sweep.pinned:  # --set made them equal: one is enough
-        return
-    text = ", ".join(f"{name} {value}" for name, value in varying.items())
-    message = f"`{sweep.entry.id}` contains the point {text} twice"
-    sweep.context.findings.error("E214", message, span, "remove one of them")
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:

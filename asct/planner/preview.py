@@ -27,9 +27,12 @@ class JobPreview:
 
     @property
     def swept(self) -> dict[str, tuple[Any, ...]]:
-        """The values of each swept setting, in order of first appearance."""
+        """The values of each swept setting, in order of first appearance; lists are compared by their text."""
         points = self.job.points
-        return {name: _distinct(point.swept.get(name) for point in points) for name in points[0].swept}
+        distinct = {
+            name: {repr(point.swept.get(name)): point.swept.get(name) for point in points} for name in points[0].swept
+        }
+        return {name: tuple(values.values()) for name, values in distinct.items()}
 
     @property
     def measurements(self) -> int:
@@ -205,8 +208,3 @@ def preview(
             hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))
     warnings = tuple(item.message for item in plan.diagnostics)
     return Preview(plan.name, plan.hash, tuple(hosts), warnings)
-
-
-def _distinct(values: Any) -> tuple[Any, ...]:
-    """Each value once, in order of first appearance; lists are compared by their text."""
-    return tuple({repr(value): value for value in values}.values())

@@ -224,7 +224,9 @@ def _add_steps(
         return
     if fixed is not None and (listed is None or fixed.rank >= listed.rank):
         if listed is not None and fixed.rank == listed.rank:
-            _both_given(reader, steps, single, listed, fixed)
+            message = f"`{single}` and `{steps}` are both set; `{steps}` sweeps `{single}`"
+            note = (f"`{steps}` is set here", listed.node.location)
+            reader.context.findings.error("E211", message, fixed.node.location, "remove one of them", note)
         if not swept and not fixed.waits:
             _append(axes, single, [fixed.value], Origin(fixed.origin.layer, fixed.origin.span), [fixed.node])
         return
@@ -238,13 +240,6 @@ def _add_steps(
     nodes = listed.node.value if listed is not None and isinstance(listed.node.value, list) else []
     origin = listed.origin if listed is not None else Origin("default")
     _append(axes, single, _single_values(reader, single, values, nodes, listed), origin, nodes)
-
-
-def _both_given(reader: ValueReader, steps: str, single: str, listed: SettingValue, fixed: SettingValue) -> None:
-    message = f"`{single}` and `{steps}` are both set; `{steps}` sweeps `{single}`"
-    place = fixed.node.location
-    note = (f"`{steps}` is set here", listed.node.location)
-    reader.context.findings.error("E211", message, place, "remove one of them", note)
 
 
 def _single_values(
@@ -279,23 +274,15 @@ def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[Exclude
     for node in entry.sweep.exclude:
         values: dict[str, Any] = {}
         for key, item in _members(reader.context, node, "exclude"):
-            name = _swept_name(reader, key, item, names)
-            cell = reader.swept(name, item) if name else None
-            if name and cell:
+            name = reader.settings.spellings.get(key)
+            if name not in names:
+                hint = did_you_mean(key, names, f"swept: {', '.join(names)}" if names else "nothing is swept")
+                reader.context.findings.error("E215", f"`{key}` in `exclude` is not swept", item.location, hint)
+            elif name and (cell := reader.swept(name, item)):
                 values[name] = cell[0]
         if values:
             found.append(ExcludeRule(values, node.span))
     return found
-
-
-def _swept_name(reader: ValueReader, key: str, node: Node, names: Sequence[str]) -> str | None:
-    name = reader.settings.spellings.get(key)
-    if name in names:
-        return name
-    hint = did_you_mean(key, names, f"swept: {', '.join(names)}" if names else "nothing is swept")
-    message = f"`{key}` in `exclude` is not swept"
-    reader.context.findings.error("E215", message, node.location, hint)
-    return None
 
 
 def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[str, Node]]:
