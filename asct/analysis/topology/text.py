@@ -12,7 +12,6 @@ from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
 _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
-_NOUNS: Final = {"cache": "cache", "core": "core", "cluster": "cluster", "die": "die"}
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
 """Number of groups of CPUs that are listed completely; of more, only the first and the last are."""
@@ -48,7 +47,7 @@ def _line(group: Sequence[Box], each: bool) -> str:
     first = group[0]
     title = first.title
     if first.kind not in _NEVER_FOLDED:
-        title = first.detail if first.kind == "cache" else _NOUNS[first.kind]
+        title = first.detail if first.kind == "cache" else first.kind
         title = title if len(group) == 1 else f"{len(group)} x {title}"
     detail = "" if first.kind == "cache" else first.detail
     head = f"{title}: {detail}" if detail else title
