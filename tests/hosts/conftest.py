@@ -1,4 +1,4 @@
-"""A host of each kind, open, with a folder for what comes back."""
+"""An open host of each transport, with a folder for fetched files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ["local", pytest.param("ssh", marks=pytest.mark.ssh), pytest.param("slur
 
 
 class Bench:
-    """An open host and a folder here; `run` makes the task. `tmp` is where the /var/tmp of the host is seen here."""
+    """An open host and a local folder; `run` makes and runs a task. `tmp` is the local path of the host's /var/tmp."""
 
     def __init__(self, host: Host, into: Path, tmp: str = "/var/tmp") -> None:
         self.host = host
@@ -33,7 +33,7 @@ class Bench:
         return f"{self.host.work}/t{self._count}"
 
     def seen(self, path: str) -> Path:
-        """A path of the host as it is here."""
+        """The local path of a file of the host."""
         return Path(path.replace("/var/tmp/", f"{self.tmp}/", 1))
 
     def run(self, *argv: str, **fields: object) -> TaskResult:
@@ -48,7 +48,7 @@ class Bench:
 
 
 def spec_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> HostSpec:
-    """The host of that kind as a plan would have it."""
+    """The host as a plan describes it."""
     if kind == "ssh":
         server: Sshd = request.getfixturevalue("sshd")
         return server.spec()
@@ -57,7 +57,7 @@ def spec_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> HostSpec
 
 @pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """Every test that takes this runs once per transport. Those of Slurm share a host: jobs take seconds to start."""
+    """Tests with this fixture run once per transport. Slurm tests share a host, because jobs take seconds to start."""
     if request.param == "slurm":
         host, cluster = request.getfixturevalue("slurm_host"), request.getfixturevalue("slurm_cluster")
         if not host.work:  # a test has closed it
@@ -74,7 +74,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture(scope="module")
 def slurm_host(slurm_cluster: Slurm) -> Iterator[Host]:
-    """A node that the tests of a file use one after another."""
+    """A node that the tests of a file share."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in slurm_cluster.environment.items():
             patch.setenv(name, value)

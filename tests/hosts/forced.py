@@ -1,4 +1,4 @@
-"""Hosts that lie: a real sshd whose account runs a script of the test in place of what it is asked to run."""
+"""Hostile hosts: a real sshd whose account runs a script of the test instead of the requested command."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.sshd import Sshd
 
 SFTP = "/usr/lib/openssh/sftp-server"
 HEAD = f"#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in internal-sftp) exec {SFTP} ;; esac\n"
-"""File transfer is served as ever; the script decides about commands."""
+"""File transfer works normally; the script handles commands."""
 
 
 def force(server: Sshd, script: str, *, files: bool = True) -> None:
-    """From now on logins run `script` (sh); what was asked for is in $SSH_ORIGINAL_COMMAND. With `files` sftp works."""
+    """Make logins run `script` (sh); the requested command is in $SSH_ORIGINAL_COMMAND. With `files`, sftp works."""
     place = server.folder / "forced"
     place.write_text((HEAD if files else "#!/bin/sh\n") + script)
     place.chmod(0o755)
@@ -24,13 +24,13 @@ def force(server: Sshd, script: str, *, files: bool = True) -> None:
 
 
 def through(*filters: str) -> str:
-    """A script that runs what was asked for, and changes what it says by expressions of sed."""
+    """A script that runs the requested command and changes its output by sed expressions."""
     words = " ".join(f"-e '{one}'" for one in filters)
     return f'sh -c "$SSH_ORIGINAL_COMMAND" | sed -u {words}\n'
 
 
 def with_programs(folder: Path, programs: dict[str, str]) -> str:
-    """A script that runs what was asked for with `programs` (name to sh text) in front of those of the host."""
+    """A script that runs the requested command with `programs` (name to sh text) first on the PATH."""
     folder.mkdir(exist_ok=True)
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -39,7 +39,7 @@ def with_programs(folder: Path, programs: dict[str, str]) -> str:
 
 
 def end(server: Sshd) -> None:
-    """Kill what was started on a host that could not be told to end it, by pid."""
+    """Kill the processes on a host that could not be told to stop them, by pid."""
     place = str(server.folder).encode()
     for entry in Path("/proc").iterdir():
         with suppress(OSError):

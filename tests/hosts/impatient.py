@@ -1,4 +1,4 @@
-"""The asct command, but a silent host is asked after 3 s and given up 6 s later: `python impatient.py apply ...`."""
+"""The asct command with short limits for silent hosts: ping after 3 s, give up 6 s later."""
 
 from __future__ import annotations
 

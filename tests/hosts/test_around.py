@@ -1,4 +1,4 @@
-"""What is read of a host right before and after each task: on every transport, and while the connection is down."""
+"""Readings before and after each task: on every transport, and while the connection is down."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench)
 @pytest.mark.ssh
 @pytest.mark.parametrize("reading", [None, READING])
 def test_brief_tasks_in_a_row_are_read_about_together(sshd: Sshd, tmp_path: Path, reading: object) -> None:
-    """Nothing is read after them, and before them only if that was not done just now."""
+    """Nothing is read after short tasks, and before them only if the last reading is not recent."""
     host = make_host(sshd.spec())
     host.open(SessionSpec("r", "the tests", reading=reading))  # type: ignore[arg-type]
     try:

@@ -1,4 +1,4 @@
-"""What every transport promises (base.Host), run against the real ones."""
+"""The contract of transports (base.Host), tested with the real ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def code(error: pytest.ExceptionInfo[HostError]) -> str:
 
 
 def processes_in(folder: str) -> list[str]:
-    """Command lines of the processes whose current folder lies in `folder`."""
+    """Command lines of the processes whose current folder is in `folder`."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -40,13 +40,13 @@ def processes_in(folder: str) -> list[str]:
 
 
 def gone(folder: str) -> bool:
-    """Whether all of them end within a moment (a killed process takes a little to leave /proc)."""
+    """Wait until all of them have ended (a killed process leaves /proc with a delay)."""
     until(lambda: not processes_in(folder), f"processes go on in {folder}")
     return True
 
 
 def late(bench: Bench, script: str, begun: str, cwd: str = "") -> TaskResult:
-    """What becomes of a script at its limit: one that had not said `begun` by then is given more time."""
+    """Run a script that reaches its time limit; retry with more time if it has not printed `begun` by then."""
     for limit_s in (1.5, 6.0, 24.0):
         done = bench.run("sh", "-c", script, cwd=cwd or bench.folder(), timeout_s=limit_s)
         if begun in bench.text():
@@ -360,7 +360,7 @@ def test_names_cannot_escape(bench: Bench, name: str) -> None:
 
 @pytest.fixture
 def elsewhere() -> Iterator[Path]:
-    """A folder outside of asct's own that the account of the host may change."""
+    """A folder outside those of asct that the host's account can change."""
     folder = Path(tempfile.mkdtemp(prefix="asct-elsewhere-"))
     folder.chmod(0o777)
     (folder / "keep").mkdir(mode=0o777)

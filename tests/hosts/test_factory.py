@@ -1,4 +1,4 @@
-"""Transports by name, and the two that reach no host."""
+"""Transports by name, and the two that do not contact a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private work folder, as open.sh makes it on every host."""
+"""The private work folder that open.sh makes on every host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host whose disk is full: said, and nothing is taken for whole that was cut off."""
+"""A host whose disk is full: it is reported, and truncated files are not treated as complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = 256 << 10
 
 @pytest.fixture
 def small(own_sshd: Sshd) -> Iterator[RemoteHost]:
-    """A host whose work folder lies on a disk of 256 KiB, which the ssh server alone sees."""
+    """A host whose work folder is on a disk of 256 KiB, which only the ssh server sees."""
     script = 'mount -t tmpfs -o "size=$1,mode=1777" tmpfs "$2" || exit 99; shift 2; exec "$@"'
     spaces = ["--mount"] if os.geteuid() == 0 else ["--map-root-user", "--mount"]
     own_sshd.stop()

@@ -1,4 +1,4 @@
-"""A host that lies: whatever it answers ends in a finding, soon, and without filling the memory of this machine."""
+"""Hostile hosts: any response ends in a diagnostic, soon and without exhausting local memory."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ LIES = {
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bounds of an exchange, shortened: that they hold is what matters."""
+    """Shorten the limits of exchanges; only that they apply matters."""
     for name in ("SHORT_S", "PING_S", "PONG_S", "STOP_S", "KILL_S"):
         monkeypatch.setattr(runner_session, name, SHORT_S)
     monkeypatch.setattr(runner_session, "RECONNECT_S", SHORT_S)
 
 
 def ends(server: Sshd, tmp_path: Path) -> AsctError | None:
-    """Open the host and run a task on it: it must not take long or much memory, and raise what is told to users."""
+    """Open the host and run a task: it must not take long or much memory, and must raise an error for users."""
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     host = make_host(server.spec(options={"connect_timeout": 10.0, "reconnect_timeout": SHORT_S}))
     try:
@@ -104,13 +104,13 @@ def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: 
 
 
 class Node:
-    """The channel to a node's files: it answers as the test says, whatever is asked."""
+    """The channel to the files of a host, with replies of the test."""
 
     def __init__(self, *answers: bytes) -> None:
         self.answers = [b"asct:ready\n", *answers]
 
     def send(self, data: bytes) -> None:
-        """What is asked does not matter."""
+        """Ignore the request."""
 
     def receive(self, timeout_s: float) -> bytes:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -118,7 +118,7 @@ class Node:
 
 @pytest.mark.parametrize("answer", [b"asct:ok 4097\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000])
 def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
-    """It sends no more than it was asked for."""
+    """A reply must not be longer than requested."""
     files = ShellFiles("h", "h (node)", lambda _: cast(ProcessChannel, Node(answer)))
     with pytest.raises(HostError) as error:
         files.fetch("/x", tmp_path / "x", 4096)
@@ -127,7 +127,7 @@ def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> N
 
 
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:
-    """Also where another line knows it; one that only an authority's certificate could prove is unknown."""
+    """A revoked key is refused even if another line trusts it; a key of a certificate authority is unknown."""
     line = sshd.known_hosts.read_text()
     name, key = line.split(" ", 1)
     known = tmp_path / "known"

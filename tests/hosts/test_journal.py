@@ -1,4 +1,4 @@
-"""What a runner tells, and what nobody would: only sentences with sense count, and never more than a bound."""
+"""The runner's events and damaged ones: only valid ones count, up to a limit."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_time_before_the_start_of_the_host_is_not_believed() -> None:
 def test_the_clock_here_counts_unless_what_was_told_came_late(
     heard: float, elapsed_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The host tells in hundredths of a second; a connection that was lost in between delays what it tells."""
+    """The host's clock has hundredths of a second; a lost connection delays events."""
     now = iter([100.0, 100.0 + heard])
     monkeypatch.setattr(journal.time, "monotonic", lambda: next(now))
     found = RunnerJournal()

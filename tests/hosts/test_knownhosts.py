@@ -1,4 +1,4 @@
-"""Which keys a known_hosts file gives for a host, against what ssh-keygen says where it knows."""
+"""The keys of a host in known_hosts files, compared with ssh-keygen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a run when links fail: the asct command against hosts with networks of their own.
+"""Runs whose connections fail: the asct command with hosts in separate networks.
 
 A point of these plans takes three seconds, so that a fault meets it while it is measured. What counts is what is in the
 results tree, and what the hosts themselves say was run on them.
@@ -44,25 +44,25 @@ benchmarks:
 """
 POINTS = {"before": 1, "long": 2, "after": 1}
 READING = "--readonly"
-"""Marks the fio that measures, not the one that made its file."""
+"""Identifies the fio that measures, not the one that prepared its file."""
 IMPATIENT = Path(__file__).with_name("impatient.py")
 PATIENCE_S = 60
 BRIEF = {"reconnect_timeout": "10s", "connect_timeout": "10s"}
-"""For hosts that stay away: nobody waits longer for them than the test needs."""
+"""Limit for hosts that do not come back, so that the test does not wait longer than necessary."""
 LONGER = LONG.replace("duration: 3s", "duration: 8s")
-"""Where a fault that comes late would find nothing to measure."""
+"""For tests in which a late fault would find the run finished."""
 
 
 @dataclass
 class Run:
-    """A run of the asct command, going on."""
+    """A running asct command."""
 
     cwd: Path
     env: dict[str, str]
     process: subprocess.Popen[str]
 
     def end(self, seconds: float = 300) -> Ended:
-        """Wait for it; one that hangs is ended, and the test fails."""
+        """Wait for it; if it hangs, stop it and fail the test."""
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -78,7 +78,7 @@ class Run:
 
 @pytest.fixture
 def start(tmp_path: Path, cache: Path) -> Iterator[Callable[..., Run]]:
-    """Apply a plan to all hosts of a network, or to the given entries; whatever still runs afterwards is ended."""
+    """Apply a plan to all hosts of a network, or to the given entries; stop remaining processes afterwards."""
     begun: list[Run] = []
 
     def begin(net: Net, benchmarks: str, **changes: dict[str, Any]) -> Run:
@@ -109,19 +109,19 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def three() -> Iterator[Net]:
-    """Three hosts that a test may harm."""
+    """Three hosts that a test may disturb."""
     with network(3) as net:
         yield net
 
 
 def measuring(host: NetHost) -> None:
-    """Wait until it measures its long point, and a moment more; on a busy machine others may be done by then."""
+    """Wait until it measures its long point, and a moment longer; on a busy machine others may be done by then."""
     until(lambda: any(READING in line for line in host.running()), f"{host.name} does not measure")
     time.sleep(0.5)
 
 
 def measured(run: Run) -> dict[str, dict[str, int]]:
-    """Points with results by job, of each host; one that stands there twice is a failure."""
+    """Points with results by job and host; fails if a point is listed twice."""
     records = lines(run.tree / "records.jsonl")
     values = Counter(
         (one["host"], one["id"], one["point_id"], one["metric"], one["repeat"], json.dumps(one["coords"]))
@@ -137,14 +137,14 @@ def measured(run: Run) -> dict[str, dict[str, int]]:
 
 
 def ran_once(net: Net, *names: str) -> None:
-    """Each point was run once by the account of the hosts themselves, whatever happened on the way."""
+    """Assert that each host ran each point once, whatever happened to the connection."""
     for name in names or net.hosts:
         started = [line for line in net.hosts[name].started() if READING in line]
         assert len(started) == POINTS["long"], started
 
 
 def clean(net: Net, *names: str) -> None:
-    """Nothing of the run is left on the hosts."""
+    """Assert that nothing of the run is left on the hosts."""
     for name in names or net.hosts:
         host = net.hosts[name]
         until(lambda host=host: not host.running(), f"left on {name}: {host.running()}")
@@ -152,7 +152,7 @@ def clean(net: Net, *names: str) -> None:
 
 
 def status(run: Run) -> dict[str, str]:
-    """What run.json says of each host."""
+    """The state of each host in run.json."""
     return {one["name"]: one["status"] for one in json.loads((run.tree / "run.json").read_text())["hosts"]}
 
 
@@ -201,7 +201,7 @@ def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[
 
 
 def resumed(run: Run, net: Net) -> None:
-    """`asct resume` measures what is missing, and then all of it is there, once."""
+    """`asct resume` measures the missing points; afterwards each point exists once."""
     done = subprocess.run(
         [*net.prefix, sys.executable, str(IMPATIENT), "resume", str(run.tree)],
         cwd=run.cwd, env=run.env, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,

@@ -1,4 +1,4 @@
-"""What only a host in this process meets: its threads start processes while another one puts a program there."""
+"""Conditions of local hosts: threads of this process start processes while another thread stores a program."""
 
 from __future__ import annotations
 

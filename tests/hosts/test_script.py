@@ -1,4 +1,4 @@
-"""Lines for the runner, and statuses from a shell."""
+"""Lines for the runner, and exit statuses of shells."""
 
 from __future__ import annotations
 

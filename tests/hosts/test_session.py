@@ -1,4 +1,4 @@
-"""A session on a host: what the runner does while nobody is there, and how it is found again."""
+"""A session on a host: the runner without a connection, and resuming the session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def session_of(host: Host) -> int:
 
 
 def noted(host: Host, name: str) -> int:
-    """The process that the runner notes under `name`."""
+    """The process that the runner recorded as `name`."""
     return int(Path(host.work, name).read_text().split()[0])
 
 
@@ -52,7 +52,7 @@ def host(own_sshd: Sshd) -> Iterator[RemoteHost]:
 
 
 def counting(host: Host, into: Path, number: int, seconds: float = 0.0, after: Path | None = None) -> Task:
-    """A task that leaves a line in a file of the session each time it is run, and ends not before `after` is there."""
+    """A task that adds a line to a file of the session each time it runs, and waits until `after` exists."""
     log = f"{host.work}/log"
     gate = f"until [ -e {after} ]; do sleep 0.05; done; " if after else ""
     script = f"echo {number} >>{log}; {gate}sleep {seconds}; echo {number}"
@@ -65,7 +65,7 @@ def runs(host: Host) -> list[str]:
 
 
 def meanwhile(holds: Callable[[], object], act: Callable[[], object]) -> threading.Thread:
-    """`act` in another thread, once something holds."""
+    """Call `act` in another thread once a condition is true."""
 
     def wait() -> None:
         until(holds)
@@ -81,7 +81,7 @@ def said(into: Path, number: int) -> str:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process is over, be it that nobody has asked for its status yet."""
+    """Whether a process has ended, including zombies."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z"
     except OSError:
@@ -155,7 +155,7 @@ def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkey
 def test_a_connection_that_takes_nothing_holds_nothing_up(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More words than fit into what leads to a stopped server: the host goes on, and all is known in the end."""
+    """More events than the pipe to a stopped server holds: the host continues, and all results arrive in the end."""
     monkeypatch.setattr(runner_session, "PONG_S", PATIENCE_S)
     number = 500
     tasks = [
@@ -223,7 +223,7 @@ def test_a_runner_that_was_killed_is_started_again(
 
 @pytest.mark.parametrize("who", ["program", "shell"])
 def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: str) -> None:
-    """The program with its group, or the shell that would tell of it: then its program goes as well."""
+    """The program with its group is killed, or the shell that would report it: then the program is killed as well."""
     tasks = [counting(host, tmp_path, number, 60.0 * (number == 0)) for number in range(2)]
     host.announce(tasks)
     until(lambda: runs(host))
@@ -267,7 +267,7 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
 
 
 def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path: Path) -> None:
-    """All that could name what is left was killed: the session is free because of who has its file open."""
+    """All processes that record remaining ones were killed: these are found because they have the session file open."""
     first = opened(own_sshd)
     work = first.work
     first.announce([counting(first, tmp_path, 1, 120.0)])
@@ -284,7 +284,7 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
 
 
 def test_a_folder_goes_although_a_shell_of_the_runner_still_writes_into_it(own_sshd: Sshd) -> None:
-    """One that has just begun, when asct leaves at once; a thread stands for it here."""
+    """A task that has just started when asct leaves; a thread simulates it."""
     host = opened(own_sshd)
     work = Path(host.work)
 
@@ -307,7 +307,7 @@ def test_a_folder_goes_although_a_shell_of_the_runner_still_writes_into_it(own_s
 def test_a_runner_that_was_told_nothing_is_reminded(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The word of a job is lost on its way: the runner says that it is idle, and is told once more."""
+    """The message about a job is lost: the runner reports that it is idle and is notified again."""
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     assert host.run(counting(host, tmp_path, 0)).status == 0
     host.wait_until_idle()  # until then it looks for the next job without being told
@@ -328,7 +328,7 @@ def test_a_runner_that_was_told_nothing_is_reminded(
 def test_a_task_that_the_runner_passes_over_is_refused(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its job file is not there: one reminder, then it is given up."""
+    """The job file is missing: the runner is reminded once, then the task fails."""
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     monkeypatch.setattr(host._link.files, "write", lambda *_: None)
     with pytest.raises(HostError) as error:
@@ -379,7 +379,7 @@ def test_a_host_that_was_started_anew_is_told(host: RemoteHost, tmp_path: Path) 
 
 
 def alone(host: Host, into: Path, script: str) -> tuple[Task, Path]:
-    """A task that leaves a process in a session of its own, and the file with its number."""
+    """A task that leaves a process in a separate session, and the file with its pid."""
     note = Path(host.work, "stray")
     stray = f"setsid sh -c 'echo $$ >{note}; exec sleep 300' </dev/null >/dev/null 2>&1 &"
     text = f"{stray} while [ ! -s {note} ]; do sleep 0.02; done; {script}"

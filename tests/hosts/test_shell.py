@@ -1,4 +1,4 @@
-"""A host that only a shell reaches: files through the streams of that shell."""
+"""File transfer over the streams of a shell."""
 
 from __future__ import annotations
 

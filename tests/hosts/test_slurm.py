@@ -43,7 +43,7 @@ def opened(host: SlurmHost, session: SessionSpec | None = None) -> Iterator[Slur
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What is remembered of jobs lies in the test's own folder."""
+    """Keep the state of jobs in the folder of the test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
 
@@ -54,7 +54,7 @@ def into(tmp_path: Path) -> Into:
 
 
 def shell(host: SlurmHost, into: Path, text: str, key: str = "") -> str:
-    """What a task prints."""
+    """The output of a task."""
     task = Task(Process(("sh", "-c", text), f"{host.work}/{into.name}"), into, key=key)
     assert host.run(task).status == 0
     return (into / "stdout").read_text().strip()
@@ -207,7 +207,7 @@ def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
 
 
 def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Path) -> None:
-    """As after `kill -9`: the connection breaks without a word, the node works on, the next one finds all of it."""
+    """As after `kill -9`: the connection breaks, the node continues, and the resumed session finds all results."""
     host = host_of()
     host.open(SessionSpec(RUN, "the tests"))
     host.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])

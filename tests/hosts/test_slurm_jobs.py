@@ -1,4 +1,4 @@
-"""What is asked of Slurm's commands and read from them, without a cluster."""
+"""The use of Slurm's commands and their output, without a cluster."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_rows_of_squeue() -> None:
 
 
 class Cluster:
-    """Stands for squeue: what it answers is set by the test."""
+    """Replaces squeue: the test sets its output."""
 
     def __init__(self) -> None:
         self.jobs: dict[int, QueuedJob] = {}

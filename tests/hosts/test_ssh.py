@@ -152,7 +152,7 @@ def test_server_that_hangs_up(sshd: Sshd) -> None:
 
 
 def test_unreachable(sshd: Sshd) -> None:
-    """A server whose queue of new connections is full answers nothing, as a host that is down."""
+    """A server whose queue of new connections is full does not respond, like a host that is down."""
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -212,7 +212,7 @@ def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_pa
 
 
 def test_login_script_that_talks(own_sshd: Sshd) -> None:
-    """Text of a login script before the answer is passed over."""
+    """The output of a login script before the reply is ignored."""
     config = own_sshd.folder / "sshd_config"
     own_sshd.stop()
     config.write_text(
@@ -241,7 +241,7 @@ def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
-    """A whole session by hand: opened, handed a job file, left."""
+    """A complete session without asct's classes: open, job file, leave."""
     environment = {**os.environ, "PATH": other_shell, "HOME": str(tmp_path)}
     text = script.open_script("x", str(tmp_path / "w"), "0" * 32, SessionSpec("r", "a test"))
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}

@@ -1,4 +1,4 @@
-"""Ways to a host as people write them: several jump hosts, ~/.ssh/config, known hosts of a plan and of a host."""
+"""Routes to a host: several jump hosts, ~/.ssh/config, known hosts of a plan and of a host."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def spec_of(made: Fleet, **changes: object) -> HostSpec:
 
 
 def reached_by(made: Fleet, spec: HostSpec) -> list[int]:
-    """How many logins each host saw on the way to `spec`."""
+    """The number of logins on each host of the route to `spec`."""
     before = logins(made)
     host = open_host(spec)
     try:
@@ -69,7 +69,7 @@ def test_two_jump_hosts_of_the_plan(three: Fleet, home: Path) -> None:
 
 @pytest.mark.parametrize("way", ["list", "nested"])
 def test_two_jump_hosts_of_ssh_config(three: Fleet, home: Path, way: str) -> None:
-    """As a list, and with a jump host that is itself behind one; users and ports come from there too."""
+    """ProxyJump as a list, and a jump host that is itself behind one; users and ports come from ~/.ssh/config, too."""
     first, second, third = three.servers.values()
     jumps = {"list": ("", "a,b"), "nested": ("ProxyJump a", "b")}[way]
     (home / ".ssh" / "config").write_text(
@@ -89,7 +89,7 @@ def test_jump_hosts_in_a_circle(three: Fleet, home: Path) -> None:
 
 
 def test_a_jump_host_has_a_key_of_its_own(three: Fleet, home: Path, tmp_path: Path) -> None:
-    """`identity_file` of the plan is for the host; what ~/.ssh/config gives for the jump host is tried there."""
+    """`identity_file` of the plan is for the host; the jump host uses the key from ~/.ssh/config."""
     first = three.servers["n001"]
     keygen(tmp_path / "other")
     keys = first.folder / "authorized_keys"
@@ -103,7 +103,7 @@ def test_a_jump_host_has_a_key_of_its_own(three: Fleet, home: Path, tmp_path: Pa
 
 
 def test_known_hosts_of_the_plan_and_of_a_host(three: Fleet, home: Path, tmp_path: Path) -> None:
-    """Beside the plan for all hosts, another file for one; a host that its file does not know is refused."""
+    """One file for all hosts of the plan and another one for a single host; a host missing in its file is refused."""
     hosts = three.hosts()
     first, second, third = three.servers.values()
     (tmp_path / "lab").mkdir()
