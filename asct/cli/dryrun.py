@@ -43,6 +43,7 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
     """Yield the preparation of a job, then the first steps of every point."""
+    from asct.planner.bind import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
 
@@ -53,7 +54,7 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
     work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
     consents = consents_of(resolved.safety, job.host)
     context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples, consents=consents)
-    points = [_params(benchmark, point.settings, examples) for point in job.points]
+    points = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
     steps = [*benchmark.prepare(points, context)]
     for params in points:
         steps += benchmark.steps(params, context)
@@ -77,12 +78,6 @@ def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}
     return HostFacts(host=host, collected_at="", tools=tools, io_uring=True)
-
-
-def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar]) -> Any:
-    from asct.planner.bind import bind
-
-    return benchmark.params_model.model_validate(bind(settings, examples))
 
 
 def _task(step: Step, work: str, sudo: bool) -> Task:

@@ -29,15 +29,15 @@ from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
-"""Hears how many CPUs are done, of how many, and how many ports are watched."""
+"""Called with the number of finished CPUs, of all CPUs, and of watched ports."""
 
 BATCH: Final = 4
-"""Watchpoints at a time: a domain has eight counters, which others may use as well."""
+"""Number of watchpoints at a time: a domain has eight counters, and other programs may use some of them."""
 AT_A_CROSSPOINT: Final = 2
-"""Watchpoints that a crosspoint has for a direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
+"""Number of watchpoints of a crosspoint per direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""So many times longer are the CPUs watched that were not found at first."""
+"""Factor by which the CPUs that were not located at first are watched longer."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "count mesh traffic"
@@ -45,8 +45,8 @@ _WHY: Final = "count mesh traffic"
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`asked` CPUs were searched, `found` were located; `kept` is the text stored in the host's cache. `stopped` marks
-    an early end."""
+    """The result of a detection: `found` of `asked` CPUs were located. `kept` is the text in the cache of the host;
+    `stopped` tells whether the detection was stopped early."""
 
     asked: int
     found: int
@@ -63,7 +63,7 @@ def detect(
     stop: StopRequest,
     when: str,
 ) -> Detection:
-    """Find the CPUs of all meshes and keep what was found on the host. Raises NotMeasured (E462), HostError."""
+    """Locate the CPUs in all meshes and cache the result on the host. Raises NotMeasured (E462), HostError."""
     watched = _watched(meshes)
     cpus = _cpus(instruments.facts)
     session = _CmnwatchRun(instruments, watched, progress, stop, len(cpus))
@@ -86,7 +86,12 @@ def detect(
     )
     instruments.undisturbed = True
     located = sum(verdict.watch is not None for verdict in verdicts.values())
-    problems = _keep(instruments, snapshot, kept) if located else ()
+    problems: tuple[Diagnostic, ...] = ()
+    if located:
+        try:
+            instruments.keep(file_name(snapshot), kept)
+        except HostError as error:  # the result is shown even if it cannot be cached
+            problems = error.diagnostics
     return Detection(len(cpus), located, kept, stop.requested, problems)
 
 
@@ -112,7 +117,7 @@ def _cannot(why: str) -> Diagnostic:
 
 
 def _cpus(facts: HostFacts) -> list[int]:
-    """Those that are online and that the account may use."""
+    """The online CPUs that the account may use."""
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
@@ -120,18 +125,9 @@ def _cpus(facts: HostFacts) -> list[int]:
     return cpus
 
 
-def _keep(instruments: HostKernels, snapshot: Snapshot, text: str) -> tuple[Diagnostic, ...]:
-    """What was found in minutes is shown even if it cannot be kept."""
-    try:
-        instruments.keep(file_name(snapshot), text)
-    except HostError as error:
-        return error.diagnostics
-    return ()
-
-
 @dataclass(slots=True)
 class _CmnwatchRun:
-    """Runs cmnwatch and keeps its output, also if stopped early."""
+    """Runs cmnwatch and collects its output, even if it is stopped early."""
 
     instruments: HostKernels
     watched: Sequence[WatchedPort]
@@ -143,7 +139,7 @@ class _CmnwatchRun:
     _refused: set[str] = field(default_factory=set)
 
     def run(self, cpus: Sequence[int], window_us: int) -> dict[int, PortMatch]:
-        """The verdicts of the CPUs that were watched before the end."""
+        """Return the ports of the CPUs that were watched before the end."""
         self._rows.clear()
         batch = min(BATCH, AT_A_CROSSPOINT * len({(watch.mesh, watch.x, watch.y) for watch in self.watched}))
         arguments = (

@@ -1,6 +1,6 @@
-"""Examine one host: connect, read its facts, sample its activity twice, inspect its disks with the kernel guard.
+"""Examines one host: connects, reads its facts, samples its activity twice, inspects its disks with the kernel guard.
 
-Modifies nothing but caches.
+Changes only caches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from asct.sdk.needs import GUARD
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """`subjects` are measured by the jobs, in the terms of findings; `lacking` is why some could not run."""
+    """The demands of a plan on a host: `subjects` are the quantities that its jobs measure, `lacking` the reasons why
+    jobs could not run."""
 
     wanted: MeasuredScope
     subjects: frozenset[str]
@@ -96,11 +97,8 @@ def examine(
     given_up: Sequence[Destroys] = (),
     jobs: Sequence[Job] | None = None,
 ) -> HostReport:
-    """Report on a host. `folder` takes raw files; `given_up` are devices that the plan consents to destroy, `jobs` its
-    jobs on the host (None without a plan).
-
-    An unreachable host gives a report as well.
-    """
+    """Report on a host, even if it is unreachable. Raw files are written to `folder`; `given_up` are the devices that
+    the plan consents to destroy, `jobs` its jobs on the host (None without a plan)."""
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
             _enter(host)
@@ -129,7 +127,7 @@ def examine(
 def _with_disks(
     report: HostReport, host: Host, facts: HostFacts, ports: Services, folder: Path, given_up: Sequence[Destroys]
 ) -> HostReport:
-    """The report and what the kernel guard sees; without a guard what else was found is still worth telling."""
+    """Add the results of the kernel guard to the report; if guard cannot run, the report says so and remains useful."""
     try:
         guard = ports.provide(host, GUARD, facts, folder / "build").path
         return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))

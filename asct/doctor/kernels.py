@@ -22,7 +22,7 @@ from asct.sdk.step import Kernel, Step
 
 @dataclass(frozen=True, slots=True)
 class KernelExit:
-    """Exit status of a kernel (None after a timeout) and its output."""
+    """The exit status of a kernel (None after a timeout) and its output."""
 
     status: int | None
     stdout: str
@@ -30,14 +30,14 @@ class KernelExit:
 
     @property
     def last_lines(self) -> str:
-        """Why it failed, in its own words."""
+        """The last line of stderr, or how the kernel ended if there is none."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         ended = "timed out" if self.status is None else f"exit status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
 
 
 class HostKernels:
-    """The kernels of one host. `as_root`: whether they can run as root, directly or through sudo."""
+    """Builds and runs kernels on one host. `as_root` tells whether they can run as root, directly or through sudo."""
 
     def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
         self._host = host
@@ -49,7 +49,7 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """Set when the rest is short and must complete even if the user stops the command."""
+        """Set when the remaining work is short and must complete even if the user stops the command."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 
@@ -76,7 +76,7 @@ class HostKernels:
         return KernelExit(done.status, found.get("stdout", ""), found.get("stderr", ""))
 
     def keep(self, name: str, text: str) -> None:
-        """A file in the account's cache on the host. Raises HostError."""
+        """Write a file to the account's cache on the host. Raises HostError."""
         source = self._folder / name
         source.write_text(text, encoding="utf-8")
         self._host.put(source, f"{self._host.cache}/{name}")
@@ -94,12 +94,12 @@ class HostKernels:
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
-    """The JSON objects that a kernel printed, one per line; other lines are skipped."""
+    """Parse the JSON objects that a kernel printed, one per line; other lines are skipped."""
     return [line for text_line in text.splitlines() if (line := json_line(text_line)) is not None]
 
 
 def json_line(text: str) -> dict[str, Any] | None:
-    """One line of a kernel; None if it is not a JSON object."""
+    """Parse one line of a kernel; None if it is not a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Looks at the coherent meshes of a host: what every account may read, then the registers, for which it takes root."""
+"""Reads the coherent meshes of a host: first what every account can read, then the registers, which require root."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 @dataclass(frozen=True, slots=True)
 class MeshQuery:
-    """The extra data to read: all known registers, and the ports where CPUs enter the mesh."""
+    """The additional data to read: all known registers, and the ports where CPUs enter the mesh."""
 
     every_register: bool = False
     detect: bool = False
@@ -53,8 +53,8 @@ class MeshReading:
 def read_meshes(
     spec: HostSpec, ports: Services, folder: Path, asked: MeshQuery, progress: Progress, stop: StopRequest
 ) -> MeshReading:
-    """Read the meshes of a host; `folder` takes raw files. `stop` ends a detection at once, with the CPUs located so
-    far.
+    """Read the meshes of a host; raw files are written to `folder`. `stop` ends a detection at once; the
+    result contains the CPUs located so far.
 
     Raises HostError if the host is unreachable, NotMeasured if a requested detection is impossible, HostLocked if a run
     is measuring on the host, Interrupted if stopped before there is a result.
@@ -75,7 +75,7 @@ def read_meshes(
 
 @dataclass(slots=True)
 class _MeshProbe:
-    """One probe, in its own thread so that signals are handled meanwhile."""
+    """One probe. It runs in its own thread, so that signals are handled meanwhile."""
 
     host: Host
     spec: HostSpec
@@ -88,7 +88,7 @@ class _MeshProbe:
 
     @property
     def undisturbed(self) -> bool:
-        """Whether it must be let to its end."""
+        """Whether it must not be interrupted."""
         return self.instruments is not None and self.instruments.undisturbed
 
     def run(self) -> MeshReading:
@@ -128,7 +128,7 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """With the files that only root may read, by a kernel: sudo runs nothing else."""
+    """The snapshot with the files that only root can read. A kernel reads them, because sudo runs nothing else."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
     for line in json_lines(ran.stdout):
@@ -150,7 +150,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """What the kernel printed of a mesh, or with another status than 0 why there is nothing."""
+    """The output of the kernel for a mesh; if the status is not 0, the reason why there is none."""
     region = item.region
     if region is None or region.base is None or region.size is None:
         return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")

@@ -1,4 +1,4 @@
-"""Results of the doctor for a host: data for the command line and asct.doctor/1."""
+"""The results of the doctor for a host, for the command line and asct.doctor/1."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device of a host. `names` are its /dev/disk/by-id names; a loop device has none. `bytes` None: unknown.
+    """A block device of a host. `names` are its /dev/disk/by-id names (none for a loop device).
 
-    `serial` is what a plan must name; of a loop device the path of its backing file.
+    `serial` is the serial number that a plan must give, for a loop device the path of its backing file.
     """
 
     device: str
@@ -59,9 +59,10 @@ class ConsentedDevice:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """One host. `problems` lists what could not be checked, or what the host lacks for the plan; `findings` the
-    disturbances, most certain first, and `unseen` what could not be judged. `subjects` are what the plan measures
-    there, None without a plan; `collected_at` is the time of the facts."""
+    """The report on one host. `problems` lists failed checks and requirements of the plan that the host does not meet,
+    `findings` the disturbances, most certain first, and `unseen` the conditions that could not be checked.
+    `subjects` are the quantities that the plan measures there, None without a plan; `collected_at` is the time of the
+    facts."""
 
     name: str
     transport: str
@@ -77,7 +78,7 @@ class HostReport:
     consents: tuple[ConsentedDevice, ...] = ()
 
     def touching(self) -> tuple[Disturbance, ...]:
-        """The findings that touch what the plan measures; without a plan all that touch anything."""
+        """The findings that affect the plan; without a plan, all that affect any value."""
         return tuple(
             item for item in self.findings if (item.touches if self.subjects is None else item.about(self.subjects))
         )
@@ -85,12 +86,9 @@ class HostReport:
     def to_json(self) -> dict[str, Any]:
         """The host as JSON (asct.doctor/1); `touches_plan` of a finding is null without a plan."""
         planned = None if self.subjects is None else self.touching()
+        head = {key: getattr(self, key) for key in ("name", "transport", "address", "status", "description")}
         return {
-            "name": self.name,
-            "transport": self.transport,
-            "address": self.address,
-            "status": self.status,
-            "description": self.description,
+            **head,
             "problems": [item.to_json() for item in self.problems],
             "findings": [
                 {**item.model_dump(mode="json"), "touches_plan": None if planned is None else item in planned}

@@ -95,7 +95,8 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
     """The columns in groups that fit, each led by the first column."""
     groups: list[list[int]] = [[0]]
     for index in range(1, len(grid.heads)):
-        if len(groups[-1]) > 1 and not _fits(_columns(grid, [*groups[-1], index]), width):
+        sizes = _sizes(_columns(grid, [*groups[-1], index]), width)
+        if len(groups[-1]) > 1 and sum(sizes) + 2 * (len(sizes) - 1) > width:
             groups.append([0])
         groups[-1].append(index)
     return [_columns(grid, group) for group in groups]
@@ -104,11 +105,6 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
 def _columns(grid: TextTable, kept: Sequence[int]) -> TextTable:
     rows = tuple(tuple(row[index] for index in kept) for row in grid.rows)
     return TextTable(grid.slug, grid.caption, tuple(grid.heads[index] for index in kept), rows)
-
-
-def _fits(grid: TextTable, width: int) -> bool:
-    sizes = _sizes(grid, width)
-    return sum(sizes) + 2 * (len(sizes) - 1) <= width
 
 
 def _one_table(full: TextTable, width: int) -> str:

@@ -23,7 +23,7 @@ _BAND_FROM = 13
 _LABEL_ROWS = 4
 _ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
-"""Share of the axis that the label of a vertical line takes; closer ones go to the next row."""
+"""Width of the label of a vertical line as a fraction of the axis; a label that is closer is put in the next row."""
 
 
 def plotly_javascript() -> str:
@@ -44,7 +44,7 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     figure = _x_in_shown_unit(figure)
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
-    apart = isinstance(figure, Bars) and figure.stacked  # shares of one host: the colours tell the shares
+    apart = isinstance(figure, Bars) and figure.stacked  # parts of one host: the colours distinguish the parts
     styles = _styles(figure.series, () if apart else hosts)
     shown_x = _x_values(figure)
     data: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ class _Style:
 
 
 def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """By host when there are several, by position otherwise."""
+    """One style per series: by host if there are several hosts, else by position."""
     names = [item.host for item in series if item.host]
     by_host = len(set(hosts)) > 1 and len(names) == len(series)
     order = list(dict.fromkeys((*hosts, *names)))
@@ -107,7 +107,7 @@ def _x_in_shown_unit(figure: Chart) -> Chart:
     )
 
 
-def _x_values(figure: Chart) -> Callable[[Scalar], str | float | None]:
+def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
     """Numbers on numeric axes, texts on category axes (bytes with their unit)."""
     axis = figure.x
 
@@ -116,10 +116,7 @@ def _x_values(figure: Chart) -> Callable[[Scalar], str | float | None]:
             return size_label(x)
         return escape(f"{x:.6g}" if isinstance(x, float) else x)
 
-    def numeric(x: Scalar) -> float | None:
-        return float(x) if isinstance(x, int | float) and not isinstance(x, bool) else None
-
-    return categorical if axis.scale == "category" or not _all_numbers(figure) else numeric
+    return categorical if axis.scale == "category" or not _all_numbers(figure) else float
 
 
 def _all_numbers(figure: Chart) -> bool:

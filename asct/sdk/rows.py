@@ -8,6 +8,7 @@ from typing import Final
 from asct.sdk.figure import Column, Series
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.statistics.robust import median
+from asct.values.grouping import grouped
 
 Row = dict[str, Scalar | None]
 FLAGS_COLUMN: Final = Column("flags", "Flags", format="text")
@@ -27,10 +28,7 @@ def point_rows(
 
 def by_point(records: Iterable[Record]) -> list[list[Record]]:
     """The records of each point, in order of appearance."""
-    points: dict[str, list[Record]] = {}
-    for record in records:
-        points.setdefault(record.point_id, []).append(record)
-    return list(points.values())
+    return list(grouped(records, lambda record: record.point_id).values())
 
 
 def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple[Column, ...]:

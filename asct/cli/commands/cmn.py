@@ -12,7 +12,6 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
-    from asct.diagnostics.model import Diagnostic
     from asct.doctor.cpu_detection import Progress
     from asct.doctor.meshes import MeshReading
     from asct.engine.stop import StopRequest
@@ -83,7 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Prints the progress of a detection: an overwritten line on a terminal, else one line at the beginning."""
+    """Return a function that shows the progress of a detection: on a terminal a line that it overwrites, else one line
+    at the beginning."""
     from asct.cli.text import counted
 
     announced = False
@@ -112,7 +112,9 @@ def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: boo
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
-    """The exit code; a stopped detection keeps its results and exits as interrupted."""
+    """Print the result of the detection and return the exit code; a stopped detection exits as interrupted."""
+    from asct.diagnostics.model import Diagnostic
+
     detection = reading.detection
     if detection is not None:
         stopped = " before it was stopped" if detection.stopped else ""
@@ -122,7 +124,9 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
     if stop.signal is not None:
         return 128 + stop.signal
     if not reading.report.meshes and not options.json:
-        options.console.diagnostics([_no_mesh(reading.report)])
+        hint = "if the machine has a mesh, run `modprobe arm-cmn` and mount debugfs as root, then try again"
+        message = f"no coherent mesh found: {reading.report.unknown['meshes']}"
+        options.console.diagnostics([Diagnostic("E460", message, hint=hint)])
     return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.found) else 0
 
 
@@ -132,10 +136,3 @@ def _write(console: Console, report: CmnReport, folder: Path) -> None:
 
     text = report.model_dump_json(by_alias=True, indent=1) + "\n"
     write_texts(console, folder, {"cmn.csv": csv_text(COLUMNS, rows(report)), "report.json": text})
-
-
-def _no_mesh(report: CmnReport) -> Diagnostic:
-    from asct.diagnostics.model import Diagnostic
-
-    hint = "if the machine has a mesh, run `modprobe arm-cmn` and mount debugfs as root, then try again"
-    return Diagnostic("E460", f"no coherent mesh found: {report.unknown['meshes']}", hint=hint)

@@ -6,11 +6,9 @@ import click
 
 from asct.cli.options import PROGRAM, GlobalOptions, shared_options
 
-_SHELLS = ("bash", "zsh", "fish")
-
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @shared_options
 def command(options: GlobalOptions, shell: str) -> None:
     """Print the completion script for a shell.
@@ -22,8 +20,7 @@ def command(options: GlobalOptions, shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
-    if kind is None:
-        raise click.UsageError(f"no completion for {shell}; supported: {', '.join(_SHELLS)}")
+    assert kind is not None  # click knows every shell of the choice
     group = click.get_current_context().find_root().command
     script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
     if options.json:

@@ -135,17 +135,18 @@ def _written(benchmark: str, setting: str, value: object) -> str:
 
 def _effects(host: HostPreview) -> list[str]:
     """The resources that the run uses and changes on the host: memory, disk space, bytes written, privileges."""
+    from asct.values.quantity import format_quantity
     from asct.values.size import format_size
 
     lines = []
     memory = max((item.cost.memory_bytes for item in host.jobs), default=0)
     scratch = max((item.cost.scratch_bytes for item in host.jobs), default=0)
     if memory:
-        lines.append(f"memory: up to {_bytes(memory)}")
+        lines.append(f"memory: up to {format_quantity(memory, 'B')}")
     if scratch:
         lines.append(f"temporary file: {format_size(scratch)} ({scratch:,} bytes), removed at the end")
     for target, number in host.writes.items():
-        lines.append(f"writes: at most about {_bytes(number)} to {target or 'the temporary file'}")
+        lines.append(f"writes: at most about {format_quantity(number, 'B')} to {target or 'the temporary file'}")
     for item in host.destroys:
         lines += _destroyed(item)
     lines += [f"privileges: {text}" for text in host.privileges]
@@ -164,12 +165,6 @@ def _destroyed(item: Destroyed) -> list[str]:
     if item.overwrite:
         lines.append("  even if it contains a file system, a partition table or other known content")
     return lines
-
-
-def _bytes(number: int) -> str:
-    from asct.values.quantity import format_quantity
-
-    return format_quantity(number, "B")
 
 
 def _print_origins(console: Console, resolved: ResolvedPlan) -> None:

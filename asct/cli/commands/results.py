@@ -61,17 +61,8 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
     entry = {"path": str(item.layout.root), "id": item.layout.root.name}
     if item.run is None:
         return {**entry, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
-    run = item.run
-    return {
-        **entry,
-        "plan": run.plan,
-        "status": run.status,
-        "exit_code": run.exit_code,
-        "started_at": run.started_at,
-        "label": run.label,
-        "hosts": [host.name for host in run.hosts],
-        "counts": run.counts,
-    }
+    shown = {key: getattr(item.run, key) for key in ("plan", "status", "exit_code", "started_at", "label")}
+    return {**entry, **shown, "hosts": [host.name for host in item.run.hosts], "counts": item.run.counts}
 
 
 @command.command("show", short_help="Show a run: hosts, jobs, verdicts and values.")
