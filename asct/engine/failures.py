@@ -187,5 +187,5 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
     """Return the diagnostic for a repeat that starts over: its finished steps belong to another measurement."""
     message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
-    hint = "the program or asct has changed since; earlier results are kept in a folder that ends in .try1"
+    hint = "the program or asct has changed since; its earlier files are kept in a folder whose name ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

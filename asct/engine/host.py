@@ -128,7 +128,7 @@ class HostSession:
             raise self._run.writer.fail(folder, error) from error
         except (ValueError, NotMeasured) as error:
             message = f"host {self.name}: cannot read its facts: {error}"
-            hint = f"its output is in {folder}"
+            hint = f"see the raw output in {folder}"
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:

@@ -192,7 +192,9 @@ def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | No
         message = f"host {host}: {path} exists and would be overwritten"
         return Diagnostic("E430", message, hint=hint)
     if kind == "device":
-        message = f"host {host}: {path} is a block device, and the plan has no consent for this name"
+        message = (
+            f"host {host}: {path} is a block device that the plan does not allow to be overwritten under this name"
+        )
         hint = "use its /dev/disk/by-id path in `file_names` and, with its serial number, in `safety.destroys`"
         return Diagnostic("E431", message, hint=hint)
     if kind in ("folder", "other"):

@@ -1,1 +1,1 @@
-"""Host state around each repeat: what is read, how it is summarized, whether it questions the values."""
+"""The host state around each repeat: reads it, summarizes it, and judges whether it makes the values doubtful."""
