@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -96,10 +97,8 @@ def _number(value: Any, tree: Expression) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
-        try:
+        with suppress(BadValueError):
             return _measured(value)
-        except BadValueError:
-            pass
     raise ExpressionError("E122", f"`{_written(value)}` is not a number", tree.at, tree.length, "use a number")
 
 
@@ -108,10 +107,8 @@ def _measured(text: str) -> int | float | Seconds:
     try:
         return measured(text)
     except BadValueError:
-        try:
+        with suppress(ValueError):
             return float(text)
-        except ValueError:
-            pass
         raise
 
 

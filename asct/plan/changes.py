@@ -118,15 +118,8 @@ class Overrides:
         elif rest[0][0] in _STRUCTURAL:
             for key in ids:
                 maps[key] = _with(maps[key], rest, item.value, item.parts[0][1])
-        else:
-            self._setting(item, name, rest)
-
-    def _setting(self, item: Assignment, name: str, rest: Parts) -> None:
-        names = [part for part, _ in rest]
-        if names[0] == "config":
-            names = names[1:]
-        if len(names) == 1:
-            self.settings.append((f"{name}.config.{names[0]}", item.value._replace(key_span=rest[-1][1])))
+        elif len(setting := rest[1:] if rest[0][0] == "config" else rest) == 1:
+            self.settings.append((f"{name}.config.{setting[0][0]}", item.value._replace(key_span=setting[0][1])))
         else:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 

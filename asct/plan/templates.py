@@ -151,32 +151,27 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
         parts = _split(node.value)
         read = _read_paths(parts)
         for path, at, length in read:
-            _look_up(path, _inside(node, at, length), scope, known, findings)
+            try:
+                value = scope.lookup(path)
+            except UndefinedError as problem:
+                findings.append(Diagnostic("E121", problem.message, _inside(node, at, length), hint=problem.hint))
+                continue
+            if not path.startswith("needs."):
+                known[path] = value
         if any(path not in known and not path.startswith("needs.") for path, _, _ in read):
             return node
-        needed = [(path.removeprefix("needs."), at, length) for path, at, length in read if path.startswith("needs.")]
+        needed = [
+            (path.removeprefix("needs."), _inside(node, at, length))
+            for path, at, length in read
+            if path.startswith("needs.")
+        ]
         if needed:
-            return node._replace(value=_pending(node, needed, known))
+            aliases = tuple(dict.fromkeys(path.partition(".")[0] for path, _ in needed))
+            return node._replace(value=PendingValue(node.value, aliases, node.span, known, tuple(needed)))
         return node._replace(value=_joined(parts, known))
     except ExpressionError as problem:
         findings.append(_located(problem, node))
         return node
-
-
-def _look_up(path: str, span: Span, scope: Scope, known: dict[str, Any], findings: list[Diagnostic]) -> None:
-    try:
-        value = scope.lookup(path)
-    except UndefinedError as problem:
-        findings.append(Diagnostic("E121", problem.message, span, hint=problem.hint))
-        return
-    if not path.startswith("needs."):
-        known[path] = value
-
-
-def _pending(node: Node, needed: list[tuple[str, int, int]], known: Mapping[str, Any]) -> PendingValue:
-    aliases = tuple(dict.fromkeys(path.partition(".")[0] for path, _, _ in needed))
-    places = tuple((path, _inside(node, at, length)) for path, at, length in needed)
-    return PendingValue(node.value, aliases, node.span, dict(known), places)
 
 
 @lru_cache(maxsize=1024)

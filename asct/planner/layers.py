@@ -228,16 +228,12 @@ class ValueReader:
         for step in problem.path:
             if isinstance(place.value, list) and isinstance(step, int) and step < len(place.value):
                 place = place.value[step]
-        message = f"`{name}`: {problem.message}"
-        self.context.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
-
-    def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
-        """For a computed value: a note with the example results that it was computed from."""
-        if not isinstance(node.value, PendingValue):
-            return []
-        paths = dict.fromkeys(path for path, _ in node.value.paths)
-        given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
-        return [(f"checked with {given}, an example of a result", None)]
+        message, notes = f"`{name}`: {problem.message}", []
+        if isinstance(place.value, PendingValue):
+            paths = dict.fromkeys(path for path, _ in place.value.paths)
+            given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
+            notes.append((f"asct checked this with an example of a result: {given}", None))
+        self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
         """The value of a node with examples for results. Raises PlanError for an unknown result."""

@@ -19,18 +19,11 @@ Build = Callable[[Entry, str], JobDraft | None]
 
 def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
     """The aliases that templates of an entry may read, and their benchmarks."""
-    found: dict[str, Benchmark[Any]] = {}
-    for dependency in benchmark.dependencies:
-        needed = context.catalog.get(dependency.benchmark)
-        if needed is not None:
-            found[dependency.alias] = needed
-    entries = {other.id: other for other in context.plan.benchmarks}
-    for alias, node in entry.needs.items():
-        target = entries.get(str(node.value))
-        needed = context.catalog.get(target.uses) if target else None
-        if needed is not None:
-            found[alias] = needed
-    return found
+    uses = {other.id: other.uses for other in context.plan.benchmarks}
+    names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
+    names |= {alias: uses[str(node.value)] for alias, node in entry.needs.items() if str(node.value) in uses}
+    found = {alias: context.catalog.get(name) for alias, name in names.items()}
+    return {alias: needed for alias, needed in found.items() if needed is not None}
 
 
 class DependencyResolver:
