@@ -22,13 +22,13 @@ FORMAT = click.option(
     "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True,
     help="Output format.",
 )  # fmt: skip
-CI = click.option("--ci", is_flag=True, help="Plain output, junit.xml, and annotations under GitHub Actions.")
+CI = click.option("--ci", is_flag=True, help="Print plain output, write junit.xml, and annotate under GitHub Actions.")
 FORKS = click.option(
     "--forks",
     type=click.IntRange(1, 1024),
     default=DEFAULT_FORKS,
     show_default=True,
-    help="Hosts to measure at a time.",
+    help="Maximum number of hosts to measure at a time.",
 )
 
 
@@ -105,7 +105,7 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """`--results`. A file instead of a directory is a usage error, or with `file_okay` an error of the results tree."""
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
-        help="Results tree.",
+        help="Directory of the results tree.",
     )  # fmt: skip
 
 
