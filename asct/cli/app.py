@@ -12,6 +12,7 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -166,8 +167,10 @@ def _bug(problem: Exception, options: GlobalOptions) -> int:
 
     text = "".join(traceback.format_exception(problem))
     if options.log_file:
+        from asct.store.outputs import open_output
+
         path = options.log_file
-        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123 - a name given by the user
+        with open_output(Path(path), append=True) as log:
             log.write(text)
     else:
         with tempfile.NamedTemporaryFile("w", prefix="asct-bug-", suffix=".log", delete=False) as log_file:

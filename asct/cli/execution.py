@@ -24,7 +24,7 @@ from asct.engine.options import RunOptions
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext
-from asct.errors import AsctError, StoreError
+from asct.errors import AsctError, StoreError, UsageError
 from asct.export import render as render_report
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
@@ -33,6 +33,7 @@ from asct.store.files import writing
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
+from asct.store.outputs import open_output
 from asct.store.reader import read_run
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -121,9 +122,9 @@ def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():
         try:
-            with writing(Path(summary)), Path(summary).open("a", encoding="utf-8") as target:
+            with writing(Path(summary)), open_output(Path(summary), append=True) as target:
                 target.write(layout.markdown.read_text(encoding="utf-8"))
-        except StoreError as error:  # the results are in the run's folder
+        except (StoreError, UsageError) as error:  # the results are in the run's folder
             options.console.diagnostics(error.diagnostics)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
+from asct.store.outputs import check_output, write_output
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -44,20 +45,12 @@ def refuse_existing(name: str) -> None:
         )
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a requested file. Raises StoreError with its path."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise StoreError(
-            Diagnostic("E912", f"cannot write {path}: {problem.strerror}", hint="choose a writable location")
-        ) from problem
-
-
-def write_texts(console: Console, folder: Path, texts: Mapping[str, str]) -> None:
+def write_texts(console: Console, folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
     """Write all files to a folder, then print their paths: a closed output does not prevent any file."""
+    for name in texts:
+        check_output(folder / name, force=force)
     for name, text in texts.items():
-        write_text(folder / name, text)
+        write_output(folder / name, text, force=force)
     for name in texts:
         console.line(str(folder / name))
 

@@ -149,7 +149,7 @@ def print_facts(
             texts[f"{'network' if network else 'system'}_info{suffix}.csv"] = machine_text(flat(document))
             if topology:
                 texts[f"topology{suffix}.svg"] = drawing(facts) + "\n"
-        write_texts(options.console, folder, texts)
+        write_texts(options.console, folder, texts, force=request.force)
     lines = (
         line
         for number, facts in enumerate(found)
@@ -203,7 +203,7 @@ def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostF
     folder = request.folder()
     if folder is not None:
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-        write_texts(options.console, folder, {"system_info.csv": table, "report.json": text})
+        write_texts(options.console, folder, {"system_info.csv": table, "report.json": text}, force=request.force)
     print_report(options.console, request.form, document, table, _comparison_lines(base, other, found, options))
 
 

@@ -110,11 +110,14 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
 
 
 def _start_log(options: GlobalOptions) -> None:
-    """Log to `--log-file`, if one is given. Raises BadParameter if it cannot be written."""
+    """Log to `--log-file`, if one is given. Raises BadParameter if it cannot be written, UsageError for a device."""
     if options.log_file is None:
         return
     import logging
 
+    from asct.store.outputs import check_output
+
+    check_output(Path(options.log_file), append=True)
     try:
         handler = logging.FileHandler(options.log_file, encoding="utf-8")
     except OSError as problem:

@@ -1,13 +1,14 @@
 """Report formats, one module each. A format never imports another.
 
 A format defines, on three consecutive lines, `NAME`, `FILE` (the file it writes, as in the results tree) and `SUMMARY`,
-and either `render(view) -> str | bytes` or, if it writes several files, `write(view, folder) -> list[Path]`.
+and either `render(view) -> str | bytes` or, if it writes several files or depends on the folder,
+`documents(view, folder) -> dict[str, str]`, by file name.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.errors import UsageError
 from asct.plan.formats import report_formats
 from asct.store.files import write_atomic, writing
+from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
@@ -25,8 +27,8 @@ def get(name: str) -> ModuleType:
     if name not in known:
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
     module = importlib.import_module(f"{__name__}.{known[name].module}")
-    if not (hasattr(module, "render") or hasattr(module, "write")):
-        raise TypeError(f"{module.__name__} is not a format: it defines neither render nor write")
+    if not (hasattr(module, "render") or hasattr(module, "documents")):
+        raise TypeError(f"{module.__name__} is not a format: it defines neither render nor documents")
     return module
 
 
@@ -41,24 +43,32 @@ def render(view: RunView, name: str) -> str | bytes:
 
 
 def write(view: RunView, name: str, folder: Path) -> list[Path]:
-    """Write the report `name` to `folder`, each file atomically, and return the paths. The folder is created if needed.
+    """Write one report and return the paths of its files, as `write_all` does."""
+    return write_all(view, (name,), folder)[name]
 
-    Raises UsageError if the format is unknown or its library is missing, StoreError if writing fails.
+
+def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: bool = True) -> dict[str, list[Path]]:
+    """Write several reports to `folder`, each file atomically, and return the paths. The folder is created if needed.
+
+    Nothing is written if a format is unknown or lacks its library, or if a file exists and `replace` is False: both
+    raise UsageError. Raises StoreError if writing fails.
     """
-    module = get(name)
+    modules = {name: get(name) for name in names}
+    documents = {name: _documents(module, view, folder) for name, module in modules.items()}
+    if not replace:
+        for file in (file for found in documents.values() for file in found):
+            check_output(folder / file)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    if hasattr(module, "write"):
-        paths: list[Path] = module.write(view, folder)
-        return paths
-    path = folder / module.FILE
-    write_atomic(path, module.render(view))
-    return [path]
+    for found in documents.values():
+        for file, content in found.items():
+            write_atomic(folder / file, content)
+    return {name: [folder / file for file in found] for name, found in documents.items()}
 
 
-def write_all(view: RunView, names: Iterable[str], folder: Path) -> dict[str, list[Path]]:
-    """Write several reports; an unknown name is refused before the first one is written."""
-    chosen = dict.fromkeys(names)
-    for name in chosen:
-        get(name)
-    return {name: write(view, name, folder) for name in chosen}
+def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:
+    """Return the files of a format by name."""
+    if hasattr(module, "documents"):
+        found: Mapping[str, str | bytes] = module.documents(view, folder)
+        return found
+    return {module.FILE: module.render(view)}

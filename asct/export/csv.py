@@ -14,7 +14,6 @@ from asct.analysis.fields import flat
 from asct.analysis.grid import plain
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
-from asct.store.files import write_atomic
 
 _FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
@@ -22,8 +21,9 @@ FILE = "<benchmark>.csv"
 SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
 
 
-def write(view: RunView, folder: Path) -> list[Path]:
-    """Write `<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`, `system_info.csv`.
+def documents(view: RunView, _folder: Path) -> dict[str, str]:
+    """Return the files by name: `<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`
+    and `system_info.csv`.
 
     The columns are the benchmark's own, preceded by `host` and `id` if there are several hosts or entries of a
     benchmark. With several machines the last file is `system_info.<host>.csv`.
@@ -40,10 +40,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
     for host, facts in sorted(view.facts.items()):
         file = "system_info.csv" if len(view.facts) == 1 else f"system_info.{host}.csv"
         texts[file] = machine_text(flat(facts.model_dump(mode="json", by_alias=True)))
-    paths = [folder / file for file in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_atomic(path, text)
-    return paths
+    return texts
 
 
 def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:

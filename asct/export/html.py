@@ -28,7 +28,6 @@ from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_figure
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
-from asct.store.files import write_atomic
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -73,12 +72,10 @@ def render(view: RunView, base: str = "") -> str:
     )  # fmt: skip
 
 
-def write(view: RunView, folder: Path) -> list[Path]:
-    """Write `report.html` to `folder`; its links point to the files of the run."""
+def documents(view: RunView, folder: Path) -> dict[str, str]:
+    """Return the page for `folder`; its links point to the files of the run."""
     base = os.path.relpath(view.root, folder)
-    path = folder / FILE
-    write_atomic(path, render(view, "" if base == "." else f"{base}/"))
-    return [path]
+    return {FILE: render(view, "" if base == "." else f"{base}/")}
 
 
 def script_json(value: Any) -> str:

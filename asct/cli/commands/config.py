@@ -31,16 +31,15 @@ def command() -> None:
 def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force: bool) -> None:
     """Write the default settings of the selected benchmarks (default: all) as JSON."""
     from asct.cli.adhoc import select
-    from asct.cli.files import write_text
     from asct.registry import installed
+    from asct.store.outputs import check_output, write_output
 
     target = Path(config_file)
-    if target.exists() and not force:
-        raise click.UsageError(f"{config_file} exists; choose another file, or add `--force` to overwrite it")
+    check_output(target, force=force)
     chosen = select(words or ("all",), installed().infos)
     benchmarks = ((installed().get(info.name), info) for info in chosen)
     document = {info.name: _defaults(benchmark, info) for benchmark, info in benchmarks if benchmark is not None}
-    write_text(target, json.dumps(document, indent=2, allow_nan=False) + "\n")
+    write_output(target, json.dumps(document, indent=2, allow_nan=False) + "\n", force=force)
     options.console.line(f"wrote the settings of {counted(len(chosen), 'benchmark')} to {config_file}")
 
 

@@ -65,7 +65,7 @@ def command(
     folder = output_folder(output_dir, force) if output_dir is not None else None
     reports = _examine(specs, resolved, Path(plan).resolve().parent if plan else Path.cwd())
     if fix_script:
-        _write_scripts(options.console, reports, folder)
+        _write_scripts(options.console, reports, folder, force)
     elif options.json:
         from asct.doctor.model import SCHEMA
 
@@ -108,11 +108,11 @@ def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: P
             return list(pool.map(one, specs))
 
 
-def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path | None) -> None:
+def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path | None, force: bool) -> None:
     """Print the script, or write one file per host and print the paths; a host that could not be read has no script."""
-    from asct.cli.files import write_text
     from asct.disturbances.script import script
     from asct.store.layout import safe_name
+    from asct.store.outputs import write_output
 
     for report in reports:
         console.diagnostics(report.problems)
@@ -124,7 +124,7 @@ def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path
         if file is None:
             click.echo(text, nl=False)
         else:
-            write_text(file, text)
+            write_output(file, text, force=force)
             console.result(str(file))
 
 

@@ -29,16 +29,15 @@ _KEEP_FREE = 10
 def command(options: GlobalOptions, file: str, address: str | None, force: bool) -> None:
     """Write a commented plan that fits this machine or the host given with --host. If FILE is `-`, print the plan."""
     from asct.cli.targets import host_of
+    from asct.store.outputs import check_output, write_output
 
     target = Path(file)
-    if file != "-" and target.exists() and not force:
-        raise click.UsageError(f"{file} exists; choose another file, or add `--force` to overwrite it")
+    if file != "-":
+        check_output(target, force=force)
     spec = host_of(address)
     text = plan_for(spec, _facts(spec), name=_plan_name(file, spec))
     if file != "-":
-        from asct.cli.files import write_text
-
-        write_text(target, text)
+        write_output(target, text, force=force)
     if options.json:
         options.console.document({"schema": "asct.init/1", "file": file, "text": text})
     elif file == "-":

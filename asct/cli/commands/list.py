@@ -77,7 +77,8 @@ def _write(console: Console, listing: Listing, folder: str, form: str, force: bo
     """Write the listing as CSV or JSON to `folder` and print the path."""
     import json
 
-    from asct.cli.files import csv_text, output_folder, write_text
+    from asct.cli.files import csv_text, output_folder
+    from asct.store.outputs import write_output
 
     stem = "benchmark_list" if listing.name == "benchmarks" else f"{listing.name}_list"
     if form == "csv":
@@ -85,7 +86,7 @@ def _write(console: Console, listing: Listing, folder: str, form: str, force: bo
     else:
         text = json.dumps(_document(listing), indent=2, allow_nan=False) + "\n"
     path = output_folder(folder, force) / f"{stem}.{'csv' if form == 'csv' else 'json'}"
-    write_text(path, text)
+    write_output(path, text, force=force)
     console.result(str(path))
 
 

@@ -28,6 +28,7 @@ _MOST_VALUES = 8
 @click.option("--reuse", type=Duration(), metavar="AGE", help="Show how many points `apply --reuse AGE` could reuse.")
 @results_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the frozen plan to FILE, for `apply`.")
+@click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
 @plan_options
 @shared_options
 def command(
@@ -36,6 +37,7 @@ def command(
     show_commands: bool,
     origin: bool,
     output: str | None,
+    force: bool,
     selection: PlanSelection,
     **before: Any,
 ) -> int:
@@ -45,7 +47,7 @@ def command(
 
     resolved = load(options, plan, selection)
     if output is not None:
-        _freeze(options, resolved, output)
+        _freeze(options, resolved, output, force)
     shown = preview(resolved, installed(), reusable=_reusable(resolved, **before))
     if show_commands:
         from asct.cli.dryrun import dry_run
@@ -72,11 +74,11 @@ def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapp
     return reusable(resolved, installed(), earlier_runs(Path(results), reuse))
 
 
-def _freeze(options: GlobalOptions, resolved: ResolvedPlan, output: str) -> None:
-    from asct.cli.files import write_text
+def _freeze(options: GlobalOptions, resolved: ResolvedPlan, output: str, force: bool) -> None:
     from asct.planner.freeze import freeze
+    from asct.store.outputs import write_output
 
-    write_text(Path(output), json.dumps(freeze(resolved), indent=1, allow_nan=False) + "\n")
+    write_output(Path(output), json.dumps(freeze(resolved), indent=1, allow_nan=False) + "\n", force=force)
     options.console.line(f"frozen plan written to {output}; next: asct apply {output} --approve {resolved.hash[:12]}")
 
 

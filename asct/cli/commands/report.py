@@ -18,10 +18,16 @@ from asct.cli.options import GlobalOptions, results_option, shared_options
     shell_complete=completing(format_names),
 )  # fmt: skip
 @click.option("-o", "--output-dir", type=click.Path(file_okay=False), help="Write to DIRECTORY instead of the run.")
+@click.option("--force", is_flag=True, help="Overwrite existing files in DIRECTORY.")
 @results_option(file_okay=False)
 @shared_options
 def command(
-    options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], output_dir: str | None, results: str
+    options: GlobalOptions,
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    output_dir: str | None,
+    force: bool,
+    results: str,
 ) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
@@ -41,7 +47,7 @@ def command(
         target = Path(output_dir or root)
         if output_dir and len(runs) > 1:
             target /= root.name
-        reports = write_all(view_of(root), names or ("html", "markdown"), target)
+        reports = write_all(view_of(root), names or ("html", "markdown"), target, replace=force or not output_dir)
         written[str(root)] = {form: [str(path) for path in paths] for form, paths in reports.items()}
     if options.json:
         options.console.document({"schema": "asct.reports/1", "reports": written})

@@ -1,0 +1,90 @@
+"""Opens the files that a user names for output: never a device, and an existing file only with consent."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TextIO
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError, UsageError
+from asct.store.files import reason_of
+
+_KINDS = {
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def check_output(path: Path, *, force: bool = False, append: bool = False) -> bool:
+    """Return whether the file exists. Raise UsageError if it is neither a regular file nor a pipe, or if it exists and
+    neither `force` allows to overwrite it nor `append` keeps what it contains; raise StoreError if it is unreadable."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+    _check_mode(path, mode, force or append)
+    return True
+
+
+def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
+    """Open a file for output as `check_output` allows it: a new or empty one, or with `append` at its end.
+
+    What is opened is checked again before it is emptied, so nobody can put a device in its place meanwhile.
+    """
+    exists = check_output(path, force=force, append=append)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | (os.O_APPEND if append else 0)
+    if not (exists or force or append):
+        flags |= os.O_EXCL
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileExistsError as problem:
+        raise _existing(path) from problem
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+    try:
+        mode = os.fstat(descriptor).st_mode
+        _check_mode(path, mode, force or append or not exists)
+        if stat.S_ISREG(mode) and not append:
+            os.ftruncate(descriptor, 0)
+        return os.fdopen(descriptor, "a" if append else "w", encoding="utf-8")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def write_output(path: Path, text: str, *, force: bool = False) -> None:
+    """Write `text` to a file that the user named. Raises UsageError and StoreError as `open_output` does."""
+    with open_output(path, force=force) as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as problem:
+            raise _unwritable(path, problem) from problem
+
+
+def _check_mode(path: Path, mode: int, overwrite: bool) -> None:
+    if stat.S_ISFIFO(mode):
+        return
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "not a regular file")
+        hint = "choose another name: asct writes output only to regular files and pipes, also with `--force`"
+        raise UsageError(Diagnostic("E915", f"{path} is {kind}; nothing was written to it", hint=hint))
+    if not overwrite:
+        raise _existing(path)
+
+
+def _existing(path: Path) -> UsageError:
+    hint = "choose another name, or add `--force` to overwrite it"
+    return UsageError(Diagnostic("E911", f"{path} already exists", hint=hint))
+
+
+def _unwritable(path: Path, problem: OSError) -> StoreError:
+    return StoreError(
+        Diagnostic("E912", f"cannot write {path}: {reason_of(problem)}", hint="choose a writable location")
+    )
