@@ -18,6 +18,8 @@ from typing import Final
 
 from asct.statistics.changepoint import changes
 
+_ROUNDING: Final = 1e-9
+"""Relative tolerance of the limits: a window at its limit is steady in any unit of its values, despite rounding."""
 CLIFF: Final = 0.5
 """A fall of the level by this share is a cliff: a full cache or spent credits instead of a rate that varies."""
 
@@ -51,12 +53,17 @@ class SteadyWindow:
 
     def holds(self, rule: SteadyRule) -> bool:
         """Return whether the values are steady by `rule`."""
-        return self.excursion <= rule.excursion and abs(self.drift) <= rule.drift
+        return within(self.excursion, rule.excursion) and within(abs(self.drift), rule.drift)
 
     def line(self) -> tuple[float, ...]:
         """Return the fitted line at each value."""
         middle = (len(self.values) - 1) / 2.0
         return tuple(self.mean + self.slope * (index - middle) for index in range(len(self.values)))
+
+
+def within(share: float, limit: float) -> bool:
+    """Return whether `share` is at most `limit`; rounding by up to 1e-9 of the limit does not count."""
+    return share <= limit * (1.0 + _ROUNDING)
 
 
 def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:

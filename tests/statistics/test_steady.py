@@ -50,6 +50,20 @@ def test_both_conditions_hold_at_once(values: list[float], steady: bool) -> None
     assert window_of(values).holds(RULE) is steady
 
 
+@given(st.floats(1e-6, 1e9), st.permutations([0.9, 1.1, 1.0, 1.0, 1.0]))
+def test_at_the_limit_of_the_excursion_a_window_is_steady_in_any_unit(factor: float, shape: list[float]) -> None:
+    rule = SteadyRule(drift=1.0)
+    assert window_of([factor * value for value in shape]).holds(rule)
+    assert not window_of([factor * value * (1.0 + 1e-8 * (value > 1.0)) for value in shape]).holds(rule)
+
+
+@given(st.floats(1e-6, 1e9), st.sampled_from([-1, 1]))
+def test_at_the_limit_of_the_drift_a_window_is_steady_in_any_unit(factor: float, sign: int) -> None:
+    rule = SteadyRule(excursion=1.0)
+    assert window_of([factor * (1.0 + sign * 0.025 * (index - 2)) for index in range(5)]).holds(rule)
+    assert not window_of([factor * (1.0 + sign * 0.025001 * (index - 2)) for index in range(5)]).holds(rule)
+
+
 @given(st.lists(POSITIVE, min_size=2, max_size=30), st.floats(1e-3, 1e3))
 def test_the_unit_does_not_matter(values: list[float], factor: float) -> None:
     plain, scaled = window_of(values), window_of([value * factor for value in values])

@@ -19,7 +19,7 @@ from asct.instruments.qualification.settings import Phase, TrackedMetric, Worklo
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import StopRule
 from asct.sdk.step import Step
-from asct.statistics.steady import SteadyWindow, cliff, last_window, window_of
+from asct.statistics.steady import SteadyWindow, cliff, last_window, window_of, within
 
 # SNIA PTS, workload independent preconditioning: twice the capacity in requests of 128 KiB, random data. Each job
 # writes its own slice; if all jobs started at the first byte, two jobs would write the range four times.
@@ -189,7 +189,7 @@ class RoundHistory:
             return SteadyVerdict("pause", windows)
         if any(last_window(values, rule, self._since(tracked, values)) is None for tracked, values in series):
             return SteadyVerdict("volume", windows)
-        if any(window.excursion > rule.excursion for _, window in windows):
+        if any(not within(window.excursion, rule.excursion) for _, window in windows):
             return SteadyVerdict("excursion", windows)
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
@@ -300,7 +300,7 @@ class Passes:
     def moved(self, number: int) -> bool:
         """Return whether a dependent variable changed too much during a pass."""
         limit = self.journal.params.fast_drift / 100.0
-        return any(abs(self.drift(number, tracked)) > limit for tracked in self.phase.tracked)
+        return any(not within(abs(self.drift(number, tracked)), limit) for tracked in self.phase.tracked)
 
     def _name(self, number: int, kind: str, cell: Workload) -> str:
         return f"{self.phase.name}{kind}{number}-{cell.name}"
