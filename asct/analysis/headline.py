@@ -32,13 +32,13 @@ class HeadlineMetric:
     detail: str
     doubt: str = ""
     """Why the value is in doubt: `noisy` or `invalid`, and the state of the host; empty if it is reliable."""
-    number: float = 0.0
-    """The value in its base unit."""
+    number: float | None = 0.0
+    """The value in its base unit; None if no value is valid."""
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
     """Return the highlights of the benchmark. If it declares none, return its first metric of each unit: the value of
-    each level, or the best value."""
+    each level, or the best valid value."""
     if job.benchmark is None:
         return []
     places = gather(job.records)
@@ -65,28 +65,32 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
         ]
     if len(places) == 1:
         return [_headline(job, metric, places[0], _named(metric).capitalize(), "")]
-    best = _best(metric, places)
     word = "Lowest" if metric.better == "lower" else "Highest"
-    return [_headline(job, metric, best, f"{word} {_named(metric)}", _where(job, best, places))]
+    return [_of_best(job, metric, places, f"{word} {_named(metric)}")]
 
 
 def _highlighted(
     job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
 ) -> Iterator[HeadlineMetric]:
-    """Yield the best value at the coordinates of a highlight, if any was measured."""
+    """Yield the best valid value at the coordinates of a highlight, if any was measured."""
     own = [place for place in places if place.metric == metric.name and _matches(place.records[0].coords, wanted.at)]
     if own:
-        best = _best(metric, own)
-        yield _headline(job, metric, best, wanted.label, _where(job, best, own))
+        yield _of_best(job, metric, own, wanted.label)
 
 
 def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
     return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())
 
 
-def _best(metric: Metric, places: Sequence[MetricGroup]) -> MetricGroup:
+def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
+    """Return the best valid value; if there are several and none is valid, a headline without a value."""
+    valid = [place for place in places if _doubt(place.doubts) != "invalid"]
+    if len(places) > 1 and not valid:
+        detail = f"all {len(places)} values are invalid"
+        return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, "invalid", None)
     pick = min if metric.better == "lower" else max
-    return pick(places, key=lambda place: place.value)
+    best = pick(valid or places, key=lambda place: place.value)
+    return _headline(job, metric, best, label, _where(job, best, places))
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
@@ -131,7 +135,7 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
         return NO_VALUE
     value = f"{item.value} {item.unit}".rstrip()
     text = f"{value} ({item.doubt})" if item.doubt else value
-    return TableCell(text, item.number, "doubt" if item.doubt else "", item.detail)
+    return TableCell(text, "" if item.number is None else item.number, "doubt" if item.doubt else "", item.detail)
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:

@@ -134,7 +134,7 @@ def _headlines(report: RunReport) -> list[str]:
         lines += ["| Benchmark | Metric | Value | |", "| --- | --- | ---: | --- |"]
         for item in report.headlines:
             detail = "; ".join(text for text in (item.detail, item.doubt) if text)
-            cells = (item.id, item.label, f"{item.value} {item.unit}", detail)
+            cells = (item.id, item.label, f"{item.value} {item.unit}".rstrip(), detail)
             lines.append(_row(escape(text) for text in cells))
         lines.append("")
     return lines

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from asct.analysis.grid import from_table, without_empty_columns
-from asct.analysis.headline import headlines
+from asct.analysis.headline import HeadlineMetric, headlines
 from asct.analysis.view import JobView
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
@@ -132,6 +132,28 @@ def test_headlines_tell_sizes_as_they_are_written() -> None:
     details = {item.label: item.detail for item in headlines(job)}
     assert details["Highest bandwidth"].startswith("at block size 64K")
     assert details["Lowest latency"].startswith("at block size 4K")
+
+
+def test_headlines_never_name_an_invalid_point_as_the_best() -> None:
+    records = records_of(ANY, [({"iodepth": depth}, mixed()) for depth in (1, 8, 32)])
+
+    def rates(invalid: tuple[int, ...]) -> HeadlineMetric:
+        for record in records:
+            depth = record.point["iodepth"]
+            assert isinstance(depth, int)
+            record.value = float(depth) if record.metric == "iops" else record.value
+            record.flags = ["invalid", "short-ios"] if depth in invalid else []
+        entry = JobEntry(id="a", benchmark="storage-fio", version="1", host="a", points=3, repeats=1)
+        job = JobView(entry, ANY, tuple(records), (), (), ())
+        return next(item for item in headlines(job) if item.label == "Highest IOPS")
+
+    found = rates(())
+    assert (found.number, found.doubt) == (32.0, "") and found.detail.startswith("at iodepth 32")
+    found = rates((32,))
+    assert (found.number, found.doubt) == (8.0, "") and found.detail.startswith("at iodepth 8")
+    found = rates((1, 8, 32))
+    assert (found.value, found.unit, found.number) == ("none", "", None)
+    assert (found.detail, found.doubt) == ("all 3 values are invalid", "invalid")
 
 
 def test_any_fio_names_its_axes() -> None:
