@@ -54,7 +54,8 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
     work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
     consents = consents_of(resolved.safety, job.host)
     context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples, consents=consents)
-    points = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
+    given = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
+    points = benchmark.settle(given, context.facts)
     steps = [*benchmark.prepare(points, context)]
     for params in points:
         steps += benchmark.steps(params, context)

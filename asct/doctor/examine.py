@@ -17,7 +17,7 @@ from asct.disturbances.sample import SCRIPT
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.engine.host import owner_of
-from asct.engine.points import bind_points, waits_for_results
+from asct.engine.points import bind_points, cautions, waits_for_results
 from asct.engine.preflight import JobNeeds, check, find_tools, measured_scope
 from asct.engine.services import Services
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
@@ -58,6 +58,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
             lacking.update(dict.fromkeys(error.diagnostics))
             continue
         lacking.update(dict.fromkeys(point.unfit for point in points if point.unfit is not None))
+        lacking.update(dict.fromkeys(cautions(job, benchmark, points, facts)))
         demand = JobNeeds.of(needs)
         demands.append(demand)
         found = find_tools(host, [name for name in demand.tools if name not in facts.tools])

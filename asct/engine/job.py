@@ -16,7 +16,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.host import HostSession
-from asct.engine.points import BoundPoint, bind_points, needed_values, shared_results, waits_for_results
+from asct.engine.points import BoundPoint, bind_points, cautions, needed_values, shared_results, waits_for_results
 from asct.engine.preflight import JobNeeds
 from asct.engine.repeat import Attempt, RepeatRunner
 from asct.engine.resume import EarlierResults
@@ -98,6 +98,7 @@ class JobRunner:
             self._give_up([*unfit.values()])
             return
         self._run.events.notices(job.host, unfit.values())
+        self._run.events.notices(job.host, cautions(job, self.benchmark, self._points, self._session.facts))
         self.needs = JobNeeds.of(needs)
         self._give_up(self._session.assess(self.needs, self._guard))
 

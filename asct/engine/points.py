@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, median_low, mode
 from typing import Any
@@ -13,7 +13,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.preflight import unfit
 from asct.errors import NotMeasured
 from asct.planner.bind import bind, is_bound
-from asct.planner.model import Job
+from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import SHORTEST_LIMIT_S, Needs
@@ -58,14 +58,7 @@ def bind_points(
     """
     points: list[BoundPoint] = []
     needs: list[Needs] = []
-    findings: dict[str, Diagnostic] = {}
-    for point in job.points:
-        try:
-            settings = bind(point.settings, values)
-            params = _params(job, benchmark, settings)
-        except NotMeasured as error:
-            findings.update({item.message: item for item in error.diagnostics})
-            continue
+    for point, settings, params in _settled(job, benchmark, values, facts):
         need = benchmark.needs(params, facts)
         unfitness = unfit(need, facts, f"{job.id} on {job.host}")
         seconds = need.seconds if unfitness is None else 0.0
@@ -74,9 +67,36 @@ def bind_points(
         limit = need.limit_s if job.timeout_s is None else job.timeout_s
         swept = {name: _plain(settings.get(name, value)) for name, value in point.swept.items()}
         points.append(BoundPoint(point.id, params, settings, swept, seconds, limit, unfitness))
+    return points, needs
+
+
+def _settled(
+    job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
+) -> Iterator[tuple[Point, dict[str, Any], Params]]:
+    """Yield each point with its settings on the host, as given and validated. Raises NotMeasured like `bind_points`."""
+    given: list[tuple[Point, dict[str, Any], Params]] = []
+    findings: dict[str, Diagnostic] = {}
+    for point in job.points:
+        try:
+            settings = bind(point.settings, values)
+            given.append((point, settings, _params(job, benchmark, settings)))
+        except NotMeasured as error:
+            findings.update({item.message: item for item in error.diagnostics})
     if findings:
         raise NotMeasured(*findings.values())
-    return points, needs
+    settled = benchmark.settle([params for *_, params in given], facts)
+    for (point, settings, before), params in zip(given, settled, strict=True):
+        new = {name: value for name, value in params if value != getattr(before, name)}
+        yield point, settings | new, params
+
+
+def cautions(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], facts: HostFacts) -> list[Diagnostic]:
+    """Return warnings about points that the host does not measure as their settings ask."""
+    found = benchmark.cautions([point.params for point in points if point.unfit is None], facts)
+    return [
+        Diagnostic("E433", f"{job.id} on {job.host}: {message}", hint=hint, severity="warning")
+        for message, hint in found
+    ]
 
 
 def _plain(value: Any) -> Scalar | list[Scalar] | None:

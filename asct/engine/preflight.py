@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -19,6 +18,7 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs, Privilege, is_device_path
 from asct.values.cpulist import format_cpulist
+from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
 """Free space that must remain on the host besides a scratch file."""
@@ -68,12 +68,6 @@ class JobNeeds:
         for path in {*one.targets, *written}:
             careful = path in written and not one.may_overwrite
             self.targets[path] = self.targets.get(path, False) or careful
-
-
-def version_key(text: str) -> tuple[int, ...]:
-    """Return the first dotted number of `text` ("fio-3.33" gives (3, 33)); empty if there is none."""
-    match = re.search(r"\d+(?:\.\d+)*", text)
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:

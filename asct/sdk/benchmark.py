@@ -103,6 +103,16 @@ class Benchmark(ABC, Generic[P]):
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """The requirements of one repeat. `facts` is None while planning without hosts: return an estimate then."""
 
+    def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
+        """The settings of all points of a job on its host, in the same order. An `auto` whose value must be the same at
+        every point is decided here. Called once per job; everything else sees the result."""
+        return points
+
+    def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
+        """Why this host does not measure these points as their settings ask, as pairs of (message, hint). They are
+        reported as warnings before the job; the points are measured all the same."""
+        return ()
+
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Steps that run once per job before its first point (lay out the scratch file). They are not repeated or
         measured."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from asct.engine.preflight import JobNeeds, check, unfit, version_key
+from asct.engine.preflight import JobNeeds, check, unfit
 from asct.sdk.facts import HostFacts, Memory, ToolFact
 from asct.sdk.needs import Needs, Scratch
+from asct.values.version import version_key
 from tests.engine import plant
 from tests.engine.conftest import Lab
 from tests.engine.plant import job, point
@@ -103,6 +105,25 @@ def test_a_missing_tool_skips_its_job_only(lab: Lab) -> None:
     assert (done.code, done.codes()) == (3, ["E420"])
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
     assert "no-such-program is not installed" in done.stored.run.jobs[0].note
+
+
+def test_a_job_is_settled_as_a_whole_and_its_cautions_are_told_before_it_runs(lab: Lab) -> None:
+    calls: list[int] = []
+
+    class Settling(plant.Probe):
+        def settle(self, points: Sequence[plant.ProbeParams], facts: HostFacts) -> list[plant.ProbeParams]:
+            calls.append(len(points))
+            highest = max(one.index for one in points)
+            return [one.model_copy(update={"script": f"echo {10 * highest + one.index}"}) for one in points]
+
+        def cautions(self, points: Sequence[plant.ProbeParams], facts: HostFacts) -> list[tuple[str, str]]:
+            return [(points[0].script, "less")]
+
+    ports = plant.collaborators(catalog=plant.Shelf((Settling(),)))
+    done = lab.run(job(point(index=1), point(index=2)), ports=ports)
+    assert (done.code, calls, done.values()) == (0, [2], [21, 22])
+    [(host, told)] = [(host, item) for host, item in done.outcome.events.findings if item.code == "E433"]
+    assert (host, told.severity, told.message, told.hint) == ("local", "warning", "a on local: echo 21", "less")
 
 
 def test_a_kernel_that_cannot_be_built_skips_its_jobs(lab: Lab) -> None:

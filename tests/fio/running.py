@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ ENGINES = ["io_uring", "libaio", "psync", "posixaio"]
 def facts_here(engines: Sequence[str] = ENGINES, **changes: Any) -> HostFacts:
     """Facts of this machine as far as the storage benchmarks look at them."""
     tools = {
-        name: ToolFact(path=path, features=list(engines) if name == "fio" else [])
+        name: ToolFact(path=path, version=_version(path), features=list(engines) if name == "fio" else [])
         for name in ("fio", "mpstat")
         if (path := shutil.which(name))
     }
@@ -34,6 +35,12 @@ def facts_here(engines: Sequence[str] = ENGINES, **changes: Any) -> HostFacts:
     cpu = Cpu(allowed=allowed, online=allowed)
     known = {"tools": tools, "io_uring": True, "work_filesystem": "ext4", "cpu": cpu} | changes
     return HostFacts(host="local", collected_at="2026-11-21T00:00:00Z", **known)
+
+
+@cache
+def _version(path: str) -> str | None:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
 
 
 def run_step(step: Step, folder: Path) -> Output:
@@ -79,7 +86,8 @@ def run_points(
     facts: HostFacts,
     consents: Mapping[str, Consent] | None = None,
 ) -> list[tuple[list[Output], Sequence[Measurement]]]:
-    """Lay out, then run and parse every point."""
+    """Settle and lay out, then run and parse every point."""
+    points = benchmark.settle(points, facts)
     context = Context(facts, str(work), consents=consents or {})
     for step in benchmark.prepare(points, context):
         output = run_step(step, work / f"prepare-{step.name}")

@@ -80,6 +80,28 @@ def test_limits_of_requests_and_of_bytes_over_sizes(loop: Loop, folder: Path) ->
     assert megabytes == pytest.approx(10 * 2**20 / 1e6, rel=0.1)
 
 
+def in_flight(records: Sequence[Record]) -> dict[Any, float]:
+    """Requests in flight by depth."""
+    return {record.point["iodepth"]: record.value for record in records if record.metric == "in_flight"}
+
+
+def test_depths_that_are_no_powers_of_two_are_measured_as_asked(loop: Loop, folder: Path) -> None:
+    points = [{"iodepth": depth} for depth in (4, 5, 6, 7, 8)]
+    with throttle(loop, riops=500):
+        records = swept(DEPTHS, loop, folder, points, engine="auto", duration=2.0, ramp_time=0.3)
+    assert in_flight(records) == {depth: pytest.approx(depth, rel=0.05) for depth in (4, 5, 6, 7, 8)}
+    assert not {"invalid", "depth-rounded"} & {flag for record in records for flag in record.flags}
+    assert len({record.coords["engine"] for record in records if record.metric == "queue_depth"}) == 1
+
+
+def test_the_flag_of_a_rounded_depth_is_true(loop: Loop, folder: Path) -> None:
+    with throttle(loop, riops=500):
+        records = swept(DEPTHS, loop, folder, [{"iodepth": 5}], engine="io_uring", duration=2.0, ramp_time=0.3)
+    rounded = any("depth-rounded" in record.flags for record in records)
+    assert in_flight(records)[5] == pytest.approx(7 if rounded else 5, rel=0.05)
+    assert any("invalid" in record.flags for record in records) == rounded
+
+
 def writes_of(loop: Loop) -> int:
     return int(Path(f"/sys/block/{loop.path.name}/stat").read_text().split()[4])
 

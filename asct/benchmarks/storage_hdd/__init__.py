@@ -11,9 +11,10 @@ from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zo
 from asct.benchmarks.storage_hdd.report import all_tables, zone_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import DEVICE_METRICS, FLAGS
-from asct.instruments.fio.params import SCRATCH_NAME
+from asct.instruments.fio.params import SCRATCH_NAME, FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, targets_of
 from asct.instruments.fio.sections import scratch_bytes
@@ -107,6 +108,14 @@ class StorageHdd(Benchmark[HddParams]):
             may_overwrite=params.overwrite,
         )
 
+    def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
+        """Return the points with the engine that keeps every depth of the job."""
+        return settle_engine(points, _loads, facts)
+
+    def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
+        """Report depths that fio will round."""
+        return depth_cautions(points, _loads, facts)
+
     def prepare(self, points: Sequence[HddParams], context: Context) -> Sequence[Step]:
         """Lay out the temporary file."""
         return layout_steps([point.whole() for point in points], context)
@@ -147,6 +156,10 @@ class StorageHdd(Benchmark[HddParams]):
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """The zones by their position on the disk."""
         return zone_figures(records)
+
+
+def _loads(params: HddParams) -> list[FioParams]:
+    return [params.whole()]
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:

@@ -123,6 +123,11 @@ class RecoveryParams(QualificationParams):
         """All block sizes in use."""
         return (SEQUENTIAL_BLOCK, WRITES.block_size, STREAM.block_size, SCATTER.block_size, self.demand_block_size)
 
+    @property
+    def queue_depths(self) -> tuple[int, ...]:
+        """Every queue depth per job that the test uses."""
+        return self.form().depths if self.test == "demand" else (self.load().iodepth,)
+
     def form(self) -> TestPlan:
         """Return the test plan of the profile with the times and numbers that are set."""
         given = {one.name: getattr(self, one.name) for one in fields(TestPlan)}

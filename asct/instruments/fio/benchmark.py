@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import BeforeValidator
 
 from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
 from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, writes
@@ -68,6 +69,14 @@ class FioBenchmark(Benchmark[P]):
             may_overwrite=params.overwrite,
         )
 
+    def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
+        """Return the points with the engine that keeps every depth of the job."""
+        return settle_engine(points, _loads, facts)
+
+    def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
+        """Report depths that fio will round."""
+        return depth_cautions(points, _loads, facts)
+
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Return the step that writes the temporary file."""
         from asct.instruments.fio.process import layout_steps  # not needed to check a plan, which starts faster without
@@ -100,6 +109,10 @@ class FioBenchmark(Benchmark[P]):
         from asct.instruments.fio.figures import sweep_figures
 
         return sweep_figures(records, self.axis)
+
+
+def _loads(params: FioParams) -> list[FioParams]:
+    return [section for _, section in sections_of(params)]
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:

@@ -126,6 +126,8 @@ FLAGS: Final = {
     "verify), so IOPS x latency cannot be checked",
     "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
     "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
+    "depth-rounded": "fio before 3.39 rounds iodepth up to a power of two for io_uring, so more requests are in "
+    "flight; use powers of two, set engine to libaio (with direct), or install fio 3.39 or newer",
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
     "short-runtime": "fio measured less than 95 % of duration",

@@ -72,6 +72,8 @@ def _settings(section: str, options: Mapping[str, str], params: FioParams) -> Fi
             problem = f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
         if problem:
             raise ValueError(f"[{section}]: `{key}` {problem}")
+        if (setting, value) == ("engine", "auto"):
+            continue  # decided for the whole job, not for a section
         if setting:
             changes[setting] = _number(value)
         else:
@@ -104,18 +106,23 @@ def job_count(params: FioParams) -> int:
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
-    """Return the engine of the settings; for `auto` the first of io_uring, libaio and psync that the host supports.
-
-    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have libaio, as
-    nearly every build for Linux does.
-    """
+    """Return the engine of the settings; for `auto` the first of io_uring, libaio and psync that the host supports."""
     if params.engine != "auto":
         return params.engine
+    if facts.io_uring and has_engine("io_uring", facts):
+        return "io_uring"
+    return "libaio" if has_engine("libaio", facts) else "psync"
+
+
+def has_engine(engine: str, facts: HostFacts) -> bool:
+    """Return whether the fio of the host has an engine.
+
+    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have it, as nearly
+    every build for Linux does.
+    """
     tool = facts.tools.get("fio")
     features = tool.features if tool else []
-    if facts.io_uring and (not features or "io_uring" in features):
-        return "io_uring"
-    return "libaio" if not features or "libaio" in features else "psync"
+    return not features or engine in features
 
 
 def effective_depth(params: FioParams, facts: HostFacts) -> int:

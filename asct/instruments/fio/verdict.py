@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from asct.instruments.fio.counters import Coverage, CpuLoad
+from asct.instruments.fio.depth import is_rounded
 from asct.instruments.fio.document import Document, JobResult
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
@@ -117,6 +118,7 @@ def point_flags(
         "littles-law": little is False,
         "depth-not-honoured": depth < sum(section.requested_depth for _, section in sections_of(params)),
         "depth-not-reached": _is_shallow(params, document, facts),
+        "depth-rounded": any(is_rounded(section, facts) for _, section in sections_of(params)),
         "submission-blocks": _submission_blocks(document, depth),
         "short-runtime": not ended_early and shortest_ms < _SHORTEST_SHARE * params.duration * 1000.0,
         "short-ios": any(part.faulty_ios for job in document.jobs for part in job.directions.values()),

@@ -9,9 +9,10 @@ from typing import ClassVar, Final, TypeVar
 
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
-from asct.instruments.fio.params import SCRATCH_NAME
+from asct.instruments.fio.params import SCRATCH_NAME, FioParams
 from asct.instruments.fio.process import INSPECTION, layout_steps
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.qualification.journal import StepJournal
@@ -149,6 +150,14 @@ class Qualification(Benchmark[Q]):
             may_overwrite=params.overwrite,
         )
 
+    def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
+        """Return the points with the engine that keeps every depth of the job."""
+        return settle_engine(points, _loads, facts)
+
+    def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
+        """Report depths that fio will round."""
+        return depth_cautions(points, _loads, facts)
+
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
         """Return the step that writes the temporary file."""
         return layout_steps([point.fio(point.filesize) for point in points], context)
@@ -202,6 +211,10 @@ class Qualification(Benchmark[Q]):
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the convergence, the verification of the steady state, and the averages."""
         return phase_figures(records, self.quantity)
+
+
+def _loads(params: QualificationParams) -> list[FioParams]:
+    return [params.fio(params.filesize, iodepth=depth) for depth in params.queue_depths]
 
 
 def require_cache(journal: StepJournal) -> None:

@@ -205,6 +205,11 @@ class QualificationParams(Params):
         """Every block size that is used."""
         return (SEQUENTIAL_BLOCK,)
 
+    @property
+    def queue_depths(self) -> tuple[int, ...]:
+        """Every queue depth per job that is used."""
+        return (self.iodepth,)
+
     def span(self, target_bytes: int) -> int:
         """Return the bytes of the active range on a target of that size.
 

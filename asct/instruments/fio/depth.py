@@ -1,0 +1,74 @@
+"""Which engine keeps the queue depth of the settings.
+
+fio before 3.39 rounds `iodepth` up to a power of two for io_uring, but submits again only once the queue has drained to
+`iodepth` (engines/io_uring.c; verified with 3.33). For 5 it fills the queue to 8 and lets it drain to 5: 7 requests are
+in flight on average. libaio keeps every depth of direct requests; buffered ones it submits one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from asct.instruments.fio.jobfile import ENGINE_OPTIONS
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.sections import chosen_engine, has_engine
+from asct.sdk.params import Params
+from asct.values.cpulist import format_cpulist
+from asct.values.version import version_key
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+
+EXACT_FIO: Final = "3.39"
+"""The first fio whose io_uring engine does not round the depth."""
+_IO_URING_ONLY: Final = ENGINE_OPTIONS["io_uring"] - ENGINE_OPTIONS["libaio"]
+
+P = TypeVar("P", bound=Params)
+Loads = Callable[[P], Sequence[FioParams]]
+"""Returns the fio settings of a point: one for each section and depth."""
+
+
+def is_rounded(load: FioParams, facts: HostFacts) -> bool:
+    """Return whether the fio of the host rounds the depth of `load`; a fio of unknown version may."""
+    if load.iodepth.bit_count() == 1 or chosen_engine(load, facts) != "io_uring":
+        return False
+    tool = facts.tools.get("fio")
+    return version_key((tool.version if tool else "") or "") < version_key(EXACT_FIO)
+
+
+def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
+    """Return the points of a job with the engine that keeps every depth, instead of `auto`.
+
+    All points get libaio if fio would round the depth of any, so that no curve mixes engines. They stay unchanged if
+    the host or a point does not permit libaio: `depth_cautions` then reports the depths.
+    """
+    chosen = [load for point in points for load in loads(point) if load.engine == "auto"]
+    permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))
+    if not permitted or not any(is_rounded(load, facts) for load in chosen):
+        return points
+    return [
+        point.model_copy(update={"engine": "libaio"}) if any(load.engine == "auto" for load in loads(point)) else point
+        for point in points
+    ]
+
+
+def _suits_libaio(load: FioParams) -> bool:
+    return (load.direct or load.iodepth == 1) and _IO_URING_ONLY.isdisjoint(load.options)
+
+
+def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Iterator[tuple[str, str]]:
+    """Yield a message and a hint if fio will round the depth of points."""
+    rounded = [load for point in points for load in loads(point) if is_rounded(load, facts)]
+    if not rounded:
+        return
+    tool = facts.tools.get("fio")
+    found = (tool.version if tool else None) or "of unknown version"
+    depths = format_cpulist({load.iodepth for load in rounded})
+    cures = [f"set iodepth to powers of two, or install fio {EXACT_FIO} or newer"]
+    if not all(load.direct for load in rounded):
+        cures.insert(0, "set direct to true, with which libaio keeps every depth")
+    elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
+        cures.insert(0, "set engine to libaio")
+    what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight (this is {found})"
+    yield f"io_uring does not keep iodepth {depths}: {what}", ", ".join(cures)

@@ -1,0 +1,11 @@
+"""Version numbers of programs."""
+
+from __future__ import annotations
+
+import re
+
+
+def version_key(text: str) -> tuple[int, ...]:
+    """Return the first dotted number of `text` ("fio-3.33" gives (3, 33)); empty if there is none."""
+    match = re.search(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
