@@ -63,12 +63,12 @@ def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> It
     if not rounded:
         return
     tool = facts.tools.get("fio")
-    found = (tool.version if tool else None) or "of unknown version"
+    have = f"the host has {tool.version}" if tool and tool.version else "the version on the host is unknown"
     depths = format_cpulist({load.iodepth for load in rounded})
     cures = [f"set iodepth to powers of two, or install fio {EXACT_FIO} or newer"]
     if not all(load.direct for load in rounded):
         cures.insert(0, "set direct to true, with which libaio keeps every depth")
     elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
         cures.insert(0, "set engine to libaio")
-    what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight (this is {found})"
+    what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
     yield f"io_uring does not keep iodepth {depths}: {what}", ", ".join(cures)

@@ -236,7 +236,8 @@ class PointParams(Params):
         "auto",
         "I/O engine; auto: io_uring, libaio or psync, whichever the host permits",
         aliases=("ioengine",),
-        pitfalls="psync, pvsync2 and sync keep only one request in flight per job.",
+        pitfalls="psync, pvsync2 and sync keep only one request in flight per job. fio before 3.39 rounds iodepth up "
+        "to a power of two for io_uring; with other depths, auto therefore selects libaio for the whole job.",
     )
     iodepth: Count = setting(16, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     iodepth_batch: Count = setting(
