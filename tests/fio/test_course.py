@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from asct.analysis.expectations import gather as groups_of
+from asct.analysis.headline import headlines
+from asct.analysis.view import JobView
+from asct.benchmarks.storage_fio import BENCHMARK as ANY
+from asct.instruments.fio.document import DirectionInterval, RunInterval
 from asct.instruments.fio.figures import sweep_figures
+from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
-from asct.instruments.fio.timeline import CHANGED, level_changes
+from asct.instruments.fio.timeline import level_changes
+from asct.instruments.fio.verdict import CHANGED
+from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Heatmap, Line
+from asct.sdk.record import Record
+from asct.store.model import JobEntry
+from tests.fio.samples import depth_sample, output_of
 from tests.fio.synthetic import point, record, seconds, side
 
 CLIFF = [8000.0 + 40 * (number % 3) for number in range(20)] + [1000.0 + 5 * (number % 3) for number in range(40)]
@@ -42,6 +54,43 @@ def test_the_point_is_flagged_and_the_change_is_told() -> None:
     [change] = tables["x-changes"].rows
     assert change["point"] == "iodepth 16"
     assert change["change"] == pytest.approx(-87.5, abs=0.1)
+
+
+def measured_course(monkeypatch: pytest.MonkeyPatch, rates: list[float]) -> list[Record]:
+    """The records of a recorded run, as if its seconds had had these rates."""
+    sample = depth_sample()
+    params, facts = ANY.params_model(**sample["settings"]), HostFacts(**sample["facts"])
+
+    def bent(*arguments: Any) -> FioPoint:
+        parts = [DirectionInterval(round(rate), round(rate) * 4096, {}) for rate in rates]
+        course = tuple(RunInterval(float(start), 1.0, {"": part, "read": part}) for start, part in enumerate(parts))
+        return replace(read_point(*arguments), seconds=course)
+
+    monkeypatch.setattr("asct.instruments.fio.measure.read_point", bent)
+    found = ANY.parse(params, [output_of(sample)], facts)
+    more: dict[str, Any] = {"run": "r", "plan": "p", "host": "local", "benchmark": ANY.name, "id": "x", "version": "1"}
+    better = {metric.name: metric for metric in ANY.metrics}
+    return [
+        Record(
+            **more, point={}, coords=dict(one.coords), point_id="0", repeat=1, metric=one.metric, value=one.value,
+            unit=better[one.metric].unit, better=better[one.metric].better, flags=list(one.flags), raw="jobs/x",
+        )
+        for one in found
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rates", "flags"), [([4000.0] * 4 + [1000.0] * 4, {"noisy", CHANGED}), ([4000.0] * 8, set())])
+def test_a_change_reaches_records_expectations_and_strict(
+    monkeypatch: pytest.MonkeyPatch, rates: list[float], flags: set[str]
+) -> None:
+    records = measured_course(monkeypatch, rates)
+    for metric in ("iops", "read_bandwidth", "latency", "clat_p99"):
+        assert next(set(one.flags) for one in records if one.metric == metric) & {"noisy", CHANGED} == flags
+    entry = JobEntry(id="x", benchmark=ANY.name, version="1", host="local", points=1, repeats=1)
+    found = headlines(JobView(entry, ANY, tuple(records), (), (), ()))
+    assert {item.doubt for item in found} == ({"noisy"} if flags else {""})
+    place = next(place for place in groups_of(records) if place.metric == "iops")
+    assert place.doubts == (["noisy"] if flags else [])
 
 
 def test_each_repeat_has_a_course_of_its_own() -> None:

@@ -13,7 +13,7 @@ from asct.analysis.view import JobView
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.instruments.fio.metrics import FLAGS
-from asct.instruments.fio.timeline import CHANGED
+from asct.instruments.fio.verdict import CHANGED
 from asct.registry import Registry
 from asct.sdk.figure import Bars, Line
 from asct.sdk.record import Measurement, Record

@@ -15,7 +15,8 @@ from asct.benchmarks.storage_access_pattern_sweep import BENCHMARK as PATTERNS
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTHS
 from asct.benchmarks.storage_request_size_sweep import BENCHMARK as SIZES
 from asct.instruments.fio.rows import gather
-from asct.instruments.fio.timeline import CHANGED, level_changes
+from asct.instruments.fio.timeline import level_changes
+from asct.instruments.fio.verdict import CHANGED
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.figure import Table
 from asct.sdk.guard import Consent

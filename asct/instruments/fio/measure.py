@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, device_change
@@ -13,7 +14,7 @@ from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENT
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
 from asct.instruments.fio.sections import chosen_engine, effective_depth, job_count, sections_of
-from asct.instruments.fio.verdict import in_flight
+from asct.instruments.fio.verdict import CHANGED, in_flight, rate_changes
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
@@ -29,10 +30,17 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     if not outputs:
         raise ValueError("fio was not run")
     point = read_point(params, outputs[-1], facts)
+    point = replace(point, flags=(*point.flags, *course_flags(point)))
     depth = Measurement("queue_depth", float(effective_depth(params, facts)), _context(params, facts))
     return [
         *point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch), depth,
     ]  # fmt: skip
+
+
+def course_flags(point: FioPoint) -> tuple[str, ...]:
+    """Return the flags of a point whose rate changed during the run: its mean depends on when the run began."""
+    course = [(one.start_s, one.sides[""].ios / one.seconds) for one in merged_seconds(point.seconds, MOST_SECONDS)]
+    return ("noisy", CHANGED) if rate_changes(course) else ()
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:

@@ -121,6 +121,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 FLAGS: Final = {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",
+    "noisy": "the values depend on when the run began; the other flags give the reason",
     "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
     "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
     "verify), so IOPS x latency cannot be checked",

@@ -11,7 +11,8 @@ from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.metrics import CONTEXT
 from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
 from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, settings_text, shown, swept_names, varying
-from asct.instruments.fio.timeline import CHANGED, LevelChange, change_note, changes_table, level_changes
+from asct.instruments.fio.timeline import LevelChange, change_note, changes_table, level_changes
+from asct.instruments.fio.verdict import CHANGED
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 
@@ -155,7 +156,7 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     found = [turn for row in rows for turn in level_changes(row)]
     columns = _columns(rows, names)
     changed = {id(turn.row) for turn in found}
-    flags = [(*row.flags, CHANGED) if id(row) in changed else row.flags for row in rows]
+    flags = [tuple(dict.fromkeys((*row.flags, *[CHANGED][: id(row) in changed]))) for row in rows]
     cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
     limited = [
         limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)

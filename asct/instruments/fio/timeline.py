@@ -9,17 +9,12 @@ from itertools import pairwise
 from typing import Final
 
 from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, varying
+from asct.instruments.fio.verdict import CHANGED, LEAST_CHANGE, rate_changes
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
-from asct.statistics.changepoint import SHORTEST, changes
+from asct.statistics.changepoint import SHORTEST
 from asct.values.quantity import format_quantity
 
-CHANGED: Final = "rate-changed"
-"""Flag of a row whose rate changed during a run. Only tables compute it, from the values over time."""
-LEAST_CHANGE: Final = 0.10
-"""Smallest relative change that is reported: on a shared machine, 5 % is normal."""
-_LEAST_S: Final = 6.0
-"""Shortest run in which changes are searched: a shorter one has not settled."""
 _MOST_MAPS: Final = 4
 _MOST_MARKERS: Final = 3
 _GIB: Final = float(2**30)
@@ -43,12 +38,10 @@ def level_changes(row: PointRow) -> list[LevelChange]:
     found = []
     for repeat in row.repeats:
         rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
-        if not rates or rates[-1][0] - rates[0][0] < _LEAST_S - 1.0:
-            continue
         moved = [0.0]
         for (start, rate), (end, _) in pairwise([*bytes_per_s, *bytes_per_s[-1:]]):
             moved.append(moved[-1] + rate * (end - start))
-        for change in changes([rate for _, rate in rates], LEAST_CHANGE):
+        for change in rate_changes(rates):
             total = moved[change.index] if change.index < len(moved) else moved[-1]
             found.append(LevelChange(row, repeat, rates[change.index][0], change.before, change.after, total))
     return found

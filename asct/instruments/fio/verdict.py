@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from asct.instruments.fio.counters import Coverage, CpuLoad
@@ -13,6 +14,7 @@ from asct.instruments.fio.sections import chosen_engine, effective_depth, sectio
 from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import throttled
 from asct.sdk.facts import HostFacts
+from asct.statistics.changepoint import Change, changes
 
 LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
@@ -21,6 +23,12 @@ _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
 _WAITING_SHARE: Final = 0.5
+CHANGED: Final = "rate-changed"
+"""Flag of values whose rate changed during a run."""
+LEAST_CHANGE: Final = 0.10
+"""Smallest relative change that is reported: on a shared machine, 5 % is normal."""
+_LEAST_S: Final = 6.0
+"""Shortest run in which changes are searched: a shorter one has not settled."""
 _CLOCK_STEP_S: Final = 0.001
 """fio counts run times in whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
@@ -103,6 +111,13 @@ def _share_at(job: JobResult, depth: int) -> float:
 def _has_many(job: JobResult, depth: int) -> bool:
     """Return whether a job has so many requests that the first ones, which find the queue empty, are negligible."""
     return sum(part.ios for part in job.directions.values()) >= _MANY * depth
+
+
+def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
+    """Return the changes of the rate during a run, given as (second, ops/s) in order of time."""
+    if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
+        return []
+    return changes([rate for _, rate in course], LEAST_CHANGE)
 
 
 def point_flags(
