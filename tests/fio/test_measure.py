@@ -237,15 +237,59 @@ def test_tmpfs_and_a_lost_depth_are_flagged() -> None:
     assert not any(name.startswith("slat") for name in found)
 
 
-def test_a_busy_cpu_is_flagged() -> None:
-    sample = depth_sample()
-    text = sample["outputs"][0]["files"]["mpstat.json"]
-    document = json.loads(text)
+def with_cpus(sample: dict[str, Any], first: tuple[float, float], second: tuple[float, float]) -> str:
+    """The output of mpstat with these percentages (usr, sys) of both CPUs."""
+    document = json.loads(sample["outputs"][0]["files"]["mpstat.json"])
     for row in document["sysstat"]["hosts"][0]["statistics"]:
-        row["cpu-load"][1] |= {"usr": 0.0, "sys": 95.0, "idle": 0.0}
-    found = parse(sample, output_of(sample, mpstat_json=json.dumps(document)))
-    assert found["iops"].flags == ("host-limited",)
+        for cpu, (usr, system) in zip(row["cpu-load"][1:], (first, second), strict=True):
+            cpu |= {"usr": usr, "sys": system, "iowait": 0.0, "soft": 0.0, "idle": 100.0 - usr - system}
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "own", "flags"),
+    [
+        ((5.0, 90.0), (5.0, 20.0), (5.0, 20.0), ("host-limited",)),  # the kernel
+        ((90.0, 5.0), (80.0, 5.0), (5.0, 20.0), ("foreign-cpu",)),  # others, 1.6 CPUs
+        ((30.0, 30.0), (30.0, 30.0), (30.0, 65.0), ("host-limited",)),  # the jobs themselves
+        ((90.0, 5.0), (80.0, 5.0), (30.0, 65.0), ("host-limited", "foreign-cpu")),
+        ((40.0, 45.0), (5.0, 5.0), (5.0, 20.0), ()),
+    ],
+)
+def test_a_busy_cpu_is_flagged_by_who_used_it(
+    first: tuple[float, float], second: tuple[float, float], own: tuple[float, float], flags: tuple[str, ...]
+) -> None:
+    sample = depth_sample()
+
+    def used(document: dict[str, Any]) -> None:
+        for job in document["jobs"]:
+            job |= {"usr_cpu": own[0], "sys_cpu": own[1]}
+
+    found = parse(
+        sample, output_of(sample, mpstat_json=with_cpus(sample, first, second), fio_json=changed(sample, used))
+    )
+    assert found["iops"].flags == flags
     assert found["cpu_sys"].flags == ()
+
+
+def test_jobs_that_share_the_one_cpu_of_an_affinity_mask_are_limited_by_it_earlier() -> None:
+    sample = depth_sample()
+    mpstat = with_cpus(sample, (20.0, 65.0), (1.0, 1.0))
+    assert parse(sample, output_of(sample, mpstat_json=mpstat))["iops"].flags == ()
+    sample["facts"]["cpu"]["allowed"] = [0]
+    assert parse(sample, output_of(sample, mpstat_json=mpstat))["iops"].flags == ("host-limited",)
+
+
+def test_a_run_of_50_ms_is_flagged() -> None:
+    sample = depth_sample()
+    sample["settings"]["duration"] = 0.05
+
+    def shortened(document: dict[str, Any]) -> None:
+        for job in document["jobs"]:
+            job["job_runtime"] = job["read"]["runtime"] = 50
+
+    flags = parse(sample, output_of(sample, fio_json=changed(sample, shortened)))["iops"].flags
+    assert {"noisy", "brief-run"} <= set(flags)
 
 
 @pytest.mark.parametrize("text", ["", "{", "not json"])

@@ -22,7 +22,7 @@ from tests.fio.running import facts_here, run_step
 
 pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
 LIMIT = 2000
-DOUBTS = {"host-limited"}
+DOUBTS = {"host-limited", "foreign-cpu"}
 """Other programs of the machine may keep its CPUs busy."""
 
 

@@ -22,6 +22,7 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
 """Time that is not available to a job. This includes the time that the hypervisor gave to others."""
+_USER: Final = ("usr", "nice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
     `load` and `used` are percentages by kind of time, of all online CPUs and of the CPUs that the jobs use; `busiest`
-    is the percentage of busy time of the busiest used CPU.
+    is the percentage of busy time of the busiest used CPU. `user_cpus` is the number of CPUs that all programs of the
+    host used outside the kernel.
     """
 
     second: int
@@ -37,6 +39,7 @@ class CpuLoad:
     used: Mapping[str, float]
     busiest: float
     rows: int = 1
+    user_cpus: float = 0.0
 
 
 def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
@@ -69,6 +72,7 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
         load={kind: float(together[kind]) for kind in KINDS},
         used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
         busiest=max((sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in single), default=0.0),
+        user_cpus=sum(float(cpu.get(kind, 0.0)) for cpu in cpus if cpu["cpu"] != "all" for kind in _USER) / 100.0,
     )
 
 
@@ -93,6 +97,7 @@ def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_
         used={kind: sum(row.used[kind] for row in chosen) / count for kind in chosen[0].used},
         busiest=sum(row.busiest for row in chosen) / count,
         rows=count,
+        user_cpus=sum(row.user_cpus for row in chosen) / count,
     )
 
 

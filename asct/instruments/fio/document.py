@@ -48,6 +48,8 @@ class JobResult:
     """Percentage of the submissions by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
     """CPU time of the process, without worker threads of the engine and the kernel."""
+    user_s: float = 0.0
+    """The part of `cpu_s` that was not spent in the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,7 @@ def _job(job: Any) -> JobResult:
         directions={name: _direction(job[name]) for name in DIRECTIONS if count(job[name]["total_ios"])},
         depth_shares={str(level): _number(share) for level, share in job["iodepth_level"].items()},
         cpu_s=(_number(job["usr_cpu"]) + _number(job["sys_cpu"])) / 100.0 * runtime_ms / 1000.0,
+        user_s=_number(job["usr_cpu"]) / 100.0 * runtime_ms / 1000.0,
     )
 
 

@@ -121,7 +121,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 FLAGS: Final = {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",
-    "noisy": "the values depend on when the run began; the other flags give the reason",
+    "noisy": "the values would differ in another run; the other flags give the reason",
     "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
     "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
     "verify), so IOPS x latency cannot be checked",
@@ -132,6 +132,7 @@ FLAGS: Final = {
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
     "short-runtime": "fio measured less than 95 % of duration",
+    "brief-run": "fio measured less than 0.2 s, in which the start and the end of the run weigh too much",
     "short-ios": "some requests were incomplete or dropped",
     "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
     "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
@@ -141,7 +142,10 @@ FLAGS: Final = {
     "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
     "system added writes",
     "memory-filesystem": "the temporary file is in memory (tmpfs)",
-    "host-limited": "a CPU was more than 90 % busy: the host may be the limit, not the drive",
+    "host-limited": "the jobs, or the kernel, used more than 90 % of a CPU (80 % if jobs share CPUs): the host may be "
+    "the limit, not the drive",
+    "foreign-cpu": "a CPU of the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs used more "
+    "than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
     "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
     "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",

@@ -10,7 +10,7 @@ from asct.instruments.fio.depth import is_rounded
 from asct.instruments.fio.document import Document, JobResult
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
-from asct.instruments.fio.sections import chosen_engine, effective_depth, sections_of
+from asct.instruments.fio.sections import chosen_engine, effective_depth, sections_of, used_cpus
 from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import throttled
 from asct.sdk.facts import HostFacts
@@ -18,7 +18,14 @@ from asct.statistics.changepoint import Change, changes
 
 LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
-_BUSY_PERCENT: Final = 90.0
+_BUSY: Final = 0.90
+_BUSY_SHARED: Final = 0.80
+"""Share of busy time above which CPUs may limit the rate: of jobs with a CPU each, and of jobs that share CPUs and
+therefore wait for one another."""
+_FOREIGN_CPUS: Final = 0.5
+"""Other programs that use more CPUs than this outside the kernel explain a busy CPU."""
+_BRIEF_S: Final = 0.2
+"""In shorter runs, the requests in flight at both ends and the start of the jobs weigh too much."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
@@ -113,6 +120,23 @@ def _has_many(job: JobResult, depth: int) -> bool:
     return sum(part.ios for part in job.directions.values()) >= _MANY * depth
 
 
+def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
+    """Return whether the jobs or the kernel on their behalf used up a CPU, and whether other programs did.
+
+    The kernel's work for the jobs cannot be told from its work for others, so only the time outside the kernel counts
+    as foreign.
+    """
+    seconds = [max(job.runtime_ms, 1) / 1000.0 for job in document.jobs]
+    own = [job.cpu_s / lasted for job, lasted in zip(document.jobs, seconds, strict=True)]
+    user = sum(job.user_s / lasted for job, lasted in zip(document.jobs, seconds, strict=True))
+    cpus = len(used_cpus(params, facts) or facts.cpu.allowed or facts.cpu.online) or len(own)
+    limit = _BUSY_SHARED if cpus < len(own) else _BUSY
+    used_up = max(own) > _BUSY or sum(own) > limit * min(cpus, len(own))
+    busy = cpu is not None and cpu.busiest > 100.0 * limit
+    foreign = cpu is not None and cpu.user_cpus - user > _FOREIGN_CPUS
+    return {"host-limited": used_up or (busy and not foreign), "foreign-cpu": busy and foreign}
+
+
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
     """Return the changes of the rate during a run, given as (second, ops/s) in order of time."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
@@ -140,10 +164,11 @@ def point_flags(
         "not-from-device": coverage.missing,
         "target-shrank": any(after < before for before, after in zip(*sizes, strict=False)),
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
-        "host-limited": cpu is not None and cpu.busiest > _BUSY_PERCENT,
+        **_cpu_flags(params, document, cpu, facts),
         "throttled": throttled(watch.before, watch.after),
         "little-unchecked": little is None,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
-    flags = tuple(name for name, holds in found.items() if holds)
+    brief = max(job.runtime_ms for job in document.jobs) < _BRIEF_S * 1000.0
+    flags = (*(name for name, holds in found.items() if holds), *(("noisy", "brief-run") if brief else ()))
     return flags if _INVALIDATING.isdisjoint(flags) else ("invalid", *flags)
