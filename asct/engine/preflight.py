@@ -187,7 +187,7 @@ def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | No
         return Diagnostic("E430", message, hint=hint)
     if kind == "device":
         message = (
-            f"host {host}: {path} is a block device that the plan does not allow to be overwritten under this name"
+            f"host {host}: the plan does not allow the block device {path} to be overwritten under this name"
         )
         hint = "use its /dev/disk/by-id path in `file_names` and, with its serial number, in `safety.destroys`"
         return Diagnostic("E431", message, hint=hint)

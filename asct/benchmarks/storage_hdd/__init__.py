@@ -84,7 +84,7 @@ class StorageHdd(Benchmark[HddParams]):
         if len(params.file_names) > 1:
             yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
         if not params.cells():
-            missing = "mixes does not contain 100, and test does not contain throughput"
+            missing = "`mixes` does not include 100, and `test` does not include `throughput`"
             yield "write", f"with false, nothing can be measured: {missing}"
         if any(reads > 100 for reads in params.mixes):
             yield "mixes", "a read percentage cannot exceed 100"

@@ -88,7 +88,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("spell_bandwidth", "B/s", "higher", "Bytes per second in one round of a phase", _ROUND, False),
     Metric("spell_latency", "s", "lower", "Mean latency in one round of a phase", _ROUND, False),
     Metric("spell_latency_max", "s", "lower", "Maximum latency in one round of a phase", _ROUND, False),
-    Metric("spell_time", "s", "neither", "Time under load until the end of a round, over all phases", _ROUND, False),
+    Metric("spell_time", "s", "neither", "Cumulative time under load at the end of a round, across all phases", _ROUND, False),
     Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
     Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
     *response_metrics(_POINT),
