@@ -186,9 +186,7 @@ def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | No
         message = f"host {host}: {path} exists and would be overwritten"
         return Diagnostic("E430", message, hint=hint)
     if kind == "device":
-        message = (
-            f"host {host}: the plan does not allow the block device {path} to be overwritten under this name"
-        )
+        message = f"host {host}: the plan does not allow the block device {path} to be overwritten under this name"
         hint = "use its /dev/disk/by-id path in `file_names` and, with its serial number, in `safety.destroys`"
         return Diagnostic("E431", message, hint=hint)
     if kind in ("folder", "other"):

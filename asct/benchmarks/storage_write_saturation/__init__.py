@@ -79,7 +79,9 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests of a round took at most this time", _ROUND),
         Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
         Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
-        Metric("round_time", "s", "neither", "Cumulative time under load at the end of a round", _ROUND, comparable=False),
+        Metric(
+            "round_time", "s", "neither", "Cumulative time under load at the end of a round", _ROUND, comparable=False
+        ),
         *TARGET,
     )
 
