@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -125,7 +126,10 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a\nrw=read", "line 1"),
         ("[a]\n[b c]", "line 2"),
         ("[global]\nrw=read", "1 to 64 sections"),
-        ("[a]\n[a]", "distinct names"),
+        ("[a]\n[a]", "line 2: a second section [a]; sections need distinct names"),
+        ("[a]\nrw=read\n[b]\nstonewall", "line 4: `stonewall` is not a permitted option: asct runs all sections"),
+        ("[a]\ngroup_reporting", "asct sets it itself"),
+        ("[a]\niodpeth=4", "asct does not know it"),
         ("[a]\nexec_prerun=rm -rf /", "`exec_prerun` is not a permitted option"),
         ("[a]\ninclude other.fio", "not a permitted option"),
         ("[a]\nfilename=/dev/sda", "`file_names`, which applies to all sections"),
@@ -143,6 +147,23 @@ def test_a_job_file_that_reaches_further_is_refused(text: str, message: str) -> 
     found = list(BENCHMARK.check(FioParams(job_file=text)))
     assert [setting for setting, _ in found] == ["job_file"]
     assert message in found[0][1]
+
+
+def test_all_errors_of_a_job_file_are_reported_at_their_lines() -> None:
+    text = "rw=read\n[global]\nexec_prerun=id\n[a]\niodepth=many\nbs=0\n[b c]\n[b]\nruntime=5\n[a]\nfoo=1\n"
+    found = list(BENCHMARK.check(FioParams(job_file=text)))
+    assert {setting for setting, _ in found} == {"job_file"}
+    starts = [message.partition(":")[0] for _, message in found]
+    assert sorted(starts) == [f"line {number}" for number in sorted((1, 3, 5, 6, 7, 9, 10, 11), key=str)]
+    assert sum("exec_prerun" in message for _, message in found) == 1, "an option of [global] is reported once"
+
+
+@pytest.mark.parametrize("more", [{"options": {"number_ios": 10}}, {"job_file": "[a]\nrw=read\nnumber_ios=10\n"}])
+def test_number_of_requests_is_refused_if_fio_would_ignore_it(more: dict[str, Any]) -> None:
+    [(setting, message)] = BENCHMARK.check(FioParams(**more))
+    assert setting in more
+    assert "`number_ios` has no effect" in message
+    assert list(BENCHMARK.check(FioParams(**more, io_size=2**20))) == []
 
 
 @given(st.text(max_size=200))

@@ -8,7 +8,7 @@ from typing import Final
 
 from asct.instruments.fio.jobfile import option_problem, refusal
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
-from asct.instruments.fio.sections import sections_of, slice_bytes
+from asct.instruments.fio.sections import JobFileError, sections_of, slice_bytes
 from asct.values.size import format_size
 
 MAX_SCRATCH_BYTES: Final = 64 * 2**30
@@ -24,13 +24,19 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
             yield "options", f"`{name}` {problem}"
     try:
         sections = sections_of(params)
-    except ValueError as error:
-        yield "job_file", str(error)
+    except JobFileError as error:
+        yield from (("job_file", problem) for problem in error.problems)
         return
     yield from _target(params, sections)
     for name in params.file_names:
         yield from _named(name)
     for _, section in sections:
+        if "number_ios" in section.options and section.io_size is None:
+            yield (
+                "options" if "number_ios" in params.options else "job_file",
+                "`number_ios` has no effect, because the run takes `duration` whatever it has read or written; set "
+                "io_size instead, or as well: the run then ends with the first that is reached",
+            )
         yield from _sizes(section)
         yield from _engine(section)
 

@@ -101,6 +101,19 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
 """Those that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+_REFUSED: Final[Mapping[str, frozenset[str]]] = {
+    "asct runs all sections at the same time; write an entry of `benchmarks` for each section that should run alone":
+        frozenset({"stonewall", "wait_for_previous", "wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
+    "the length of the run is set by `duration`, or by `io_size`; remove it":
+        frozenset({"time_based", "loops", "steadystate", "ss", "fill_device"}),
+    "asct sets it itself; remove it": frozenset({
+        "allow_file_create", "clat_percentiles", "cpus_allowed_policy", "fallocate", "group_reporting",
+        "lat_percentiles", "new_group", "offset_increment", "percentile_list", "randrepeat", "scramble_buffers",
+        "slat_percentiles", "unified_rw_reporting", "verify_state_save",
+    }),
+    "it runs commands; remove it": frozenset({"exec_prerun", "exec_postrun"}),
+}  # fmt: skip
+_UNKNOWN: Final = "asct does not know it, or it could access files or change the host; remove it, or correct its name"
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")
 _MEMORY: Final = frozenset({"malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"})
 _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
@@ -114,10 +127,8 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
     if name in settings:
         return f"corresponds to the asct setting `{settings[name]}`; use that instead"
     if name not in HARMLESS:
-        return (
-            "is not a permitted option: it could access files, run commands or change the host, or asct sets it "
-            "itself; remove it (`asct explain storage-fio` lists the permitted options)"
-        )
+        why = next((reason for reason, names in _REFUSED.items() if name in names), _UNKNOWN)
+        return f"is not a permitted option: {why} (`asct explain storage-fio` lists the permitted options)"
     text = written(value)
     reason = refusal(text)
     if reason:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -35,55 +36,94 @@ _SHARED: Final = frozenset({
 """Settings of the whole point. A job file cannot contain them."""
 
 
+class JobFileError(ValueError):
+    """Raised for an invalid job file; `problems` has one message per error, with its line."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(slots=True)
+class _Section:
+    """A section of a job file; `options` maps each option to its value and its line."""
+
+    name: str
+    line: int
+    options: dict[str, tuple[str, int]]
+
+
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
-    """Return the name and settings of each section; raise ValueError for an invalid job file."""
+    """Return the name and settings of each section; raise JobFileError with all errors of an invalid job file."""
     if not params.job_file:
         return ((ONE, params),)
-    found: list[tuple[str, dict[str, str]]] = []
-    shared: dict[str, str] = {}
-    for number, line in enumerate(params.job_file.splitlines(), start=1):
+    problems: list[str] = []
+    named = _read_sections(params.job_file, problems)
+    found = [(section.name, _settings(section, params, problems)) for section in named]
+    if problems:
+        raise JobFileError(list(dict.fromkeys(problems)))
+    return tuple((name, settings) for name, settings in found if settings is not None)
+
+
+def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
+    """Return the sections with the options of the [global] sections before them; append the errors to `problems`."""
+    found: list[_Section] = []
+    shared: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(job_file.splitlines(), start=1):
         text = line.strip()
         if not text or text[0] in "#;":
             continue
         name = _SECTION.fullmatch(text)
-        if name is None and (not found or text[0] == "["):
-            raise ValueError(f"line {number}: `{text}` is not in a section; begin with a section such as [readers]")
         if name is not None:
-            found.append((name[1], {} if name[1] == "global" else dict(shared)))
-            continue
-        key, _, value = text.partition("=")
-        for options in (found[-1][1], shared) if found[-1][0] == "global" else (found[-1][1],):
-            options[key.strip()] = value.strip() or "1"
-    named = [(name, options) for name, options in found if name != "global"]
-    if not 0 < len(named) <= _MOST_SECTIONS or len({name for name, _ in named}) < len(named):
-        raise ValueError(f"needs 1 to {_MOST_SECTIONS} sections with distinct names in addition to [global]")
-    return tuple((name, _settings(name, options, params)) for name, options in named)
+            if name[1] != "global" and any(one.name == name[1] for one in found):
+                problems.append(f"line {number}: a second section {text}; sections need distinct names")
+            found.append(_Section(name[1], number, {} if name[1] == "global" else dict(shared)))
+        elif text[0] == "[":
+            problems.append(f"line {number}: `{text}` is not the name of a section: use letters, digits and . _ -")
+            found.append(_Section("", number, {}))
+        elif not found:
+            problems.append(f"line {number}: `{text}` is not in a section; begin with a section such as [readers]")
+        else:
+            key, _, value = text.partition("=")
+            for options in (found[-1].options, shared) if found[-1].name == "global" else (found[-1].options,):
+                options[key.strip()] = (value.strip() or "1", number)
+    named = [one for one in found if one.name not in ("global", "")]
+    if len(named) > _MOST_SECTIONS or not (named or problems):
+        problems.append(f"needs 1 to {_MOST_SECTIONS} sections in addition to [global], but has {len(named)}")
+    return named
 
 
-def _settings(section: str, options: Mapping[str, str], params: FioParams) -> FioParams:
-    """Combine the settings of the point with the options of one section, which take precedence."""
+def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioParams | None:
+    """Combine the settings of the point with the options of one section, which take precedence.
+
+    Appends the errors to `problems`, and returns None if there are any.
+    """
     aliases = type(params).aliases()
     changes: dict[str, object] = {}
     others: dict[str, Scalar] = dict(params.options)
-    for key, value in options.items():
+    lines: dict[str, int] = {}
+    before = len(problems)
+    for key, (value, line) in section.options.items():
         setting = aliases.get(key)
         problem = "" if setting else option_problem(key, value, {})
         if setting in _SHARED:
             problem = f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
         if problem:
-            raise ValueError(f"[{section}]: `{key}` {problem}")
-        if (setting, value) == ("engine", "auto"):
-            continue  # decided for the whole job, not for a section
-        if setting:
-            changes[setting] = _number(value)
-        else:
+            problems.append(f"line {line}: `{key}` {problem}")
+        elif setting and (setting, value) != ("engine", "auto"):  # auto is decided for the whole job, not for a section
+            changes[setting], lines[setting] = _number(value), line
+        elif not setting:
             others[key] = value
     given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
+    values = {name: getattr(params, name) for name in given} | changes | {"options": others}
     try:
-        return FioParams.model_validate({name: getattr(params, name) for name in given} | changes | {"options": others})
+        settings = FioParams.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"[{section}]: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        for one in error.errors():
+            line = lines.get(str(one["loc"][0]), section.line) if one["loc"] else section.line
+            problems.append(f"line {line}: {'.'.join(map(str, one['loc']))}: {one['msg']}")
+        return None
+    return settings if len(problems) == before else None
 
 
 def _number(text: str) -> object:
