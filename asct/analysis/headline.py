@@ -18,6 +18,8 @@ from asct.values.quantity import format_quantity
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results; cycles, percentages and sizes appear in tables only."""
 _MOST_LEVELS = 6
+_TOLD = {"burst-possible": "burst possible"}
+"""Flags that key results show although they do not make a value doubtful for `strict`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """Why the value is in doubt: `noisy` or `invalid`, and the state of the host; empty if it is reliable."""
+    """Why the value is in doubt: `noisy` or `invalid`, the state of the host, `burst possible`; empty if reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
@@ -111,7 +113,8 @@ def _named(metric: Metric) -> str:
 def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
     number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
     details = [text for text in (where, _spread(place, metric)) if text]
-    doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place)) if text]
+    told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
+    doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place), *told) if text]
     return HeadlineMetric(
         job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
     )

@@ -156,6 +156,14 @@ def test_headlines_never_name_an_invalid_point_as_the_best() -> None:
     assert (found.detail, found.doubt) == ("all 3 values are invalid", "invalid")
 
 
+def test_a_headline_tells_that_a_burst_is_possible() -> None:
+    records = records_of(ANY, [({"iodepth": 1}, mixed())])
+    for record in records:
+        record.flags = ["burst-possible"]
+    entry = JobEntry(id="a", benchmark="storage-fio", version="1", host="a", points=1, repeats=1)
+    assert {item.doubt for item in headlines(JobView(entry, ANY, tuple(records), (), (), ()))} == {"burst possible"}
+
+
 def test_any_fio_names_its_axes() -> None:
     points: list[tuple[dict[str, Any], Any]] = [
         ({"block_size": size, "rwmixread": share}, mixed()) for size in (4096, 16384) for share in (0, 50)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asct.instruments.qualification.results import steady_flags
 from asct.instruments.qualification.rounds import Passes, RoundHistory, phase_steps
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
@@ -62,6 +63,25 @@ def test_a_drive_that_never_settles_ends_with_the_last_round(growth: float, reas
     assert run.go(only_writes)
     assert history(run, WRITES).rounds == 9
     assert history(run, WRITES).verdict().reason == reason
+
+
+@pytest.mark.parametrize(
+    ("cache", "steady_volume", "flags"),
+    [
+        (312, 3.3, ()),
+        (312, 2.0, ("burst-possible",)),
+        (10_000, 3.3, ("burst-possible",)),
+        (0, 2.3, ("burst-possible",)),
+    ],
+)
+def test_a_steady_state_without_a_fall_is_flagged(cache: int, steady_volume: float, flags: tuple[str, ...]) -> None:
+    run = Run(
+        QualificationParams(**COMMON, steady_volume=steady_volume),
+        lambda written: 8000.0 if written < cache * MIB else 1000.0,
+    )
+    assert run.go(only_writes)
+    assert history(run, WRITES).verdict().steady
+    assert steady_flags(run.journal, WRITES) == flags
 
 
 @pytest.mark.parametrize(("steady_volume", "level"), [(0, 8000.0), (2.0, 8000.0), (3.3, 1000.0), (100, 1000.0)])

@@ -17,7 +17,7 @@ from asct.instruments.fio.process import INSPECTION, layout_steps
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
-from asct.instruments.qualification.results import METRICS, NOT_STEADY, phase_values
+from asct.instruments.qualification.results import BURST, METRICS, NOT_STEADY, phase_values
 from asct.instruments.qualification.rounds import FAST, INCOMPLETE, MOVED, Passes, phase_steps
 from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
 from asct.instruments.qualification.tables import phase_figures, phase_tables
@@ -98,6 +98,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-excursion": "the values of the window are too far apart",
     "not-steady-slope": "the values of the window rise or fall",
     "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
+    BURST: "the values are steady, but the rate never fell during the rounds: if a burst (a cache, credits of "
+    "a volume) lasts longer than the test, the values are those of the burst",
     "not-steady-pause": "the test was interrupted within the window, so the drive could rest",
     FAST: "measured with the profile fast: each workload once, until its rate settled",
     MOVED: "profile fast: in every pass, the tracked workloads changed while the others were measured",

@@ -64,6 +64,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 
 NOT_STEADY: Final = "invalid-not-steady"
+BURST: Final = "burst-possible"
+"""Flag of a steady state before which the rate never fell: a larger cache or more credits would look the same."""
 ENOUGH_ROUNDS: Final = 3
 
 
@@ -73,7 +75,7 @@ def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
     passes = Passes(journal, phase) if fast else None
     history = passes.history if passes else RoundHistory(journal, phase)
     verdict = _whole_window(history)
-    flags = (*opening_flags(journal, phase), *_unsteady_flags(verdict))
+    flags = (*opening_flags(journal, phase), *_state_flags(history, verdict))
     if passes:
         flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
     yield from _about_phase(journal, phase, history, verdict, flags)
@@ -103,7 +105,7 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
     """
     history = RoundHistory(journal, phase)
     verdict = _whole_window(history)
-    flags = (*flags, *_unsteady_flags(verdict))
+    flags = (*flags, *_state_flags(history, verdict))
     yield Measurement("steady", float(verdict.steady), flags=flags)
     yield Measurement("rounds", float(history.rounds), flags=flags)
     for _, window in verdict.windows:
@@ -111,8 +113,9 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags of later values if the steady state was not reached; empty if it was."""
-    return _unsteady_flags(RoundHistory(journal, phase).verdict())
+    """Return the flags that the steady state, or its absence, gives to later values."""
+    history = RoundHistory(journal, phase)
+    return _state_flags(history, history.verdict())
 
 
 def _whole_window(history: RoundHistory) -> SteadyVerdict:
@@ -123,8 +126,10 @@ def _whole_window(history: RoundHistory) -> SteadyVerdict:
     return verdict
 
 
-def _unsteady_flags(verdict: SteadyVerdict) -> tuple[str, ...]:
-    return () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
+def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ...]:
+    if not verdict.steady:
+        return NOT_STEADY, f"not-steady-{verdict.reason}"
+    return () if history.fell else (BURST,)
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:

@@ -115,6 +115,11 @@ class SteadyVerdict:
         return not self.reason
 
 
+def _fall(tracked: TrackedMetric, values: Sequence[float]) -> int | None:
+    """Return the round in which the rate last fell by half, or the latency doubled; None without a fall."""
+    return cliff([1.0 / value for value in values] if tracked.quantity == "latency" else values)
+
+
 class RoundHistory:
     """The complete rounds of a phase. Indices begin at 0, the numbers in step names at 1."""
 
@@ -195,9 +200,13 @@ class RoundHistory:
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
         """Return the first round that may count: enough was written before it, or the rate had fallen."""
-        rising = tracked.quantity == "latency"
-        fall = cliff([1.0 / value for value in values] if rising else values)
-        return min((index for index in (self.enough_from, fall) if index is not None), default=self.rounds)
+        found = (self.enough_from, _fall(tracked, values))
+        return min((index for index in found if index is not None), default=self.rounds)
+
+    @property
+    def fell(self) -> bool:
+        """Whether the rate of a dependent variable fell during the rounds, as it does when a burst ends."""
+        return any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
 
     @property
     def over(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from asct.instruments.fio.devices import device_table
+from asct.instruments.qualification.results import BURST
 from asct.instruments.qualification.settings import cell_label, size_name
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
 from asct.sdk.record import Record, Scalar
@@ -200,6 +201,8 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     notes = [f"{where}{how}; {load}"]
     if not view.steady(phase):
         notes.append(f"{where}The steady state was NOT reached: the values are still changing")
+    elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
+        notes.append(f"{where}The rate never fell during the rounds: a longer burst would look the same")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
     notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
