@@ -5,7 +5,7 @@
   const announce = (text) => { announcer.textContent = text; };
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  // ---- colours ----
+  // ---- colors ----
   function isDark() {
     return root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches;
   }
@@ -21,7 +21,7 @@
     try {
       localStorage.setItem("asct-theme", choice);
     } catch (error) {
-      // not remembered then
+      // the choice is not remembered
     }
     showChoice();
     drawAll();
@@ -96,14 +96,14 @@
     return rows.map((row) => Array.from(row.cells, cellText));
   }
   function toCsv(rows) {
-    // a cell that a spreadsheet would take for a formula goes behind an apostrophe, as in the CSV report
+    // as in the CSV report: an apostrophe precedes a cell that a spreadsheet would treat as a formula
     const tame = (text) => (/^(?:[=@＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?$).)/.test(text) ? `'${text}` : text);
     const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const field = (text) => quoted(tame(text));
     return rows.map((row) => row.map(field).join(",")).join("\n") + "\n";
   }
   function toMarkdown(rows) {
-    // as the Markdown report escapes: also no mention, number of an issue or address becomes a link
+    // as in the Markdown report: mentions, issue numbers and addresses must not become links
     const cell = (text) => text.replace(/([\\`*_{}[\]<>#|~!$@&])/g, "\\$1")
       .replace(/\\@(?=[\p{L}\p{N}_])|(?:\\#|\bGH-)(?=\d)/giu, "$&<!-- -->")
       .replace(/\bwww\./gi, "www\\.").replace(/\b(https?|ftp):\/\//gi, "$1:\\/\\/");
@@ -176,7 +176,7 @@
     return { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
   }
   function restack(layout, data, width) {
-    // the labels of vertical lines were spread for a wide page: spread them for the width there is
+    // the labels of vertical lines were spread for a wide page: spread them for the actual width
     const log = layout.xaxis.type === "log";
     const at = data.flatMap((trace) => trace.x).map((x) => (log ? Math.log10(x) : x));
     const notes = layout.annotations;
@@ -226,13 +226,13 @@
       await pause();
     }
   }
-  document.addEventListener("toggle", drawOpened, true); // it does not bubble
+  document.addEventListener("toggle", drawOpened, true); // this event does not bubble
   async function drawAll() {
     if (!window.Plotly) return;
     const dark = isDark();
     root.dataset.figures = "drawing";
     for (const plot of plots) {
-      if (folded(plot)) continue; // drawn when it is opened
+      if (folded(plot)) continue; // drawn when the section is opened
       await draw(plot, dark);
       await pause();
     }

@@ -6,6 +6,6 @@
     const choice = localStorage.getItem("asct-theme");
     if (choice === "light" || choice === "dark") root.dataset.theme = choice;
   } catch (error) {
-    // storage is closed to this page: the system's colours are used
+    // this page has no access to storage: use the system's colors
   }
 })();
