@@ -1,4 +1,4 @@
-"""`python -m asct` and the console script."""
+"""The entry point of `python -m asct` and of the console script."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from types import ModuleType
 from typing import Final
 
 _COLLECT_AFTER: Final = (100_000, 50, 100)
-"""Garbage collection thresholds. Hundreds of thousands of records contain no cycles, but with the default thresholds
-they are scanned repeatedly: reading the records of 200 CPUs took 50 % longer."""
+"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds hundreds of thousands of
+them are scanned repeatedly: reading the records of 200 CPUs took 50 % longer."""
 
 
 def main() -> None:
-    """Run the command line and exit with its code."""
+    """Run the command line and exit with its exit code."""
     gc.set_threshold(*_COLLECT_AFTER)
     _disable_pydantic_plugins()
     from asct.cli.app import on_terminate, run
@@ -30,9 +30,9 @@ def main() -> None:
 
 
 def _disable_pydantic_plugins() -> None:
-    """Put an empty loader in the place of the one that searches all installed packages for plugins.
+    """Replace pydantic's plugin loader, which searches all installed packages, with an empty one.
 
-    Even when pydantic's settings disable plugins, importing its loader takes 5 % of the time of a small `check`.
+    Even if pydantic's settings disable plugins, importing the loader takes 5 % of the time of a small `check`.
     """
     loader = ModuleType("pydantic.plugin._loader")
     vars(loader)["get_plugins"] = tuple

@@ -1,16 +1,16 @@
-"""The exceptions of asct. Each contains diagnostics and determines the exit code of the command.
+"""The exceptions of asct. Each contains diagnostics and determines the exit code of a command.
 
     AsctError                    70
     ├── UsageError                2  a wrong option, or a selection that matches nothing
-    ├── PlanError                 2  an invalid plan; all errors at once
+    ├── PlanError                 2  an invalid plan, with all of its errors
     ├── NotMeasured               3  an unfit or unreachable host, or a failed job
     │   └── HostError             3  the transport failed; `.host` names the host
-    │       ├── ConnectError         no connection, refused key, wrong credentials
+    │       ├── ConnectError         no connection, a refused key or wrong credentials
     │       ├── HostLost             the connection broke while in use
-    │       └── HostTimeout          no answer in time
+    │       └── HostTimeout          no answer within the time limit
     ├── StoreError                3  a results tree that cannot be written or read
     │   └── NoSuchRun             2  no run, or more than one, matches a name
-    ├── SafetyError               4  no consent, or a host is locked
+    ├── SafetyError               4  no consent, or a locked host
     │   └── HostLocked             4  another run has locked the host
     └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
@@ -25,7 +25,7 @@ from asct.diagnostics.model import Diagnostic
 
 
 class AsctError(Exception):
-    """Base class of all errors; it contains at least one diagnostic."""
+    """Base class of all exceptions of asct, with at least one diagnostic."""
 
     exit_code: ClassVar[int] = 70
 
@@ -47,7 +47,7 @@ class PlanError(AsctError):
 
 
 class NotMeasured(AsctError):
-    """Something in the plan could not be measured."""
+    """A part of the plan could not be measured."""
 
     exit_code = 3
 
@@ -69,7 +69,7 @@ class HostLost(HostError):
 
 
 class HostTimeout(HostError):
-    """No answer within the time allowed."""
+    """The host did not answer within the time limit."""
 
 
 class StoreError(AsctError):
@@ -79,13 +79,13 @@ class StoreError(AsctError):
 
 
 class NoSuchRun(StoreError):
-    """No run, or more than one, matches a given name."""
+    """No run, or more than one, matches a name."""
 
     exit_code = 2
 
 
 class SafetyError(AsctError):
-    """Refused for safety."""
+    """An action was refused for safety."""
 
     exit_code = 4
 
@@ -100,7 +100,7 @@ class HostLocked(SafetyError):
 
 
 class Interrupted(AsctError):
-    """Stopped by a signal, after cleaning up."""
+    """The command was stopped by a signal and has cleaned up."""
 
     def __init__(self, signal_number: int) -> None:
         self.signal_number = signal_number

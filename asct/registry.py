@@ -1,8 +1,8 @@
-"""The installed benchmarks. Each package below asct/benchmarks/ exposes `BENCHMARK`; a broken one fails loudly.
+"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; a broken one raises its error.
 
-Importing a benchmark is slow, so what `list`, `explain` and completion show of it is also kept in
-asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails when it is out
-of date. A benchmark that is not in the index yet is imported instead.
+Importing a benchmark is slow, so the information that `list`, `explain` and completion show is also stored in
+asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails if it is out of
+date. A benchmark that is not in the index yet is imported instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDEX = Path(asct.benchmarks.__file__).parent / "index.json"
 
 
 class SettingInfo(NamedTuple):
-    """A setting as text, with its type and its default as they are written in a plan."""
+    """A setting, with its type and default as they are written in a plan."""
 
     name: str
     type: str
@@ -39,7 +39,7 @@ class SettingInfo(NamedTuple):
 
 
 class MetricInfo(NamedTuple):
-    """A metric; `at` are the coordinates of its values."""
+    """A metric; `at` lists the coordinates of its values."""
 
     name: str
     unit: str
@@ -49,7 +49,7 @@ class MetricInfo(NamedTuple):
 
 
 class FlagInfo(NamedTuple):
-    """A flag of values; `doubtful` if it questions them."""
+    """A flag; `doubtful` tells whether it questions the values that have it."""
 
     name: str
     doubtful: bool
@@ -57,7 +57,10 @@ class FlagInfo(NamedTuple):
 
 
 class BenchmarkInfo(NamedTuple):
-    """Information about a benchmark, without importing it. `needs` names the benchmarks whose results it uses."""
+    """Information about a benchmark that does not require importing it.
+
+    `needs` lists the benchmarks whose results it uses.
+    """
 
     name: str
     title: str
@@ -88,15 +91,15 @@ class Registry:
         self._loaded: dict[str, Benchmark[Any]] = {}
 
     def names(self) -> list[str]:
-        """All main names, sorted."""
+        """Return all main names, sorted."""
         return sorted(self._folders)
 
     def all(self) -> list[Benchmark[Any]]:
-        """Every benchmark, sorted by name. Imports them all; `infos` is faster."""
+        """Return all benchmarks, sorted by name. This imports all of them; `infos` is faster."""
         return [self._load(name) for name in self.names()]
 
     def get(self, name: str) -> Benchmark[Any] | None:
-        """Find a benchmark by main name or alias; None if unknown."""
+        """Find a benchmark by main name or alias; None if it is unknown."""
         if name in self._folders:
             return self._load(name)
         found = self.info(name)
@@ -104,17 +107,17 @@ class Registry:
 
     @cached_property
     def infos(self) -> list[BenchmarkInfo]:
-        """Information about all benchmarks, sorted by name."""
+        """Return information about all benchmarks, sorted by name."""
         indexed = _index()[1]
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 
     def info(self, name: str) -> BenchmarkInfo | None:
-        """Information about one benchmark, by main name or alias; None if unknown."""
+        """Return information about one benchmark, found by main name or alias; None if it is unknown."""
         exact = next((item for item in self.infos if item.name == name), None)
         return exact or next((item for item in self.infos if name in item.aliases), None)
 
     def readme(self, name: str) -> str:
-        """README.md of the benchmark with this main name."""
+        """Return the README.md of the benchmark with this main name."""
         return (self._folders[name] / "README.md").read_text(encoding="utf-8")
 
     def _load(self, name: str) -> Benchmark[Any]:
@@ -131,22 +134,22 @@ class Registry:
 
 @cache
 def installed() -> Registry:
-    """The registry of this installation."""
+    """Return the registry of this installation."""
     return Registry()
 
 
 def common_flags() -> list[FlagInfo]:
-    """The flags that values of any benchmark may have."""
+    """Return the flags that values of any benchmark may have."""
     return _index()[0]
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""Parts that benchmarks share: index.json stores each part once, and a benchmark refers to its key."""
+"""The parts that benchmarks share. index.json stores each of them once, and benchmarks refer to them by key."""
 
 
 @cache
 def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
-    """The content of index.json: common flags, and benchmarks by name."""
+    """Return the content of index.json: the common flags, and the benchmarks by name."""
     document = json.loads(INDEX.read_text(encoding="utf-8"))
     parts: dict[str, dict[str, Any]] = {
         part: {key: kind(**item) for key, item in document[part].items()} for part, kind in _PARTS.items()
@@ -178,7 +181,10 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item among the shared parts; add a new item under its name, if the name is still free."""
+    """Return the key of an item among the shared parts.
+
+    A new item is added under its name if that is still free.
+    """
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:
@@ -192,7 +198,7 @@ def _line(value: Any) -> str:
 
 
 def describe(benchmark: Benchmark[Any]) -> BenchmarkInfo:
-    """The index entry of a benchmark."""
+    """Return the index entry of a benchmark."""
     return BenchmarkInfo(
         name=benchmark.name,
         title=benchmark.title,
@@ -239,7 +245,7 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _type_name(schema: dict[str, Any]) -> str:
-    """The type of a JSON Schema as text: size, duration, integer, list of ..., or the possible values."""
+    """Return the type of a JSON Schema as text: size, duration, integer, list of ..., or the possible values."""
     if "enum" in schema:
         return "|".join(str(item) for item in schema["enum"])
     if "anyOf" in schema:

@@ -1,4 +1,4 @@
-"""Locates kernels/, templates/, results_schema/ and plans/: inside the wheel, or beside the package in a checkout."""
+"""Locate kernels/, templates/, results_schema/ and plans/: inside the wheel, or next to the package in a checkout."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The transports of this installation by name, and the keys that each adds to a host of a plan.
+"""The transports of this installation by name, and the keys that each of them adds to the hosts of a plan.
 
-A transport is a module or package of asct/hosts that defines `make(spec, folder)`; its first line describes it. A
-transport with plan keys of its own declares them as `TRANSPORT`. No other module names it: plan, schema and lists read
-this registry. Listing the transports imports none of them, and only `make` imports what is needed to reach a host.
+A transport is a module or package in asct/hosts that defines `make(spec, folder)`; the first line of its docstring
+describes it. If it adds keys to plans, it declares them as `TRANSPORT`. No other module names a transport: plans,
+schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports what is needed
+to reach a host.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ _PLACES = ("*.py", "*/__init__.py")
 
 
 class Option(NamedTuple):
-    """A key that a transport adds to hosts of a plan; its value is in `HostSpec.options` (a duration in seconds).
+    """A key that a transport adds to the hosts of a plan. Its value is in `HostSpec.options` (durations in seconds).
 
-    `check` returns why a value is invalid, or an empty text; `hint` is the hint of that error.
+    `check` returns the reason why a value is invalid, or an empty string; `hint` is the hint of that error.
     """
 
     kind: Literal["scalar", "duration", "texts"]
@@ -31,8 +32,10 @@ class Option(NamedTuple):
 
 
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
-"""Returns the hosts of one entry, given the values of `Transport.split_keys`: the suffix of each name, and the keys to
-keep with their values. Raises BadValueError."""
+"""A function that returns the hosts of one entry, given the values of `Transport.split_keys`.
+
+Each host has the suffix of its name and the keys to keep with their values. Raises BadValueError.
+"""
 
 
 class Transport(NamedTuple):
@@ -40,13 +43,13 @@ class Transport(NamedTuple):
 
     options: Mapping[str, Option] = {}
     split_keys: tuple[str, ...] = ()
-    """The keys with which one entry can describe several hosts."""
+    """The keys that let one entry describe several hosts."""
     split: Split = lambda _: []
 
 
 @cache
 def sources() -> Mapping[str, str]:
-    """The source text of every transport by name, sorted."""
+    """Return the source text of every transport by name, sorted."""
     folders = map(Path, importlib.import_module(PACKAGE).__path__)
     files = [file for folder in folders for place in _PLACES for file in folder.glob(place)]
     named = {file.parent.name if file.name == "__init__.py" else file.stem: file for file in files}
@@ -55,7 +58,7 @@ def sources() -> Mapping[str, str]:
 
 
 def transports() -> tuple[tuple[str, str], ...]:
-    """The name and one-line description of every transport, sorted."""
+    """Return the name and one-line description of every transport, sorted."""
     return tuple((name, text.partition("\n")[0].strip('"')) for name, text in sources().items())
 
 
@@ -65,7 +68,7 @@ def module(name: str) -> ModuleType | None:
 
 
 def transport(name: str) -> Transport:
-    """The extensions of a transport to the plan language; none for an unknown transport."""
+    """Return the extensions of a transport to the plan language; empty for an unknown transport."""
     if "TRANSPORT" not in sources().get(name, ""):  # it need not be loaded
         return Transport()
     declared = getattr(module(name), "TRANSPORT", None)

@@ -1,4 +1,7 @@
-"""Disturbances on a host: `assess`, a module for each subject, and the script that applies the fixes. Pure."""
+"""Detection of disturbances on a host: `assess`, one module of rules per subject, and the script with the fixes.
+
+All functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ RULES: Final = tuple(
     for rule in vars(subject).values()
     if isinstance(rule, DisturbanceRule)
 )
-"""In the order of the files."""
+"""The rules, in the order in which the modules define them."""
 
 
 def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
-    """Return the disturbances on a host, most certain first, and the checks that were not possible.
+    """Return the disturbances on a host, most certain first, and the conditions that could not be checked.
 
-    Unknown facts give no finding.
+    Unknown facts do not cause findings.
     """
     seen = RuleInput(facts, sample or ActivitySample(), wanted)
     said = [item for rule in RULES for item in rule(seen)]

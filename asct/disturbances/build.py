@@ -1,6 +1,7 @@
-"""Rules for disturbances. A rule is a function that evaluates a host, and an entry in rules.yaml that describes it.
+"""The building blocks of disturbance rules.
 
-Commands are generated from settings, so that the displayed fix, the script and the undo agree.
+A rule consists of a function that evaluates a host and an entry in rules.yaml that describes the disturbance. Commands
+are generated from settings, so that the displayed fix, the script and the undo agree.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScope:
-    """What a run measures, which decides which disturbances matter. `paths` are the files, folders and devices that it
-    opens (the work folder for temporary files), `devices` maps those that are devices to their kernel names (`sda`),
-    `tools` are the programs that it uses if the host has them."""
+    """The scope of a run's measurements, which determines the disturbances that matter.
+
+    `paths` are the files, folders and devices that the run opens (for temporary files, the work folder). `devices` maps
+    the devices among them to their kernel names (`sda`). `tools` are the programs that the run uses if the host has
+    them.
+    """
 
     paths: tuple[str, ...] = ()
     devices: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +38,7 @@ _T = TypeVar("_T")
 
 
 class UndeterminedError(Exception):
-    """Raised inside a rule that cannot judge; the rule catches it."""
+    """Raised inside a rule that cannot evaluate a host because facts are missing; `DisturbanceRule` catches it."""
 
     def __init__(self, unseen: Iterable[Unseen]) -> None:
         super().__init__()
@@ -43,17 +47,19 @@ class UndeterminedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """The input of all rules. `sample` is empty if activity was not sampled; `wanted` is None if the scope is
-    unknown."""
+    """The input to all rules.
+
+    `sample` is empty if activity was not sampled; `wanted` is None if the scope is unknown.
+    """
 
     facts: HostFacts
     sample: ActivitySample = field(default_factory=ActivitySample)
     wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
-        """Yield that `what` could not be judged, with the reason why the first unknown field of `fields` is unknown.
+        """Report that `what` could not be judged, with the reason for the first field in `fields` that is unknown.
 
-        Yield nothing if no field is unknown: then the host does not have it.
+        Report nothing if none of the fields is unknown, because then the host does not have the feature.
         """
         for name in fields:
             if name in self.facts.unknown:
@@ -69,10 +75,11 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a rule observed on a host, how certain the disturbance is, and why.
+    """A rule's observation on a host, the certainty that it is a disturbance, and the reason for that certainty.
 
-    The fix writes `settings` and the undo restores their old values; otherwise `fix` and `undo` are shell lines, which
-    may run unattended if `scripted`. `name` and `effect` replace those of a rule that has several findings.
+    The fix writes `settings`, and the undo restores their old values. Without settings, `fix` and `undo` are shell
+    lines, which may run unattended if `scripted` is set. A rule that has several findings replaces its name and effect
+    with `name` and `effect`.
     """
 
     title: str
@@ -100,7 +107,7 @@ class DisturbanceRule:
     judge: Callable[[RuleInput], Evaluations]
 
     def __call__(self, look: RuleInput) -> Iterator[Disturbance | Unseen]:
-        """The findings of this rule on a host, and what it could not judge."""
+        """Yield the findings of this rule on a host and the conditions that it could not judge."""
         try:
             for item in self.judge(look):
                 yield item if isinstance(item, Unseen) else self._finding(item)
@@ -108,7 +115,10 @@ class DisturbanceRule:
             yield from gap.unseen
 
     def _finding(self, item: Evaluation) -> Disturbance:
-        """Settings whose old value or path is not printable ASCII are left out: the kernel writes no such value."""
+        """Build the finding.
+
+        Settings whose path or old value is not printable ASCII are omitted, because the kernel writes no such value.
+        """
         chosen = [one for one in item.settings if one.value != one.was and _PRINTABLE.fullmatch(one.path + one.was)]
         own = {"name": item.name, "effect": item.effect} if item.name else {}
         return Disturbance(
@@ -126,13 +136,20 @@ class DisturbanceRule:
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Make a rule from a function that yields evaluations; `key` is its entry in rules.yaml."""
+    """Return a decorator that makes a rule from a function that yields evaluations.
+
+    `key` is the rule's entry in rules.yaml.
+    """
     return lambda judge: DisturbanceRule(key, judge)
 
 
 @cache
 def descriptions() -> dict[str, dict[str, Any]]:
-    """The effect, affected metrics and source of each rule, and its name if that is not its key, from rules.yaml."""
+    """Return the entries of rules.yaml by key.
+
+    An entry has the effect, the affected metrics, the source and, if it differs from the key, the name of a
+    disturbance.
+    """
     import yaml  # here, because most commands do not look for disturbances
 
     text = Path(__file__).with_name("rules.yaml").read_text("utf-8")
@@ -141,12 +158,15 @@ def descriptions() -> dict[str, dict[str, Any]]:
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:
-    """Return shell lines that write the `value` or the `was` of each setting."""
+    """Return shell lines that write one attribute of each setting: `value` or `was`, as `which` says."""
     return [line for item in settings for line in _loop(item, _printing(getattr(item, which)))]
 
 
 def _printing(value: str) -> str:
-    """Use printf for unusual values, because the echo of some shells has options and interprets backslashes."""
+    """Return the shell command that prints a value, with its redirection operator.
+
+    Unusual values are printed with printf, because echo accepts options and interprets backslashes in some shells.
+    """
     plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.,-]*", value, re.ASCII) is not None
     return f"echo {value} >" if plain else f"printf '%s\\n' {shlex.quote(value)} >"
 
@@ -160,7 +180,7 @@ def _loop(item: Setting, command: str) -> list[str]:
 
 
 def counted(numbers: Sequence[int]) -> str:
-    """Return the words of a shell loop over `numbers`, for example `$(seq 0 79) 96`."""
+    """Return the word list of a shell loop over `numbers`, such as `$(seq 0 79) 96`."""
     words: list[str] = []
     for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0]):
         row = [number for _, number in run]

@@ -1,4 +1,4 @@
-"""CPUs: clock source, idle states, heat, frequency (governor, limit, boost), interrupts."""
+"""Rules for CPUs: clock source, idle states, temperature, frequency (governor, limit, boost) and interrupts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLOW: Final = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_
 """Clock sources that a program cannot read without a system call, because they have no vDSO mode
 (arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/)."""
 _QUICK: Final = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
-"""Best first."""
+"""Clock sources that a program can read without a system call, best first."""
 _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
@@ -74,7 +74,8 @@ def _idle(seen: RuleInput) -> Evaluations:
 
 
 _NEAR: Final = 10.0
-"""Degrees below the critical temperature at which a sensor counts as hot: throttling starts before that temperature."""
+"""Degrees Celsius below the critical temperature. A sensor within this margin counts as hot, because throttling starts
+before the critical temperature is reached."""
 
 
 @rule("heat")
@@ -104,14 +105,17 @@ def _hot(seen: RuleInput) -> Evaluations:
 
 _POLICY: Final = "/sys/devices/system/cpu/cpu{}/cpufreq"
 _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")
-"""Drivers whose `powersave` is their own algorithm, which follows the load (intel_pstate.rst, amd-pstate.rst)."""
+"""Drivers with their own `powersave` algorithm, which follows the load (intel_pstate.rst, amd-pstate.rst)."""
 _INTEL: Final = ("intel_pstate", "intel_cpufreq")
 _SLACK: Final = 0.99
-"""The kernel rounds limits to steps of the hardware."""
+"""Tolerance for clock limits, because the kernel rounds them to hardware steps."""
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
-    """Return how certain it is that the governor disturbs, and why; None if it keeps the clock up or is unknown."""
+    """Return the certainty that a governor disturbs measurements, and the reason for it.
+
+    None if the governor keeps the clock high or is unknown.
+    """
     name = policy.governor
     if name in (None, "performance"):
         return None
@@ -152,7 +156,7 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """Return one setting for all policies with the same old value; the first CPU of each policy represents it."""
+    """Yield one setting per old value for all policies that have it. Each policy is represented by its first CPU."""
     known = ((old, one.cpus[0]) for one in policies if one.cpus and (old := was(one)) is not None)
     for text, same in grouped(known, lambda item: item[0]).items():
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=[cpu for _, cpu in same])
@@ -208,7 +212,7 @@ def _boost(seen: RuleInput) -> Evaluations:
 
 
 _MANY_INTERRUPTS: Final = 1000.0
-"""Device interrupts per second: at a few microseconds each, they cost a CPU about one percent of its time."""
+"""Device interrupts per second. At a few microseconds each, this many take about one percent of a CPU's time."""
 
 
 @rule("irqbalance")
@@ -247,7 +251,7 @@ def _isolated(seen: RuleInput) -> Evaluations:
 
 
 def mask(cpus: Collection[int]) -> str:
-    """Format CPUs as the kernel does: in hexadecimal, in groups of 32 bits, highest first (`00000001,ffffffff`)."""
+    """Format a CPU mask as the kernel does: hexadecimal groups of 32 bits, highest first (`00000001,ffffffff`)."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(1, bits.bit_length()), 32)]
     return ",".join(reversed(groups))

@@ -1,4 +1,4 @@
-"""Competition for the machine (other tasks, stolen time, pressure) and limits of the account (quotas, CPU masks)."""
+"""Rules for competing load (other tasks, stolen time, pressure) and for limits of the account (quotas, CPU masks)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
 
 BUSY_PRESSURE: Final = 10.0
-"""Percentage of the last ten seconds in which some task waited for a CPU (Documentation/accounting/psi.rst)."""
+"""Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
-"""Share of one second in which a CPU was busy with other processes: more than the daemons of an idle machine need."""
+"""Share of one second that a CPU spent on other processes. The daemons of an idle machine need less."""
 _STEAL: Final = 0.01
-"""Share of the time: more than the spread of results on a quiet machine."""
+"""Share of stolen time. It exceeds the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
-"""Percentage of the time: on an idle machine, tasks never wait for memory and only occasionally for drives."""
+"""Percentage of the time in which tasks waited. On an idle machine, tasks never wait for memory and only occasionally
+for drives."""
 
 
 def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
-    """Yield signs of other processes: CPU pressure if the kernel records it, else the load average, which lags."""
+    """Yield signs of other processes: CPU pressure and busy CPUs.
+
+    If the kernel does not record pressure, the load average is used instead, which lags behind.
+    """
     load, cpu = seen.facts.load, seen.facts.cpu
     cpus = len(cpu.online) or cpu.cpus
     if load.cpu_pressure_avg10 is not None:
@@ -73,7 +77,7 @@ def _steal(seen: RuleInput) -> Evaluations:
 
 @rule("smt-siblings")
 def _siblings(seen: RuleInput) -> Evaluations:
-    """Report idle threads on cores with a busy thread: a measurement on an idle one shares the core."""
+    """Report idle CPUs on cores with a busy CPU, because a measurement on an idle one shares the core."""
     cpu = seen.facts.cpu
     busy = {number for number, share in seen.sample.busy.items() if share >= _BUSY_CPU}
     cores = {one.core for one in cpu.logical if one.core is not None and one.cpu in busy}
@@ -104,7 +108,7 @@ def _io(seen: RuleInput) -> Evaluations:
 
 
 def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
-    """Report a shortage if tasks waited too long; `waited` is the percentage that the kernel reports."""
+    """Report a shortage if tasks waited too long; `waited` is the percentage of time that the kernel reports."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, seen.sample.pressure.get(what, 0.0) * 100)

@@ -1,4 +1,4 @@
-"""Memory management of the kernel: huge pages, NUMA balancing, swap, reclaim."""
+"""Rules for the kernel's memory management: huge pages, NUMA balancing, swap, reclaim."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from asct.values.size import format_size
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
 _VM: Final = "/proc/sys/vm"
 _POOL_BYTES: Final = 1 << 30
-"""More than the largest working set of the latency benchmarks (`optimum_size` of DRAM)."""
+"""Minimum size of the free huge pages in bytes. The largest working set of the latency benchmarks is smaller
+(`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""Less than this is ignored: daemons that sleep for weeks are swapped out on any machine."""
+"""Less swapped memory than this, in bytes, is ignored: any machine swaps out daemons that sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """Return the setting that fixes the problem if the mode of the kernel is `wanted`."""
+    """Return the setting that changes the kernel's mode of transparent huge pages if that mode is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 

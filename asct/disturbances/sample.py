@@ -1,4 +1,7 @@
-"""Host activity between two readings one second apart: busy CPUs, steal time, interrupts, throttling. Pure."""
+"""Host activity between two readings one second apart: busy CPUs, steal time, interrupts, throttling.
+
+All functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ look 1
 sleep {SECONDS}
 look 2
 """
-"""Input of `sh -s`. It needs one round trip, starts a few processes and changes nothing."""
+"""The script for `sh -s` that takes both readings. It needs one round trip, starts few processes and changes
+nothing."""
 
 _CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
@@ -38,10 +42,13 @@ _K = TypeVar("_K", int, str)
 
 @dataclass(frozen=True, slots=True)
 class ActivitySample:
-    """Activity between two readings. `busy`, `steal`: share of each CPU's time (0 to 1) used by processes, or given to
-    other guests; `interrupts`: device interrupts per second on each CPU; `running`: runnable tasks besides the reader;
-    `pressure`: share of time in which some task waited for cpu, memory or io; `throttled`: thermal throttling events,
-    None if the kernel does not count them."""
+    """The activity on a host between two readings.
+
+    `busy` and `steal` are the shares of each CPU's time (0 to 1) that processes used and that other guests received.
+    `interrupts` is the number of device interrupts per second on each CPU, `running` the number of runnable tasks
+    besides the reader, and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`.
+    `throttled` is the number of thermal throttling events, None if the kernel does not count them.
+    """
 
     busy: Mapping[int, float] = field(default_factory=dict)
     steal: Mapping[int, float] = field(default_factory=dict)
@@ -52,7 +59,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """The stolen share of the time of all CPUs; None if unknown."""
+        """The stolen share of all CPUs' time; None if it is unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 
@@ -67,7 +74,7 @@ class _Counters:
 
 
 def sample_of(text: str) -> ActivitySample | None:
-    """Parse the output of SCRIPT, skipping unknown lines; return None unless it has two readings."""
+    """Parse the output of SCRIPT, skipping unknown lines; return None unless it contains two readings."""
     _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
     if not first.strip() or not second.strip():
         return None
@@ -93,7 +100,10 @@ def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) ->
 
 
 def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
-    """Return the busy and stolen shares from the first eight fields: user time includes guest time (proc_stat(5))."""
+    """Return the busy and stolen shares of a CPU's time between two readings; None if the counters did not change.
+
+    Only the first eight fields are added up, because user time already includes guest time (proc_stat(5)).
+    """
     grown = [max(0, late - early) for early, late in zip(before[:8], after[:8], strict=False)]
     total = sum(grown)
     if total == 0:  # the CPU slept without a timer tick

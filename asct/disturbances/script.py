@@ -1,4 +1,7 @@
-"""A script for root that applies the fixes of a host and undoes them: POSIX sh, no sudo, every value quoted."""
+"""The script that applies the fixes for a host and undoes them.
+
+It is a POSIX shell script for root that does not use sudo and quotes every value.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from asct.disturbances.build import counted
 from asct.sdk.disturbance import Disturbance, Setting
 
 LAST: Final = "smt-siblings"
-"""Applied last and undone first, because it takes CPUs offline that other fixes set."""
+"""The fix that is applied last and undone first, because it takes CPUs offline that other fixes configure."""
 _WIDTH: Final = 100
 _HEAD: Final = """\
 #!/bin/sh
@@ -86,7 +89,7 @@ exit $failed
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """Return the text of the script, to be saved as `file`. The undo restores the state at `when`."""
+    """Return the text of the script, which is meant to be saved as `file`. Its undo restores the state at `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]
@@ -105,7 +108,7 @@ exit 0
 
 
 def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
-    """Return the manual steps, as text for comments."""
+    """Return a line of comment for each finding that must be fixed manually."""
     lines = []
     for item in findings:
         way = "; ".join([*item.fix, *([item.advice] if item.advice else [])])
@@ -152,6 +155,6 @@ def _tail(able: Sequence[Disturbance]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Format text from a host as a shell comment that cannot end the line, control a terminal or act as a command."""
+    """Format text from a host as a shell comment that cannot end the line, control a terminal or run as a command."""
     plain = "".join(mark if mark.isprintable() else " " for mark in text)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

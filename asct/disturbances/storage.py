@@ -1,4 +1,4 @@
-"""Drives and file systems: mounts, dirty pages, slow settings and links, health."""
+"""Rules for drives and file systems: mounts, dirty pages, slow settings and links, drive health."""
 
 from __future__ import annotations
 
@@ -38,13 +38,16 @@ def opened(seen: RuleInput) -> Iterator[str]:
 
 
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
-    """Return the file system of a path; if several share a mount point, the one that was mounted last."""
+    """Return the mount that contains a path; None if there is none.
+
+    If several file systems share a mount point, the one that was mounted last is returned.
+    """
     holding = [one for one in mounts if PurePosixPath(path).is_relative_to(one.target)]
     return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None) if holding else None
 
 
 def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
-    """Yield the disks below a device: its parent disk, or its members (md, dm, LVM)."""
+    """Yield the disks below a device by following its parent disk or its members (md, dm, LVM)."""
     device = devices.get(name)
     if device is None or name in seen:
         return
@@ -58,11 +61,11 @@ def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iter
 
 
 _DIRTY: Final = 64 << 20
-"""A disk of 100 MB/s needs more than half a second to write this."""
+"""Bytes of dirty pages. A disk with a rate of 100 MB/s needs more than half a second to write them."""
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 _LIGHT: Final = ("none", "mq-deadline", "kyber", "noop", "deadline")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
-"""A valid name of a block device: it becomes part of a path that root writes to."""
+"""A valid block device name. Names are checked because they become part of paths that root writes to."""
 
 
 @rule("mounted-target")
@@ -196,7 +199,7 @@ _WARNINGS: Final = (
     "spare blocks below the threshold", "temperature above the threshold", "reliability degraded", "read only",
     "memory backup failed", "persistent memory read only",
 )  # fmt: skip
-"""The bits of the field Critical Warning, lowest first."""
+"""The meanings of the bits in the Critical Warning field, lowest bit first."""
 
 
 def _complaints(health: NvmeHealth) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Programs that the host lacks, and hardware counters that the account may not read."""
+"""Rules for programs that the host lacks and hardware counters that the account may not read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _missing(seen: RuleInput) -> Evaluations:
 
 
 _WANTED: Final = 1
-"""From 2 on, an account without privileges may not count events in the kernel (perf_event_paranoid)."""
+"""The highest sufficient perf_event_paranoid: from 2 on, an unprivileged account may not count events in the kernel."""
 
 
 @rule("perf-paranoid")

@@ -1,4 +1,4 @@
-"""Read-only checks of hosts, one file per subject; `examine` runs them."""
+"""Read-only checks of hosts, one module per subject; `examine` runs them."""
 
 from asct.doctor.examine import examine
 from asct.doctor.model import Disk, FailedCheck, HostReport

@@ -1,4 +1,4 @@
-"""Detect where CPUs enter the meshes of a host, with the kernel cmnwatch; facts/cmn/detect.py explains the method."""
+"""Detect where CPUs enter the meshes of a host, using the kernel cmnwatch. facts/cmn/detect.py explains the method."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of finished CPUs, of all CPUs, and of watched ports."""
+"""Called with three numbers: CPUs finished so far, CPUs in total, and watched ports."""
 
 BATCH: Final = 4
-"""Number of watchpoints at a time: a domain has eight counters, and other programs may use some of them."""
+"""Number of watchpoints used at a time. A domain has eight counters, and other programs may use some of them."""
 AT_A_CROSSPOINT: Final = 2
-"""Number of watchpoints of a crosspoint per direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
+"""Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which the CPUs that were not located at first are watched longer."""
+"""Factor by which CPUs that were not located at first are watched longer in a second pass."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "count mesh traffic"
@@ -45,8 +45,10 @@ _WHY: Final = "count mesh traffic"
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The result of a detection: `found` of `asked` CPUs were located. `kept` is the text in the cache of the host;
-    `stopped` tells whether the detection was stopped early."""
+    """The result of a detection, which located `found` of `asked` CPUs.
+
+    `kept` is the text stored in the host's cache; `stopped` tells whether the detection was stopped early.
+    """
 
     asked: int
     found: int
@@ -63,7 +65,7 @@ def detect(
     stop: StopRequest,
     when: str,
 ) -> Detection:
-    """Locate the CPUs in all meshes and cache the result on the host. Raises NotMeasured (E462), HostError."""
+    """Locate the CPUs in all meshes and cache the result on the host. Raises NotMeasured (E462) or HostError."""
     watched = _watched(meshes)
     cpus = _cpus(instruments.facts)
     session = _CmnwatchRun(instruments, watched, progress, stop, len(cpus))
@@ -117,7 +119,7 @@ def _cannot(why: str) -> Diagnostic:
 
 
 def _cpus(facts: HostFacts) -> list[int]:
-    """The online CPUs that the account may use."""
+    """Return the online CPUs that the account may use. Raises NotMeasured if none is known."""
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
@@ -127,7 +129,7 @@ def _cpus(facts: HostFacts) -> list[int]:
 
 @dataclass(slots=True)
 class _CmnwatchRun:
-    """Runs cmnwatch and collects its output, even if it is stopped early."""
+    """Runs cmnwatch and keeps the output collected so far if it is stopped early."""
 
     instruments: HostKernels
     watched: Sequence[WatchedPort]
@@ -139,7 +141,7 @@ class _CmnwatchRun:
     _refused: set[str] = field(default_factory=set)
 
     def run(self, cpus: Sequence[int], window_us: int) -> dict[int, PortMatch]:
-        """Return the ports of the CPUs that were watched before the end."""
+        """Return the port of each CPU that was watched before the run ended."""
         self._rows.clear()
         batch = min(BATCH, AT_A_CROSSPOINT * len({(watch.mesh, watch.x, watch.y) for watch in self.watched}))
         arguments = (

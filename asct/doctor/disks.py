@@ -1,4 +1,4 @@
-"""The block devices of a host, and whether a job could write to each: checked by the kernel guard."""
+"""The block devices of a host and whether a job could write to each of them, as checked by the kernel guard."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
-"""An unresponsive drive delays every inspection."""
+"""Time limit of an inspection in seconds. A single unresponsive drive delays the whole inspection."""
 _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
-"""Prefixes of by-id names that do not name the model."""
+"""Prefixes of by-id names that do not contain the model."""
 
 
 def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
-    """All block devices of an open host; `guard` is the path of the kernel there, `folder` takes its output.
+    """Return all block devices of an open host.
 
-    Raises NotMeasured if the inspection failed, HostError.
+    `guard` is the path of the kernel on the host; its output is written to `folder`. Raises NotMeasured if the
+    inspection failed, or HostError.
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:
@@ -41,7 +42,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
 
 
 def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[ConsentedDevice, ...]:
-    """The host's checks of each device that the plan consents to destroy. Raises HostError."""
+    """Inspect each device that the plan consents to destroy and return the results. Raises HostError."""
     found = []
     for item in items:
         target = Target(item.device, "write", item.serial or "", item.overwrite)
@@ -68,7 +69,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
-    """The devices by name, each with every check that it does not pass."""
+    """Return the devices in order of their names, each with all checks that it does not pass."""
     objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:
@@ -78,7 +79,7 @@ def disks_of(said: GuardReport) -> tuple[Disk, ...]:
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
-    """Numbers by their value: loop2 before loop10."""
+    """Return a sort key that compares numbers by value, so that loop2 precedes loop10."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
@@ -100,7 +101,8 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
 
 
 def _bytes(device: GuardTarget) -> int | None:
-    """The size reported by the open device, else the kernel's, in units of 512 bytes."""
+    """Return the size that the open device reports or else the kernel's size, which is in 512-byte sectors, in
+    bytes."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
         return size

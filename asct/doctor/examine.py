@@ -1,6 +1,6 @@
-"""Examines one host: connects, reads its facts, samples its activity twice, inspects its disks with the kernel guard.
+"""Examine one host: connect, read its facts, sample its activity, and inspect its disks with the kernel guard.
 
-Changes only caches.
+Nothing on the host changes except caches.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ from asct.sdk.needs import GUARD
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """The demands of a plan on a host: `subjects` are the quantities that its jobs measure, `lacking` the reasons why
-    jobs could not run."""
+    """The demands of a plan on a host.
+
+    `wanted` is the scope of its jobs, `subjects` are the quantities that they measure, and `lacking` lists the reasons
+    why jobs could not run.
+    """
 
     wanted: MeasuredScope
     subjects: frozenset[str]
@@ -41,7 +44,10 @@ class PlanDemands:
 
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
-    """The demands of these jobs on an open host, except those that need results of other jobs. Raises HostError."""
+    """Return the demands of jobs on an open host. Raises HostError.
+
+    Jobs that need results of other jobs contribute only their subjects.
+    """
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
     words: set[str] = set()
@@ -71,7 +77,10 @@ _WHAT = "steal time, busy CPUs and interrupts"
 
 
 def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
-    """The activity sample, or why it is missing. Raises HostLost."""
+    """Return the activity of a host, None if it is unknown, and the conditions that could not be sampled.
+
+    Raises HostLost if the connection broke.
+    """
     try:
         answer = host.execute(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
     except HostLost:
@@ -87,7 +96,7 @@ def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]
 
 
 _TURN_S = 0.2
-"""Interval between attempts while the command examines the same host under another name."""
+"""Interval in seconds between attempts to open a host that this command is already examining under another name."""
 
 
 def examine(
@@ -98,8 +107,11 @@ def examine(
     given_up: Sequence[Destroys] = (),
     jobs: Sequence[Job] | None = None,
 ) -> HostReport:
-    """Report on a host, even if it is unreachable. Raw files are written to `folder`; `given_up` are the devices that
-    the plan consents to destroy, `jobs` its jobs on the host (None without a plan)."""
+    """Report on a host, even if it is unreachable.
+
+    Raw files are written to `folder`. `given_up` lists the devices that the plan consents to destroy, and `jobs` are
+    the plan's jobs on the host (None without a plan).
+    """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
             _enter(host)
@@ -128,7 +140,7 @@ def examine(
 def _with_disks(
     report: HostReport, host: Host, facts: HostFacts, ports: Services, folder: Path, given_up: Sequence[Destroys]
 ) -> HostReport:
-    """Add the results of the kernel guard to the report; if guard cannot run, the report says so and remains useful."""
+    """Add the results of the kernel guard to the report; if guard cannot run, add the reason to its problems."""
     try:
         guard = ports.provide(host, GUARD, facts, folder / "build").path
         return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))
@@ -137,7 +149,10 @@ def _with_disks(
 
 
 def _enter(host: Host) -> None:
-    """Open the host as a run does, because guard runs on it. Plan hosts on the same machine wait for each other."""
+    """Open the host as a run does, because guard runs on it.
+
+    If another host of the plan is the same machine, wait until it has been examined.
+    """
     session = SessionSpec("doctor", owner_of("doctor"))
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Kernels for read-only commands: the host is opened when the first one is needed."""
+"""Kernels for read-only commands. The host is opened when the first kernel is needed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelExit:
 
     @property
     def last_lines(self) -> str:
-        """The last line of stderr, or how the kernel ended if there is none."""
+        """The last line of stderr; if stderr is empty, how the kernel ended."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         ended = "timed out" if self.status is None else f"exit status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
@@ -49,7 +49,7 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """Set when the remaining work is short and must complete even if the user stops the command."""
+        """Set to True when the remaining work is short and must be completed even if the user stops the command."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 
@@ -63,8 +63,10 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a kernel, as root if sudo was requested; `why` is the reason for root. Raises NotMeasured, HostError,
-        HostLocked."""
+        """Run a kernel, as root if sudo was requested; `why` is the reason for using root.
+
+        Raises NotMeasured, HostError or HostLocked.
+        """
         self._provide(kernel, why)
         step = Step(kernel, Kernel(kernel), arguments, files or {}, as_root=True)
         name = f"{kernel}-{next(self._numbers)}"
@@ -99,7 +101,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 
 
 def json_line(text: str) -> dict[str, Any] | None:
-    """Parse one line of a kernel; None if it is not a JSON object."""
+    """Parse one line of a kernel's output; None if it is not a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

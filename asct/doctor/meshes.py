@@ -1,4 +1,4 @@
-"""Reads the coherent meshes of a host: first what every account can read, then the registers, which require root."""
+"""Read the coherent meshes of a host: first the data open to every account, then the registers, which require root."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 @dataclass(frozen=True, slots=True)
 class MeshQuery:
-    """The additional data to read: all known registers, and the ports where CPUs enter the mesh."""
+    """The optional data to read: all known registers, and the ports where CPUs enter the mesh."""
 
     every_register: bool = False
     detect: bool = False
@@ -42,7 +42,7 @@ class MeshQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeshReading:
-    """The snapshot and the report from it; `problems` lists what could not be read."""
+    """A snapshot and the mesh report derived from it; `problems` lists data that could not be read."""
 
     snapshot: Snapshot
     report: CmnReport
@@ -53,11 +53,11 @@ class MeshReading:
 def read_meshes(
     spec: HostSpec, ports: Services, folder: Path, asked: MeshQuery, progress: Progress, stop: StopRequest
 ) -> MeshReading:
-    """Read the meshes of a host; raw files are written to `folder`. `stop` ends a detection at once; the
-    result contains the CPUs located so far.
+    """Read the meshes of a host and write raw files to `folder`.
 
-    Raises HostError if the host is unreachable, NotMeasured if a requested detection is impossible, HostLocked if a run
-    is measuring on the host, Interrupted if stopped before there is a result.
+    `stop` ends a detection immediately; the result then contains the CPUs located so far. Raises HostError if the host
+    is unreachable, NotMeasured if a requested detection is impossible, HostLocked if a run is measuring on the host,
+    and Interrupted if the command is stopped before there is a result.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
         looking = _MeshProbe(host, spec, ports, folder, asked, progress, stop)
@@ -75,7 +75,7 @@ def read_meshes(
 
 @dataclass(slots=True)
 class _MeshProbe:
-    """One probe. It runs in its own thread, so that signals are handled meanwhile."""
+    """Reads the meshes in a separate thread, so that signals are handled in the meantime."""
 
     host: Host
     spec: HostSpec
@@ -88,7 +88,7 @@ class _MeshProbe:
 
     @property
     def undisturbed(self) -> bool:
-        """Whether it must not be interrupted."""
+        """Whether the probe must not be interrupted."""
         return self.instruments is not None and self.instruments.undisturbed
 
     def run(self) -> MeshReading:
@@ -111,7 +111,7 @@ class _MeshProbe:
 def _registers(
     instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery
 ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-    """The snapshot with the registers of each mesh. Failing to read them is a problem, not an error."""
+    """Return the snapshot with the registers of each mesh added, and the problems in reading them."""
     if not instruments.as_root:
         note = Diagnostic(
             "E461", "reading the mesh registers requires root; the report omits them", hint=_WAY_OUT, severity="note"
@@ -128,7 +128,10 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with the files that only root can read. A kernel reads them, because sudo runs nothing else."""
+    """Return the snapshot with the files that only root can read.
+
+    A kernel reads them, because sudo runs nothing else.
+    """
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
     for line in json_lines(ran.stdout):
@@ -150,7 +153,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """The output of the kernel for a mesh; if the status is not 0, the reason why there is none."""
+    """Return the kernel's output for a mesh. If the status is not 0, the text is the reason for the failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:
         return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")

@@ -1,4 +1,4 @@
-"""The results of the doctor for a host, for the command line and asct.doctor/1."""
+"""The doctor's results for a host, used by the command line and in asct.doctor/1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Status = Literal["ok", "unreachable", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that a device fails. `ok` is None if it could not be checked. `hint` is the fix."""
+    """A check that a device does not pass. `ok` is None if the check could not be made. `hint` describes the fix."""
 
     check: str
     ok: bool | None
@@ -25,9 +25,9 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device of a host. `names` are its /dev/disk/by-id names (none for a loop device).
+    """A block device of a host. `names` are its names in /dev/disk/by-id (none for a loop device).
 
-    `serial` is the serial number that a plan must give, for a loop device the path of its backing file.
+    `serial` is the serial number that a plan must state. For a loop device, it is the path of the backing file.
     """
 
     device: str
@@ -39,18 +39,18 @@ class Disk:
 
     @property
     def target(self) -> bool:
-        """Whether a job could write to it, given the plan's consent."""
+        """Whether a job could write to the device if the plan consents."""
         return not self.objections
 
     @property
     def with_overwrite(self) -> bool:
-        """Whether a job could write to it with `overwrite: true`: only its content prevents that."""
+        """Whether a job could write to the device with `overwrite: true`, because only its content prevents writing."""
         return all(item.ok is False and item.check in _CONTENT for item in self.objections)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentedDevice:
-    """A device that the plan consents to destroy, and why the host would still refuse it."""
+    """A device that the plan consents to destroy, and the reasons why the host would still refuse to write to it."""
 
     device: str
     serial: str
@@ -59,10 +59,13 @@ class ConsentedDevice:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """The report on one host. `problems` lists failed checks and requirements of the plan that the host does not meet,
-    `findings` the disturbances, most certain first, and `unseen` the conditions that could not be checked.
-    `subjects` are the quantities that the plan measures there, None without a plan; `collected_at` is the time of the
-    facts."""
+    """The report on one host.
+
+    `problems` lists failed checks and requirements of the plan that the host does not meet, `findings` the
+    disturbances, most certain first, and `unseen` the conditions that could not be checked. `subjects` are the
+    quantities that the plan measures on the host (None without a plan). `collected_at` is the time at which the facts
+    were read.
+    """
 
     name: str
     transport: str
@@ -78,13 +81,13 @@ class HostReport:
     consents: tuple[ConsentedDevice, ...] = ()
 
     def touching(self) -> tuple[Disturbance, ...]:
-        """The findings that affect the plan; without a plan, all that affect any value."""
+        """Return the findings that affect the plan; without a plan, those that affect any value."""
         return tuple(
             item for item in self.findings if (item.touches if self.subjects is None else item.about(self.subjects))
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The host as JSON (asct.doctor/1); `touches_plan` of a finding is null without a plan."""
+        """Return the report as JSON (asct.doctor/1). A finding's `touches_plan` is null without a plan."""
         planned = None if self.subjects is None else self.touching()
         head = {key: getattr(self, key) for key in ("name", "transport", "address", "status", "description")}
         return {

@@ -1,4 +1,4 @@
-"""Read the files of a tar into memory in one forward pass and within limits; nothing is extracted."""
+"""Read the files of a tar archive into memory, in one forward pass and within limits. Nothing is extracted."""
 
 from __future__ import annotations
 
@@ -18,32 +18,36 @@ from asct.facts.filetree import MOST_FILE, MemoryTree, Path_, TreeEntry
 
 MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
-"""Bytes of all files together."""
+"""Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30
-"""Bytes of the unpacked tar; the rest is not read."""
+"""Limit on the size of the unpacked archive, in bytes. The rest is not read."""
 MOST_HEADERS = 1 << 20
-"""Bytes of all headers beyond USUAL_HEADER for each member. In some formats, headers contain lists of any length."""
+"""Limit on the total size of all headers in bytes, in addition to USUAL_HEADER for each member. In some formats,
+headers may contain lists of any length."""
 USUAL_HEADER = 2048
-"""Bytes of a member's header, including preceding headers for a long name or attributes."""
+"""Allowance for the header of each member, in bytes, including preceding headers for a long name or attributes."""
 LONGEST_HEADER = 16 << 10
-"""Bytes of one header: a path and a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
+"""Limit on the size of one header, in bytes: a path and a link target (4096 each, PATH_MAX in
+include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Names in the path of a member. Devices behind many bridges have about thirty below /sys."""
+"""Limit on the number of names in a member's path. Devices behind many bridges have about thirty below /sys."""
 MOST_NOTES = 5
 MOST_MEMORY: Final = 256 << 20
-"""Bytes to unpack xz. `xz -9` needs 65 MiB (xz(1), "Compression preset level"); a header may ask for 4 GiB. The
-formats of gzip and bzip2 limit the memory (32 KiB, 900 kB for a block)."""
+"""Limit on the memory for unpacking xz, in bytes. `xz -9` needs 65 MiB (xz(1), "Compression preset level"), but a
+header may request 4 GiB. The gzip and bzip2 formats themselves limit the memory (to 32 KiB, and to 900 kB per
+block)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
-"""No valid header has such a number, and some versions of tarfile take quadratic time to reject it (CVE-2024-6232)."""
+"""No valid header contains such a number, which some versions of tarfile reject in quadratic time (CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
 
 
 class XzReader(io.RawIOBase):
-    """Unpacks xz forward only, with concatenated streams as in xz(1), in limited memory; lzma.open has no limit.
+    """A forward-only reader that unpacks xz, including concatenated streams as in xz(1), in limited memory.
 
-    It raises lzma.LZMAError for data that is damaged, not xz or needs too much memory, and EOFError if it ends early.
+    lzma.open has no such limit. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs too much
+    memory, and EOFError if the data ends early.
     """
 
     def __init__(self, packed: IO[bytes]) -> None:
@@ -83,7 +87,7 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(XzReader(packed)),
 }
-"""The function that unpacks a file, by its first bytes."""
+"""The functions that unpack files, by the first bytes of the file."""
 
 
 class _Bounded(io.RawIOBase):
@@ -131,9 +135,9 @@ class _Bounded(io.RawIOBase):
 
 
 def read(path: Path) -> tuple[MemoryTree, list[str]]:
-    """Read a tar (plain, gzip, bzip2 or xz), as far as it is readable, with notes on what was skipped.
+    """Read a tar archive (plain, gzip, bzip2 or xz) as far as it is readable.
 
-    Raise OSError if the file itself cannot be opened.
+    Return its files, and notes on what was skipped. Raises OSError if the archive itself cannot be opened.
     """
     tree = MemoryTree()
     notes: list[str] = []
@@ -181,7 +185,7 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """Read a regular file of allowed size; no header is read meanwhile."""
+    """Read a regular file whose size is allowed. The limits on headers do not apply in the meantime."""
     stream = archive.extractfile(member)
     before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""
@@ -190,7 +194,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounde
 
 
 def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.TarInfo]:
-    """Yield the members one after the other without keeping them all."""
+    """Yield the members one by one without keeping all of them in memory."""
     for _ in range(MOST_MEMBERS):
         member = archive.next()
         if member is None:
@@ -201,6 +205,6 @@ def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.Tar
 
 
 def _path(name: str) -> Path_ | None:
-    """Return the names in the path of a member; None if the path leads out of the top folder."""
+    """Return the names in a member's path; None if the path leads out of the top folder."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return None if ".." in parts else parts

@@ -1,6 +1,6 @@
 """Block devices and their partitions, from /sys/block, the udev database, and the sensors and logs of NVMe drives.
 
-Source: Linux Documentation/ABI/stable/sysfs-block; names of NVMe files as in drivers/nvme/host/sysfs.c.
+Source: Linux Documentation/ABI/stable/sysfs-block; names of NVMe files from drivers/nvme/host/sysfs.c.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _PATHS = (
     ("virtio", re.compile(r"/virtio\d+/")),
     ("mmc", re.compile(r"/mmc_host/")),
 )
-"""The bus by a part of the real path, nearest to the drive first."""
+"""The buses and the part of a real path that indicates each of them. The bus nearest to the drive comes first."""
 _OF_SCSI = ("sd", "sr", "")
 _WANTED = ("transport", "model", "serial", "firmware")
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockContext:
-    """The data that all block devices share."""
+    """The data that is used for all block devices."""
 
     snapshot: Snapshot
     places: Mapping[str, DeviceLocation]
@@ -52,14 +52,16 @@ class _BlockContext:
 
     @property
     def reason(self) -> str:
-        """The reason for unknown values that udev may report."""
+        """The reason why values that udev may report are unknown."""
         whole = "block_devices.udev" not in self.snapshot.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
 
 def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
-    """Return disks, each followed by its partitions. Unbound loop and network devices and the hidden paths of an NVMe
-    drive are omitted."""
+    """Return the disks, each followed by its partitions.
+
+    Unbound loop and network devices and the hidden paths of NVMe drives are omitted.
+    """
     texts = gaps.known("block_devices", folders(snapshot, BLOCK), f"{BLOCK} is empty")
     where = places(snapshot)
     context = _BlockContext(
@@ -111,7 +113,7 @@ def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: Unk
 
 
 def _partitions(disk: str, files: Mapping[str, str], context: _BlockContext) -> list[BlockDevice]:
-    """Return the partitions of a disk by number."""
+    """Return the partitions of a disk in numerical order."""
     numbers = {path.partition("/")[0]: whole(text) for path, text in files.items() if path.endswith("/partition")}
     made = []
     for name, _ in sorted(numbers.items(), key=lambda item: (item[1] or 0, item[0])):
@@ -138,7 +140,10 @@ def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> 
 
 
 def _identity(files: Mapping[str, str], udev: Mapping[str, str]) -> dict[str, str | None]:
-    """Return model, serial number and firmware. Of SCSI disks, sysfs has 16 characters of the model; udev has all."""
+    """Return model, serial number and firmware version.
+
+    For SCSI disks, sysfs has only the first 16 characters of the model, whereas udev has all of them.
+    """
     model = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), udev.get("MODEL_ENC", "")).strip()
     firmware = [files.get(f"device/{name}") for name in ("firmware_rev", "rev", "fwrev")]
     return {
@@ -169,7 +174,10 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _use(name: str, files: Mapping[str, str], context: _BlockContext) -> dict[str, list[str]]:
-    """Return mount points and holders. Mounts are found by device number, or by name for file systems such as btrfs."""
+    """Return mount points and holders.
+
+    Mounts are matched by device number or, for file systems such as btrfs, by name.
+    """
     keys = (files.get("dev", ""), f"/dev/{name}", f"/dev/mapper/{files.get('dm/name', '')}")
     targets = [target for key in keys for target in context.targets.get(key, [])]
     return {"mounted_at": list(dict.fromkeys(targets)), "holders": context.holders.get(name, [])}
@@ -184,7 +192,7 @@ def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the devices built on each device, from the `slaves` (components) of all devices."""
+    """Return the devices built on each device, derived from the `slaves` (components) of all devices."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
@@ -205,7 +213,7 @@ def _udev(snapshot: Snapshot) -> dict[str, dict[str, str]]:
 def _controllers(
     files: Mapping[str, str], place: DeviceLocation | None, context: _BlockContext
 ) -> list[NvmeController]:
-    """Return the NVMe controllers of a drive: the one on its real path, or with multipath all of its subsystem."""
+    """Return the NVMe controllers of a drive: the one in its real path or, with multipath, all of its subsystem."""
     match = re.search(r"/nvme/(nvme\d+)(?:/|$)", place.path) if place else None
     if match and match[1] in context.controllers:
         return [context.controllers[match[1]]]
@@ -226,8 +234,10 @@ def _transport(
 
 
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
-    """Return the driver of the device, or of the PCI function for SCSI disks (`sd`), except behind USB, where that is
-    the driver of the USB host."""
+    """Return the driver of the device or, for SCSI disks (`sd`), of the PCI function.
+
+    SCSI disks behind USB have none, because their PCI function is the USB host controller.
+    """
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""
     if own not in _OF_SCSI:
@@ -270,7 +280,7 @@ _FROM_LOG = {
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """A controller (`nvme0`): its sysfs attributes and location, the health of its drive, and why more is unknown."""
+    """A controller (`nvme0`): its sysfs attributes and location, and its drive's health or why it is unknown."""
 
     name: str
     texts: Mapping[str, str]
@@ -280,7 +290,7 @@ class NvmeController:
 
 
 def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
-    """Return all NVMe controllers by name."""
+    """Return all NVMe controllers in order of their names."""
     logs, reasons, otherwise = _logs(snapshot)
     celsius = temperatures(snapshot, places)
     made = []
@@ -303,8 +313,10 @@ def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> lis
 
 
 def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
-    """Return the temperature in degrees Celsius of controllers that have a sensor in hwmon, which does not require root
-    (drivers/nvme/host/hwmon.c: temp1 is the composite temperature)."""
+    """Return the temperatures in degrees Celsius of the controllers that have a hwmon sensor.
+
+    Reading the sensor does not require root (drivers/nvme/host/hwmon.c: temp1 is the composite temperature).
+    """
     made: dict[str, float] = {}
     for at, place in places.items():
         match = _HWMON.search(place.path) if at.startswith("/sys/class/hwmon/") else None
@@ -315,8 +327,10 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 
 
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
-    """Return the output of `nvme smart-log -o json` by controller, the reasons why it is missing by controller, and the
-    reason for all others."""
+    """Return the output of `nvme smart-log -o json` by controller, and the reasons for missing output.
+
+    The first reasons are by controller; the last one applies to all other controllers.
+    """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
@@ -333,7 +347,7 @@ def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]
 
 
 def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:
-    """Return the lines for each drive, why others were not queried, and whether a query timed out."""
+    """Return the output lines for each drive, why other drives were not queried, and whether a query timed out."""
     bodies: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     name, late = "", False
@@ -352,7 +366,7 @@ def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str],
 
 
 def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a log of nvme-cli, whose temperatures are in kelvins and data in thousands of 512 bytes."""
+    """Convert a log of nvme-cli, which has temperatures in kelvins and amounts of data in units of 512,000 bytes."""
     kelvins = _number(log.get("temperature"))
     made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
     made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
@@ -363,7 +377,10 @@ def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    """Parse a number. Some versions print numbers beyond 64 bits as text, others print flags with their meaning."""
+    """Parse a number.
+
+    Some versions of nvme-cli print numbers of more than 64 bits as strings; others print flags with their meaning.
+    """
     if isinstance(value, Mapping):
         value = value.get("value")
     if isinstance(value, str):

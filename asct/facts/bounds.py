@@ -1,4 +1,4 @@
-"""The length limit of texts in facts, because firmware, drivers and snapshots may contain texts of any length."""
+"""The limit on the length of texts in facts. Firmware, drivers and snapshots may contain texts of any length."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
-"""Characters. The longest regular texts are the kernel command line (COMMAND_LINE_SIZE, 4096 on most architectures) and
-the options of a mount (a page)."""
+"""Limit in characters. The longest regular texts are the kernel command line (COMMAND_LINE_SIZE, 4096 on most
+architectures) and the options of a mount (one page)."""
 _NAMED_BY: Final = ("name", "target", "slot")
 
 
 def bounded(facts: HostFacts) -> HostFacts:
-    """Cut long texts in the facts; `unknown` lists their fields."""
+    """Truncate long texts in the facts and list their fields in `unknown`."""
     if not _any_long(facts):
         return facts
     long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}
@@ -30,7 +30,7 @@ def bounded(facts: HostFacts) -> HostFacts:
 
 
 def _any_long(facts: HostFacts) -> bool:
-    """Return whether any text is too long. Usually none is, so there is no need to locate it."""
+    """Return whether any text is too long. Usually none is, so the search for its field can be skipped."""
     left: list[Any] = [facts]
     while left:
         value = left.pop()
@@ -60,7 +60,7 @@ def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _name(item: BaseModel) -> str:
-    """Return the name of an entry of a list; empty if it has none or the name itself is too long."""
+    """Return the name of a list item; empty if it has no name or the name itself is too long."""
     name = next((text for key in _NAMED_BY if isinstance(text := getattr(item, key, None), str)), "")
     return name if len(name) <= LONGEST else ""
 

@@ -1,6 +1,6 @@
 """All caches of a machine, from cpu*/cache in sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu).
 
-On s390 only /proc/cpuinfo reports the caches outside the CPU (arch/s390/kernel/cache.c).
+On s390, only /proc/cpuinfo reports the caches outside the CPU (arch/s390/kernel/cache.c).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class CacheKind:
-    """The properties that equal caches share; sizes in bytes, 0 if not reported."""
+    """The properties that caches of one kind share. Sizes are in bytes, 0 if not reported."""
 
     level: int
     type: str
@@ -40,11 +40,11 @@ class CacheKind:
 
 
 Caches = dict[CacheKind, list[Set]]
-"""The sets of CPUs that share one cache of each kind, in order; empty if that is unknown."""
+"""The caches of each kind in order, each as the set of CPUs that share it; empty if the sets are unknown."""
 
 
 def shared(caches: Caches) -> list[Set]:
-    """Return the CPUs of each cache."""
+    """Return the set of CPUs of each cache."""
     return [cpus for instances in caches.values() for cpus in instances]
 
 
@@ -77,7 +77,7 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge caches of which only level, type and size are known with caches that match in these."""
+    """Merge caches of which only level, type and size are known with caches for which these values are equal."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -88,7 +88,10 @@ def _joined(kinds: Caches) -> Caches:
 
 
 def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
-    """Return the CPUs that share a cache of one level and type with each CPU; its index may differ between CPUs."""
+    """Return, for each CPU, the CPUs that share its cache of one level and type.
+
+    `indexes` has the index of this cache for each CPU, which may differ between CPUs.
+    """
     sharers: dict[int, Set] = {}
     for index in set(indexes.values()):
         folder = f"cache/index{index}"
@@ -105,7 +108,7 @@ def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> CacheKind:
 
 
 def _printed(text: str) -> Iterable[CacheKind]:
-    """Parse the caches of s390: `cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 ...`."""
+    """Parse the caches that s390 prints: `cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 ...`."""
     for level, kind, _, size, line, ways in _PRINTED.findall(text):
         if bytes_ := cache_size(size):
             yield CacheKind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)
@@ -133,7 +136,10 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
 
 
 def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
-    """Return the caches of the first online CPU that has any, lowest level first, without those of unknown size."""
+    """Return the caches of the first online CPU that has any, lowest level first.
+
+    Caches of unknown size are omitted.
+    """
     first = min((min(one) for one in shared(every)), default=cpus.online[0] if cpus.online else 0)
     kept = [
         Cache(
@@ -151,6 +157,6 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
 
 
 def cache_size(text: str | None) -> int | None:
-    """Parse a size (`32K`, `1M`) to bytes; None for anything else."""
+    """Convert a size (`32K`, `1M`) to bytes; None for any other text."""
     match = _SIZE.fullmatch((text or "").strip())
     return int(match[1]) * _SCALE[match[2]] if match else None

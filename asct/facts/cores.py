@@ -1,6 +1,6 @@
 """Topology of each CPU: core, cluster, die, socket and node.
 
-Source: Linux, Documentation/admin-guide/cputopology.rst; /proc/cpuinfo if sysfs has no topology.
+Source: Linux, Documentation/admin-guide/cputopology.rst; if sysfs has no topology, /proc/cpuinfo.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 
 @dataclass(frozen=True, slots=True)
 class CpuInfo:
-    """The fields of /proc/cpuinfo: `own` by CPU, `common` the first value of each name.
+    """The fields of /proc/cpuinfo: `own` by CPU, and `common` with the first value of each name.
 
-    `once` has the values of names in a single block: old Arm kernels and s390 print shared values once.
+    `once` has the values of names that occur in a single block, because old Arm kernels and s390 print shared values
+    once.
     """
 
     common: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +40,7 @@ class CpuInfo:
 
 
 def cpuinfo(text: str | None) -> CpuInfo:
-    """Parse the blocks of the file and the lines of s390 (`processor 0: version = FF, machine = 3906`)."""
+    """Parse the blocks of /proc/cpuinfo and the lines of s390 (`processor 0: version = FF, machine = 3906`)."""
     whole = text or ""
     own: dict[int, dict[str, str]] = {}
     for match in _S390.finditer(whole):
@@ -65,14 +66,14 @@ _PACKAGE = (
 )
 _NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
 MIDR = "regs/identification/midr_el1"
-"""The identity of an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
+"""The file that identifies an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
 # If the firmware reports nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
 _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """The number of the core, cluster, die, socket and node of each CPU; CPUs whose number is unknown are missing."""
+    """The numbers of the core, cluster, die, socket and node of each CPU. CPUs whose number is unknown are omitted."""
 
     core: Mapping[int, int]
     cluster: Mapping[int, int]
@@ -84,14 +85,14 @@ class CpuTopology:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """The raw data of the online CPUs: the texts in their folders and their blocks of /proc/cpuinfo."""
+    """The raw data of the online CPUs: the contents of the files in their folders and their blocks in /proc/cpuinfo."""
 
     online: list[int]
     texts: Mapping[int, Texts]
     info: CpuInfo
 
     def of(self, cpu: int) -> Texts:
-        """Return the texts in the folder of a CPU."""
+        """Return the contents of the files in the folder of a CPU."""
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
@@ -100,14 +101,17 @@ class Cpus:
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
-        """Return the sets of siblings that online CPUs report, restricted to online CPUs."""
+        """Return the sets of siblings that the online CPUs report, without offline CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (cpus_of(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
 
 def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
-    """Return the topology of the online CPUs. `shared`, the CPUs of each cache, tells Arm clusters from sockets."""
+    """Return the topology of the online CPUs.
+
+    `shared` contains the CPUs of each cache, which distinguish Arm clusters from sockets.
+    """
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
     merged = _merged(packages, shared) if arm else packages
@@ -134,7 +138,7 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
     """Return a key for the package of each CPU.
 
     The package number takes precedence, because some kernels report too few siblings if a package has several nodes. On
-    s390 numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
+    s390, numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
     """
     siblings = cpus.sets(_PACKAGE)
     keys: dict[int, Hashable] = {}
@@ -151,16 +155,16 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
 
 
 def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
-    """Return the first of these numbers in the block of a CPU in /proc/cpuinfo."""
+    """Return the first of the numbers `names` that is present in the block of a CPU in /proc/cpuinfo."""
     block = cpus.info.own.get(cpu, {})
     return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
 
 
 def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:
-    """Merge packages that share a cache, because sockets never do.
+    """Merge packages that share a cache, because sockets never share one.
 
-    Before Linux 6.0 the packages of Arm machines with a device tree were their clusters (commit "arch_topology: Don't
-    set cluster identifier as physical package identifier").
+    Before Linux 6.0, the packages of Arm machines with a device tree were in fact clusters (commit "arch_topology:
+    Don't set cluster identifier as physical package identifier").
     """
     merged = dict(packages)
     for cpus in shared:
@@ -172,7 +176,7 @@ def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[i
 
 
 def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
-    """Return a key for the core of each CPU: the CPUs of the core, or its number within cluster and socket."""
+    """Return a key for the core of each CPU: the CPUs of the core, or its number within its cluster and socket."""
     siblings = cpus.sets(_CORE)
     keys: dict[int, Hashable] = {}
     for cpu in cpus.online:
@@ -187,7 +191,7 @@ def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
 
 
 def nodes_of(snapshot: Snapshot) -> dict[int, int]:
-    """Return the node of each CPU; the first if several list it."""
+    """Return the node of each CPU. If several nodes list a CPU, the first one counts."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in snapshot.matching(_NODE_FILE):
         texts.setdefault(int(match[1]), {})[match[2]] = text

@@ -1,4 +1,4 @@
-"""The facts of processors and their caches, composed of what the parsers of each subject return."""
+"""The facts of processors and their caches, assembled from the results of the parsers for each subject."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TELLING = (
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """The number of the kind of each online CPU, and the design of each kind, in the order of their first CPU."""
+    """The number of the kind of each online CPU, and the design of each kind. Kinds are numbered by their first CPU."""
 
     of: Mapping[int, int]
     designs: list[Design]
@@ -36,8 +36,9 @@ class CoreKinds:
 def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
     """Group the CPUs by kind of core.
 
-    Kinds differ in the identity of their cores, or in the kernel's list if different designs report the same identity.
-    If the kernel reports neither, they differ in the capacity that it assigns.
+    Two CPUs are of the same kind if their core designs are equal and the kernel has them in the same list. The list is
+    needed because different designs may report the same identity. If a CPU has neither a list nor an identity, the
+    capacity that the kernel assigns to it is compared instead of the list.
     """
     lists = _lists(snapshot)
     known: dict[tuple[str | None, ...], Design] = {}
@@ -56,13 +57,13 @@ def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
 
 
 def _named(found: Design, kind: str | None) -> Design:
-    """Name the core instead of its processor if the processor has several kinds of cores."""
+    """Use the name of the core instead of the processor's name if the processor has several kinds of cores."""
     core = None if kind is None else hybrid_core(found.microarchitecture, found.numbers, kind)
     return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found
 
 
 def _lists(snapshot: Snapshot) -> dict[int, str]:
-    """Return the name of the kernel's list for each CPU."""
+    """Return the name of the kernel's list that contains each CPU."""
     names: dict[int, str] = {}
     for pattern in _LISTS:
         for match, text in snapshot.matching(pattern):
@@ -73,7 +74,7 @@ def _lists(snapshot: Snapshot) -> dict[int, str]:
 def core_kinds(
     found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
 ) -> list[CoreKind]:
-    """Return the kinds as facts. The clock range of a kind spans the policies of its CPUs, in Hz."""
+    """Return the kinds of cores as facts. The clock range of a kind, in Hz, spans the policies of its CPUs."""
     made = []
     for number, one in enumerate(found.designs):
         members = [cpu for cpu, kind in found.of.items() if kind == number]
@@ -107,7 +108,10 @@ class Processors:
 
 
 def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
-    """Return the facts of the processors. `cpus` counts present CPUs including offline ones, as `CPU(s)` of lscpu."""
+    """Return the facts of the processors.
+
+    Like `CPU(s)` of lscpu, `cpus` counts all present CPUs, including offline ones.
+    """
     texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
     online = _online(snapshot, texts, sorted(info.own), gaps)
     cpus = Cpus(online, texts, info)
@@ -154,8 +158,11 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 
 
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the online CPUs that the kernel lists; without a list, those that have a folder and are not marked offline
-    (CPU 0 often has no such file) and those in /proc/cpuinfo."""
+    """Return the online CPUs that the kernel lists.
+
+    Without a list, return the CPUs in /proc/cpuinfo and those that have a folder and are not marked offline (CPU 0
+    often has no such mark).
+    """
     if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
     up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
@@ -164,7 +171,10 @@ def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[
 
 
 def _present(snapshot: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs that are plugged in, or those with a folder if the kernel lists none; online CPUs in any case."""
+    """Return the CPUs that are plugged in or, if the kernel lists none, those that have a folder.
+
+    Online CPUs are always included.
+    """
     present = listed(snapshot.text(f"{CPU}/present"))
     every = set(by_cpu(snapshot) if present is None else present) | set(online)
     return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))
@@ -175,7 +185,7 @@ def _count(numbers: Iterable[int]) -> int | None:
 
 
 def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
-    """Return vendor and model of the first kind, and the microarchitectures and instruction sets of all kinds."""
+    """Return vendor and model of the first kind of core; microarchitectures and instruction sets of all kinds."""
     designs = what.designs or [Design()]
     of_all = {
         "microarchitecture": [one.family or one.microarchitecture for one in designs],
@@ -204,8 +214,10 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 
 
 def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
-    """Return the SVE vector length of a new process in bits (Documentation/arch/arm64/sve.rst: the sysctl is in bytes,
-    at most 64 by default; the hardware may support more)."""
+    """Return the SVE vector length of a new process in bits.
+
+    The sysctl is in bytes and at most 64 by default; the hardware may support more (Documentation/arch/arm64/sve.rst).
+    """
     if flags and "sve" not in flags:
         gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
         return None
@@ -214,7 +226,7 @@ def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
-    """Return the microcode revision of the first CPU. Only x86 prints it, and only x86 lists features as `flags`."""
+    """Return the microcode revision of the first CPU. Only x86 prints it; the field `flags` identifies x86."""
     revision = printed.get("microcode") or None
     if not revision and printed and "flags" not in printed:
         gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
@@ -223,7 +235,7 @@ def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
 
 
 def _kernel_list(snapshot: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a list of the kernel; some kernels print `(null)` for an empty one."""
+    """Return the CPUs in one of the kernel's lists. Some kernels print `(null)` for an empty list."""
     text = snapshot.text(f"{CPU}/{name}")
     if text is None and name == "nohz_full" and snapshot.text(f"{CPU}/isolated") is not None:
         gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c

@@ -19,7 +19,10 @@ _FILE = rf"{CPU}/cpu([0-9]{{1,5}})/(.+)"
 
 @lru_cache(maxsize=4096)
 def listed(text: str | None) -> Set | None:
-    """Parse a CPU list, which may be empty; None if it is missing or malformed. Many CPUs have the same list."""
+    """Parse a CPU list, which may be empty; None if it is missing or malformed.
+
+    Results are cached, because many CPUs have the same list.
+    """
     if text is None:
         return None
     try:
@@ -29,7 +32,7 @@ def listed(text: str | None) -> Set | None:
 
 
 def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """Return the CPUs of the first valid pair of a list and a mask file; old kernels have only masks."""
+    """Return the CPUs from the first pair of files, a list and a mask, that is valid. Old kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
@@ -40,7 +43,7 @@ def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
 
 
 def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
-    """Return the texts in the folder of each CPU by path (`topology/core_id`), in CPU order."""
+    """Return the contents of the files in the folder of each CPU, by path (`topology/core_id`), in CPU order."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in snapshot.matching(_FILE):
         if int(match[1]) <= MAX_CPU:
@@ -49,10 +52,10 @@ def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """Return the set of each CPU from the sets that CPUs report.
+    """Return one set for each CPU, based on the sets that all CPUs report.
 
-    All members of a set should report it. If they do not (kernels and firmware have bugs), a CPU belongs to the set
-    that contains it and that the largest share of its members reports.
+    All members of a set should report that set. If they do not, because kernels and firmware have bugs, a CPU belongs
+    to the set that contains it and is reported by the largest share of its members.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):
@@ -68,6 +71,9 @@ def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
 
 
 def numbered(keys: Mapping[int, Hashable | None]) -> dict[int, int]:
-    """Number the groups of CPUs with the same key in the order of their first CPU; CPUs without a key are omitted."""
+    """Number the groups of CPUs that have the same key, in order of their first CPUs.
+
+    CPUs without a key are omitted.
+    """
     numbers: dict[Hashable, int] = {}
     return {cpu: numbers.setdefault(key, len(numbers)) for cpu, key in sorted(keys.items()) if key is not None}

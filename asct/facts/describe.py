@@ -1,4 +1,4 @@
-"""Describe a host in one line."""
+"""A one-line description of a host."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The design of a core from /proc/cpuinfo: vendor, names, instruction set and the numbers that identify it.
+"""The design of a core according to /proc/cpuinfo: vendor, names, instruction set and identification numbers.
 
-Sources, x86: Linux, arch/x86/include/asm/intel-family.h (Intel), arch/x86/kernel/cpu/amd.c and AMD's Revision Guides
+Sources for x86: Linux, arch/x86/include/asm/intel-family.h (Intel), arch/x86/kernel/cpu/amd.c and AMD's Revision Guides
 and Programming References (AMD), arch/x86/kernel/cpu/hygon.c; GCC, gcc/common/config/i386/cpuinfo.h (Zhaoxin).
 """
 
@@ -18,8 +18,11 @@ _DECIMAL = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A core design. Values are None if neither the tables nor the kernel report them; `numbers` are the identity by
-    name, `family` is the name of the processor if its cores have other names."""
+    """A core design. Values are None if neither the tables nor the kernel provide them.
+
+    `numbers` are the identification numbers by name. `family` is the name of the processor if its cores have other
+    names.
+    """
 
     vendor: str | None = None
     model: str | None = None
@@ -30,7 +33,7 @@ class Design:
 
 
 def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
-    """Return the known numbers of an identity."""
+    """Return those numbers of an identity that are known."""
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
@@ -73,14 +76,15 @@ _ARM_LEVELS: tuple[tuple[str, str], ...] = (
 
 
 def x86_level(flags: Collection[str]) -> str | None:
-    """Return the highest level (`x86-64-v3`); None without 64 bits."""
+    """Return the highest level (`x86-64-v3`) that the flags allow; None for a 32-bit CPU."""
     return _highest(_X86_LEVELS, flags)
 
 
 def arm_level(features: Collection[str]) -> str | None:
-    """Return the lowest version with these features (`ARMv8.2-A or later`): later ones may add nothing that is listed.
+    """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`.
 
-    SVE2 exists from Armv9.0 on, and 9.n contains all of 8.(n + 5) (the same manual). None for 32 bits.
+    A later version may not add any feature that the kernel lists. SVE2 exists from Armv9.0 on, and Armv9.n contains all
+    features of Armv8.(n + 5) (the same manual). None for a 32-bit CPU.
     """
     version = _highest(_ARM_LEVELS, features)
     if version is None:
@@ -179,7 +183,7 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """Return the printed names of other CPUs (IA-64, MIPS, SPARC, Alpha) unchanged."""
+    """Return the names that other CPUs (IA-64, MIPS, SPARC, Alpha) print, unchanged."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 
@@ -232,7 +236,7 @@ _ARROW_LAKE_U = 0xB5  # has the cores of Meteor Lake
 
 
 def x86(values: Texts) -> Design:
-    """Parse the fields of x86 (arch/x86/kernel/cpu/proc.c)."""
+    """Parse the fields that x86 prints (arch/x86/kernel/cpu/proc.c)."""
     family, model = decimal(values.get("cpu family")), decimal(values.get("model"))
     stepping = decimal(values.get("stepping"))
     vendor = values.get("vendor_id") or None
@@ -372,13 +376,13 @@ ARCHITECTURES: dict[tuple[int, int], str] = {
     (0xC0, 0xAC3): "ARMv8.6-A",  # GCC manual, -mcpu=ampere1
     (0xC0, 0xAC4): "ARMv8.6-A",
 }
-"""The architecture version in the manual of each core."""
+"""The architecture version of each core according to its manual."""
 
 _OLD = re.compile(r"([4-7])([A-Z]*)")
 
 
 def design(values: Texts, midr: str | None = None) -> Design:
-    """Return the design of a CPU from its fields and, on Arm, the register MIDR_EL1 in sysfs."""
+    """Return the design of a CPU from its fields and, on Arm, from the register MIDR_EL1 in sysfs."""
     if "CPU implementer" in values or hexadecimal(midr):
         return arm(values, hexadecimal(midr))
     if values.get("vendor_id", "").startswith("IBM/S390"):
@@ -395,9 +399,9 @@ def design(values: Texts, midr: str | None = None) -> Design:
 
 
 def arm(values: Texts, midr: int | None) -> Design:
-    """Return the design from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or the fields that Linux prints.
+    """Return the design from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or from the fields that Linux prints.
 
-    Bits 31:24 are the implementer, 23:20 the variant, 15:4 the part, 3:0 the revision.
+    Bits 31:24 are the implementer, 23:20 the variant, 15:4 the part, and 3:0 the revision.
     """
     names = ("implementer", "variant", "part", "revision")
     if midr:
@@ -417,6 +421,6 @@ def arm(values: Texts, midr: int | None) -> Design:
 
 
 def _old(values: Texts) -> str | None:
-    """Return the version that 32-bit kernels print (`CPU architecture: 5TEJ`, `7`)."""
+    """Return the architecture version that 32-bit kernels print (`CPU architecture: 5TEJ`, `7`)."""
     match = _OLD.fullmatch(values.get("CPU architecture", ""))
     return f"ARMv{match[1]}{match[2]}" if match else None

@@ -1,5 +1,7 @@
-"""The constant script for `sh -s` that reads all facts of a host, made of the shell files in this folder and the lists
-in sources.py."""
+"""The constant script for `sh -s` that reads all facts of a host.
+
+It is assembled from the shell files in this folder and the lists in sources.py.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +15,36 @@ from asct.facts.sources import CPU, FILES, FOLDERS, KERNEL_OPTIONS, SECRET_OPTIO
 LANES = 4
 """Number of programs whose versions are queried in parallel."""
 MOST_LINES = 2000
-"""Limit of lines of one file."""
+"""Limit on the number of lines read from one file."""
 MOST_BYTES = 400_000
-"""Limit of bytes of all files, and again of the lines that are printed once for many CPUs. The answer of a host may
-have 1 MiB in all."""
+"""Limit on the total size of all files in bytes, and separately on the size of the lines printed once for many CPUs.
+The complete answer of a host may have 1 MiB."""
 TOOL_S = 15
-"""Time limit for one program in seconds. On an emulated host the slowest take several seconds to print their version. A
-program may be a script that runs others, or wait for a file system or a drive that does not answer."""
+"""Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
+version. A program may also be a script that runs other programs, or wait for an unresponsive file system or drive."""
 TOOL_BYTES = 8192
-"""Limit of the output of one program."""
+"""Limit on the output of one program in bytes."""
 
 
 def _read(name: str, **values: object) -> str:
-    """Read a shell file without its comments and replace each `@name@` by its value."""
+    """Read a shell file without its comments and replace each `@name@` with its value."""
     text = re.sub(r"(?m)^( *#(?!:).*)?\n", "", Path(__file__).with_name(name).read_text("utf-8")).strip()
     return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), text)
 
 
 def _commands(name: str, **values: object) -> dict[str, str]:
-    """Read the commands of a file by name, in its order."""
+    """Read the commands in a file; return them by name, in the order of the file."""
     _, *parts = re.split(r"^#: (.+)\n", _read(name, **values), flags=re.MULTILINE)
     return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 COMMANDS = _commands("commands.sh")
-"""The shell text of each command that runs each time, by name."""
+"""The shell text of each command that runs in every exchange, by name."""
 LASTING = _commands("lasting.sh", kernel_options=KERNEL_OPTIONS)
-"""Commands whose answers the host keeps until it restarts."""
+"""The commands whose answers the host keeps until it restarts."""
 TRIAL = {"io_uring": LASTING.pop("io_uring")}
 PROBES = {name: LASTING.pop(name) for name in ("fio-engines", "fio-options")}
-"""Commands that need fio."""
+"""The commands that require fio."""
 
 
 def script() -> str:
@@ -64,7 +66,7 @@ def script() -> str:
 
 
 def awk() -> str:
-    """Return the program that packs and limits the output."""
+    """Return the awk program that packs and limits the output."""
     return _read("pack.awk", cpu=CPU, lines=MOST_LINES, bytes=MOST_BYTES, secret=SECRET_OPTION)
 
 
@@ -76,8 +78,8 @@ def bounds() -> str:
 def _lasting() -> str:
     """Return the shell functions `lasting` and `trial`, whose answers do not change while a host is up.
 
-    Each of several processes queries a part and passes on the output of those before it, so nothing has to be written
-    to a file meanwhile.
+    Several processes query one part each and pass on the output of the processes before them, so no intermediate file
+    is needed.
     """
     parts = list(_runs(LASTING))
     parts += [

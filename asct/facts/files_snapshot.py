@@ -1,7 +1,7 @@
-"""A snapshot of another machine: a kept exchange, or files of /proc and /sys in a folder or a tar.
+"""A snapshot of another machine, from a kept exchange or from files of /proc and /sys in a folder or tar archive.
 
-Some facts of a live host come from commands: where links lead, which no file contains, and the kernel's command line,
-which leaves a host only with masked secrets. Here the same output is derived from the files.
+On a live host, some facts come from commands: link targets, which no file contains, and the kernel command line, whose
+secrets are masked before it leaves the host. Here the same output is derived from the files.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _UNAME = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of commands as derived from the files of a dump, if it has any for them; `left` counts what the
-    output omits."""
+    """Return the output of commands, derived from the files of a dump that contains the necessary ones.
+
+    `left` counts what the output omits.
+    """
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "command-line": masked(_text(tree, "/proc/cmdline")),
@@ -52,7 +54,10 @@ def _text(tree: FileTree, path: str) -> str:
 
 
 def _uname(tree: FileTree) -> str:
-    """Return lines as from `uname -m; uname -n; uname -r; uname -v`; the file for the first exists since Linux 6.1."""
+    """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
+
+    The file that contains the first of them exists only since Linux 6.1.
+    """
     arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
     if match:
@@ -61,8 +66,11 @@ def _uname(tree: FileTree) -> str:
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """Return when the files were copied: boot time plus uptime (proc(5): `btime` of /proc/stat in seconds since 1970,
-    /proc/uptime); None unless both exist."""
+    """Return the time at which the files were copied, which is boot time plus uptime.
+
+    The boot time is `btime` of /proc/stat in seconds since 1970, the uptime is in /proc/uptime (proc(5)). None unless
+    both are present.
+    """
     start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
     if start is None or age is None or age > _OLDEST_S:
         return None
@@ -70,7 +78,7 @@ def taken(tree: FileTree) -> datetime | None:
 
 
 def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
-    """Yield lines as the command `devices` prints them."""
+    """Yield the lines that the command `devices` would print."""
     every = [path for pattern in _PLACES for path in paths(tree, pattern)]
     found = [path for path in every if resolve(tree, (*path, "device"))]
     if len(found) > _MOST:
@@ -91,7 +99,7 @@ def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
 
 
 def _pci(tree: FileTree, real: Path_) -> list[str]:
-    """Return the properties of the first folder upwards that has a configuration space."""
+    """Return the properties of the nearest folder, going upwards, that contains a configuration space."""
     while real and tree.entry((*real, "config")) is None:
         real = real[:-1]
     if not real:
@@ -114,10 +122,10 @@ _WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys
 
 
 def load(place: Path) -> Snapshot:
-    """Load the snapshot of the machine whose files are at `place`; raise UsageError if there is none.
+    """Load the snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
-    It has the files that asct would read from a host, at any depth of the dump. The output of commands may be in
-    `commands/<name>.txt`, with `[status N]` in the last line.
+    It contains the files that asct would read from a host, at any depth of the dump. The output of commands may be in
+    `commands/<name>.txt`, with `[status N]` as the last line.
     """
     try:
         if place.is_dir():
@@ -162,7 +170,7 @@ def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
 
 
 def _tops(tree: FileTree) -> list[Path_]:
-    """Return the folders that have the files of a machine, none of them inside another."""
+    """Return the folders that contain the files of a machine. None of them is inside another."""
     found: list[Path_] = []
     ahead: list[Path_] = [()]
     for _ in range(MOST_FOLDERS):

@@ -1,6 +1,6 @@
-"""The files of another machine in a dump (a folder or a tar), found by shell patterns.
+"""The files of another machine in a dump (a folder or a tar archive), selected with shell patterns.
 
-Links are followed only inside the dump: absolute links start at its top, and none leads out of it. Nothing is
+Links are followed only inside the dump: absolute links start at its top folder, and no link leads out of it. Nothing is
 extracted, and only regular files are read.
 """
 
@@ -17,35 +17,36 @@ from pathlib import Path
 from typing import Protocol
 
 MOST_LINKS = 40
-"""Links to follow for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
+"""Limit on the number of links followed for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
-"""Bytes of a file; the longest parsed text, the flags of thousands of CPUs, is shorter."""
+"""Limit on the size of a file in bytes. The longest text that is parsed, the flags of thousands of CPUs, is shorter."""
 MOST_LOOKS = 2_000_000
-"""Names to look up in one dump. A server with 576 CPUs needs two thirds of it; circular links would need any number."""
+"""Limit on the number of names looked up in one dump. A server with 576 CPUs needs two thirds of it, whereas circular
+links would need any number."""
 MOST_TEXT = 64 << 20
-"""Bytes to read from one dump, because many links may lead to the same file."""
+"""Limit on the number of bytes read from one dump. Many links may lead to the same file."""
 Path_ = tuple[str, ...]
-"""Names from the top of the dump."""
+"""A path, as the names from the top folder of the dump downwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A directory entry. `target` is the target of a link, as written."""
+    """A directory entry. The `target` of a link is stored unresolved."""
 
     kind: str
-    """folder, file, link or other."""
+    """`folder`, `file`, `link` or `other`."""
     target: str = ""
 
 
 class FileTree(Protocol):
-    """The entries of a dump, without following links."""
+    """The entries of a dump. Links are not followed."""
 
     def names(self, folder: Path_) -> list[str]:
         """Return the names in a folder, sorted."""
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """Return the entry at a path; None if it is missing. No folder in the path may be a link."""
+        """Return the entry at a path; None if there is none. No folder in the path may be a link."""
         ...
 
     def read(self, path: Path_) -> bytes | None:
@@ -54,7 +55,7 @@ class FileTree(Protocol):
 
 
 def resolve(tree: FileTree, path: Path_) -> Path_ | None:
-    """Resolve all links in a path; None if it does not exist or its links form a loop."""
+    """Resolve all links in a path. None if the path does not exist or its links form a loop."""
     done: list[str] = []
     ahead = list(reversed(path))
     links = 0
@@ -81,7 +82,10 @@ def resolve(tree: FileTree, path: Path_) -> Path_ | None:
 
 
 def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
-    """Yield the paths below `above` that match a shell pattern, in the shell's order; links keep their names."""
+    """Yield the paths below `above` that match a shell pattern, in the order of the shell.
+
+    Links in the paths are not replaced by their targets.
+    """
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 
@@ -107,7 +111,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
-    """Return the texts of the regular files that the paths lead to, by absolute path, without unreadable files."""
+    """Return the contents of the regular files to which the paths lead, by absolute path.
+
+    Unreadable files are omitted.
+    """
     folders: dict[Path_, Path_ | None] = {}
     found = {}
     for path in wanted:
@@ -124,7 +131,7 @@ def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
 
 @dataclass
 class FolderTree:
-    """A dump in a folder of this machine."""
+    """A dump in a folder on this machine."""
 
     root: Path
 
@@ -159,13 +166,13 @@ class FolderTree:
 
 @dataclass
 class MemoryTree:
-    """A dump in memory, read from a tar."""
+    """A dump in memory, read from a tar archive."""
 
     folders: dict[Path_, dict[str, TreeEntry]] = field(default_factory=lambda: {(): {}})
     data: dict[Path_, bytes] = field(default_factory=dict)
 
     def add(self, path: Path_, entry: TreeEntry, data: bytes | None = None) -> None:
-        """Add an entry and the folders above it; a later entry replaces an earlier one of the same name."""
+        """Add an entry and the folders above it. A later entry replaces an earlier one of the same name."""
         for depth in range(1, len(path)):
             above, name = path[: depth - 1], path[depth - 1]
             self.folders.setdefault(above, {}).setdefault(name, TreeEntry("folder"))
@@ -187,8 +194,10 @@ class MemoryTree:
 
 @dataclass
 class SubTree:
-    """The part of a tree below a folder, within limits: once they are reached, it is `exhausted` and all other entries
-    appear to be missing."""
+    """The part of a tree below a folder, within limits.
+
+    Once a limit is reached, the tree is `exhausted`, and all other entries appear to be missing.
+    """
 
     tree: FileTree
     top: Path_

@@ -1,4 +1,4 @@
-"""The limits of control groups: CPUs (cpuset), CPU time (cpu.max, cpu.cfs_quota_us) and memory.
+"""The limits that control groups impose on CPUs (cpuset), CPU time (cpu.max, cpu.cfs_quota_us) and memory.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst, cpuset(7).
 """
@@ -14,13 +14,13 @@ from asct.facts.unknown import UnknownFacts, fields
 
 _ROOT = "/sys/fs/cgroup"
 _UNLIMITED = "922337203685477"
-"""Prefix of an unlimited value in version 1: the highest whole number of pages."""
+"""The first digits of an unlimited value in version 1, which is the highest multiple of the page size."""
 _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs in the affinity mask of the account's process; in a dump without it, the CPUs of its cpuset."""
+    """Return the CPUs in the affinity mask of the account's process; for a dump without one, the CPUs of its cpuset."""
     status = fields(snapshot.text("/proc/self/status"))
     cpus = cpus_of(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:
@@ -30,22 +30,24 @@ def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
 
 
 def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:
-    """Return the tightest CPU limit of the account's control groups, in CPUs; None without a limit."""
+    """Return the tightest CPU limit of the account's control groups, in CPUs; None if there is no limit."""
     said = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
     return min((time / period for time, period in rows if period and time), default=None)
 
 
 def memory(snapshot: Snapshot, gaps: UnknownFacts) -> str:
-    """Return a line for each group of the account, and those above, that limits memory: the limit, the usage, and the
-    part of it that is inactive file cache, in bytes."""
+    """Return one line for each memory limit of the account's groups and of the groups above them.
+
+    A line consists of the limit, the usage, and the inactive file cache that is part of the usage, in bytes.
+    """
     return _printed(snapshot, "memory-groups", _memory_limits, "memory.limit_bytes", gaps)
 
 
 def _printed(
     snapshot: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
 ) -> str:
-    """Return the lines that a command prints on a host; in a dump, the same lines from its files."""
+    """Return the lines that a command prints on a host; for a dump, derive the same lines from its files."""
     said = snapshot.command_output(command)
     if said is None and snapshot.text("/proc/self/cgroup") is not None:
         said = "\n".join(of_files(snapshot))
@@ -70,7 +72,7 @@ def _memory_limits(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _limits(snapshot: Snapshot) -> Iterator[str]:
-    """Yield `quota period` in microseconds for each group of the account and those above it."""
+    """Yield `quota period` in microseconds for each of the account's groups and the groups above them."""
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
@@ -81,7 +83,7 @@ def _limits(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _cpusets(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the files that may list the CPUs of the account's cpuset, its own group first."""
+    """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with its own group."""
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
@@ -95,7 +97,7 @@ def _cpusets(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _groups(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield controllers (none in version 2) and path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
+    """Yield the controllers (none in version 2) and the path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
     for line in (snapshot.text("/proc/self/cgroup") or "").split("\n"):
         parts = line.split(":", 2)
         if len(parts) == 3:
@@ -103,7 +105,7 @@ def _groups(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """Yield `/a/b`, `/a` and the root, which is empty."""
+    """Yield a path and those above it: `/a/b`, `/a`, and the root, which is an empty string."""
     names = [name for name in path.split("/") if name]
     for count in range(len(names), -1, -1):
         yield "".join(f"/{name}" for name in names[:count])

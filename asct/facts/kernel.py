@@ -1,4 +1,4 @@
-"""The kernel: build and boot options, protections, clock sources and interrupt balancing."""
+"""Facts about the kernel: build and boot options, protections, clock sources and interrupt balancing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MASK = "***"
 _SECRET = re.compile(
     r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
 )
-"""Matched against a word up to its last equals sign, because a value may contain a name itself."""
+"""The names of secrets. It is matched against a word up to its last equals sign, because a value may contain a name."""
 _LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
 _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
@@ -22,8 +22,8 @@ _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 def masked(line: str) -> str:
     """Mask possible passwords and keys in a kernel command line: `rd.luks.key=***`.
 
-    Every account of the host can read /proc/cmdline, but results are passed on. The command `command-line` masks it in
-    the same way before it leaves the host. A quoted value may contain blanks.
+    Every account of the host can read /proc/cmdline, but results are shared with others. The command `command-line`
+    masks secrets in the same way before the line leaves the host. A quoted value may contain blanks.
     """
     words: list[str] = []
     within = False
@@ -61,7 +61,10 @@ def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dic
 
 
 def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
-    """Return the options (`CONFIG_HZ`: `250`), `n` for those that are not set; texts without their quotes."""
+    """Return the build options (`CONFIG_HZ`: `250`).
+
+    Options that are not set have the value `n`. Strings have no quotes.
+    """
     made: dict[str, str] = {}
     for line in (snapshot.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
@@ -94,8 +97,11 @@ def _mitigations(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
 
 
 def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether caches and memory bandwidth can be partitioned: the kernel creates /sys/fs/resctrl if the CPU
-    supports it (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
+    """Return whether caches and memory bandwidth can be partitioned.
+
+    The kernel creates /sys/fs/resctrl if the CPU supports this (Intel RDT, AMD PQoS, Arm MPAM;
+    Documentation/filesystems/resctrl.rst).
+    """
     there = present(snapshot)
     if there is None:
         gaps.note("system.resctrl", "/sys/fs/resctrl was not checked")
@@ -104,8 +110,10 @@ def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def _irqbalance(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
-    """Return whether irqbalance runs, by the control group of its service, its PID file or socket; False if it is not
-    installed. A container does not see the daemons of its host."""
+    """Return whether irqbalance is running, judged by the control group of its service, its PID file or its socket.
+
+    False if it is not installed. A container does not see the daemons of its host.
+    """
     answer = snapshot.command_output("irqbalance")
     if answer == "running":
         return True

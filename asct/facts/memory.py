@@ -1,5 +1,7 @@
-"""Memory, huge pages, swap and NUMA nodes, and how the kernel manages them. Node numbers may have gaps, and a node may
-have memory but no CPUs."""
+"""Memory, huge pages, swap and NUMA nodes, and how the kernel manages them.
+
+Node numbers may have gaps, and a node may have memory but no CPUs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
-    The modules of a virtual machine are made up by its hypervisor, so its channels and bandwidth are unknown.
+    The memory modules of a virtual machine are made up by its hypervisor, so its channels and bandwidth are unknown.
     """
     try:
         devices = smbios.devices(snapshot)
@@ -89,8 +91,11 @@ _FROM_MEMINFO = {
 
 
 def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """Return the memory facts from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if run as root, the
-    firmware's description of the modules."""
+    """Return the memory facts.
+
+    They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, for root, the firmware's description of
+    the modules.
+    """
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
@@ -117,8 +122,10 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
 
 
 def _groups(said: str) -> list[tuple[int, int]]:
-    """Return the limit and the remaining bytes of each control group of the account that limits memory. Reclaimable
-    file cache does not count as used."""
+    """Return the limit and the remaining bytes of each of the account's control groups that limits memory.
+
+    Reclaimable file cache does not count as used.
+    """
     rows = _ROOM.findall(said)
     return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 
@@ -129,8 +136,11 @@ def _kib(text: str | None) -> int | None:
 
 
 def pools(files: dict[str, str]) -> list[HugePages]:
-    """Return the huge page pools of a machine or node from `.../hugepages-<kB>kB/{nr,free}_hugepages`, smallest page
-    first (Documentation/admin-guide/mm/hugetlbpage.rst). Pools without both numbers are omitted."""
+    """Return the huge page pools of a machine or node, smallest page size first.
+
+    The files are `.../hugepages-<kB>kB/{nr,free}_hugepages` (Documentation/admin-guide/mm/hugetlbpage.rst). Pools
+    without both numbers are omitted.
+    """
     counts: dict[int, dict[str, int]] = {}
     for path, text in files.items():
         match, value = _POOL.fullmatch(path), whole(text)
@@ -159,7 +169,7 @@ _NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
 
 
 def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
-    """Return the online nodes by number; empty, with a note, if the kernel was built without NUMA."""
+    """Return the online nodes in numerical order; empty, with a note, if the kernel was built without NUMA."""
     texts = {
         int(match[1]): files
         for name, files in folders(snapshot, NODE).items()
@@ -173,7 +183,7 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node, from the mask if a copy of /sys has no list. A memory-only node has none."""
+    """Return the CPUs of a node. If a copy of /sys has no list, the mask is used. A memory-only node has no CPUs."""
     mask = cpu_mask(texts.get("cpumap"))
     if "cpulist" not in texts and mask is not None:
         return mask

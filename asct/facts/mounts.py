@@ -47,7 +47,7 @@ def lines(snapshot: Snapshot) -> list[MountLine]:
 
 
 def veiled(text: str) -> str:
-    """Mask logins and the values of options that may be secrets, as pack.awk does on the host."""
+    """Mask credentials and the values of options that may be secrets, as pack.awk does on the host."""
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
@@ -67,15 +67,15 @@ def _line(text: str) -> MountLine | None:
 
 
 def _plain(text: str) -> str:
-    """Decode escaped characters: a blank is printed as `\\040`."""
+    """Decode escape sequences, such as `\\040` for a blank."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
-    """Return the mounts that hold files; of several at one mount point, the topmost.
+    """Return the mounts that hold files. Of several mounts at one mount point, only the topmost is returned.
 
-    Network file systems have no sizes: querying one blocks if its server is down. Their server addresses are masked,
-    because they identify other machines.
+    Network file systems have no sizes, because querying them blocks if the server is down. Their server addresses are
+    masked, because they identify other machines.
     """
     if snapshot.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
@@ -103,8 +103,10 @@ def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
 
 
 def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
-    """Return size and available bytes by mount point (POSIX df -P), and why others are unknown. df lists each device
-    once; if it fails on one file system, it still lists the others."""
+    """Return the size and the available bytes by mount point (POSIX df -P), and the reason why others are unknown.
+
+    df lists each device once. If it fails on one file system, it still lists the others.
+    """
     answer = snapshot.commands.get("space")
     rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]
     sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}

@@ -1,8 +1,8 @@
-"""What a host offers for observation: performance monitors, tracers, BPF and temperature sensors.
+"""The means of observation on a host: performance monitors, tracers, BPF and temperature sensors.
 
 Source: Linux Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
-Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, the log's `generic`),
-drivers/perf/arm_pmu.c (the log's `counters available`), Documentation/ABI/testing/sysfs-class-thermal,
+Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, `generic` in the log),
+drivers/perf/arm_pmu.c (`counters available` in the log), Documentation/ABI/testing/sysfs-class-thermal,
 Documentation/hwmon/sysfs-interface.rst (thousandths of degrees Celsius).
 """
 
@@ -27,7 +27,10 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """Return what the account may use; `kcore` and `devmem` tell whether it may read these files."""
+    """Return the performance monitoring that the account may use.
+
+    `kcore` and `devmem` tell whether it may read these files.
+    """
     pmus = sorted(folders(snapshot, EVENTS))
     gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
     there = present(snapshot)
@@ -57,7 +60,10 @@ def _sysctl(snapshot: Snapshot, name: str, field: str, gaps: UnknownFacts) -> in
 
 
 def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether programs may read counters without a system call: `rdpmc` on x86 (0: never), a sysctl on Arm."""
+    """Return whether programs may read counters without a system call.
+
+    `rdpmc` reports it on x86 (0 means never), a sysctl on Arm.
+    """
     texts = [
         text for path, text in sorted(snapshot.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")
     ]
@@ -68,8 +74,10 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
-    """Return how many counters of a CPU can count any event, for the kind of CPU with the fewest. The cycle counter of
-    Arm cannot."""
+    """Return the number of counters of a CPU that can count any event, which the cycle counter of Arm cannot.
+
+    If kinds of CPUs differ, the smallest number is returned.
+    """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
     for total, mask in _ARM.findall(said):
@@ -84,7 +92,7 @@ def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
 
 
 def _bpf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
-    """Return whether the kernel has the system call bpf(2)."""
+    """Return whether the kernel supports the system call bpf(2)."""
     if snapshot.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True
     option = kernel_options.get("CONFIG_BPF_SYSCALL")
@@ -96,12 +104,15 @@ _INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
 _TRIP = re.compile(r"trip_point_(\d{1,4})_type", re.ASCII)
 _MILLI = re.compile(r"-?\d{1,7}", re.ASCII)
 _HIGHEST = 1000.0
-"""Degrees Celsius; broken sensors report more, or less than absolute zero."""
+"""Highest plausible temperature in degrees Celsius. Broken sensors report more, or less than absolute zero."""
 _LOWEST = -273.15
 
 
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
-    """Return the sensors by name: `coretemp Core 0`, `acpitz`. A thermal zone that hwmon lists again counts once."""
+    """Return the sensors by name: `coretemp Core 0`, `acpitz`.
+
+    A thermal zone that hwmon lists again is counted once.
+    """
     where = places(snapshot)
     made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():
@@ -140,5 +151,8 @@ def _celsius(text: str | None) -> float | None:
 
 
 def _too_hot(celsius: float | None) -> float | None:
-    """Return a limit; zero, negative and implausibly high values mean that no limit is set."""
+    """Return a temperature limit.
+
+    None for zero, negative and implausibly high values, which mean that no limit is set.
+    """
     return celsius if celsius is not None and 0 < celsius < 250 else None

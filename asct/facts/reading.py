@@ -26,10 +26,9 @@ _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimi
 
 
 def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
-    """Return the soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None
-    is unlimited.
+    """Return the soft limits in /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`.
 
-    They apply to sessions that the transport opens; other logins may have different limits.
+    None means unlimited. The limits apply to sessions that the transport opens; other logins may have different ones.
     """
     made: dict[str, int | None] = {}
     for line in (snapshot.text("/proc/self/limits") or "").split("\n"):
@@ -79,11 +78,14 @@ _FIELDS = (
     (HWMON, "thermal"),
     (ZONES, "thermal"),
 )
-"""The fact that files below a path belong to; files of other paths belong to `system`."""
+"""The fact to which the files below a path belong. Files in other paths belong to `system`."""
 
 
 def reasons(left: Mapping[str, int]) -> dict[str, str]:
-    """Return why facts are incomplete, by field. `left` counts omitted entries by field, or omitted lines by file."""
+    """Return the reasons why facts are incomplete, by field.
+
+    `left` counts the omitted entries of a field, or the omitted lines of a file.
+    """
     files: dict[str, dict[str, int]] = {}
     made: dict[str, str] = {}
     for name, count in left.items():
@@ -99,7 +101,7 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
 
 
 def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
-    """Count the meshes by name (`CMN-700`), from the devices of the firmware or else from the PMUs of the driver."""
+    """Count the meshes by name (`CMN-700`), from the devices that the firmware describes or else the driver's PMUs."""
     regions = sysfs.regions(snapshot)
     kinds: Counter[str] = Counter(region.kind for region in regions)
     source = "firmware devices"
@@ -115,11 +117,12 @@ def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> l
 
 
 TIMEOUT_S = 180.0
-"""A loaded or emulated host takes most of a minute to query its programs, once after each boot."""
+"""Time limit in seconds. A loaded or emulated host takes most of a minute to query its programs once after each
+boot."""
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
-    """Read the facts of an open host and keep the raw output in the folder `raw`; raise HostError."""
+    """Read the facts of an open host and keep the raw output in the folder `raw`. Raises HostError."""
     token = _token()
     answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
@@ -129,7 +132,7 @@ def collect(host: Host, raw: Path) -> HostFacts:
 
 
 def probe(host: Host, base: str) -> Snapshot:
-    """Take a snapshot of a host without opening it; raise HostError.
+    """Take a snapshot of a host without opening it. Raises HostError.
 
     It leaves only tool versions in the account's cache. `base` is the location of a run's work folder.
     """
@@ -146,7 +149,7 @@ def _token() -> str:
 
 
 def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
-    """Parse the facts in a snapshot. Unreadable values are None, and `unknown` has the reasons."""
+    """Parse the facts in a snapshot. Unreadable values are None, and `unknown` contains the reasons."""
     gaps = UnknownFacts()
     free, filesystem = software.work_folder(snapshot, gaps)
     machine = system.system(snapshot, gaps)

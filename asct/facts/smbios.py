@@ -1,12 +1,13 @@
-"""Memory modules, their channels and peak bandwidth, from SMBIOS, the firmware's description of the machine: types 16,
-"Physical Memory Array", and 17, "Memory Device".
+"""Memory modules, their channels and peak bandwidth, from SMBIOS, the firmware's description of the machine.
+
+The types are 16, "Physical Memory Array", and 17, "Memory Device".
 
 Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.17 (type 16),
 7.18 (type 17).
 
 SMBIOS has no field for the channel of a module, only the names printed on the board (Device Locator and Bank Locator),
-and each vendor has its own. What these names leave ambiguous is unknown. The peak is the sum over the populated
-channels of configured speed times data width; two modules on one channel count once.
+and each vendor chooses its own. If the names are ambiguous, the channels are unknown. The peak bandwidth is the sum of
+configured speed times data width over all populated channels; two modules on one channel count once.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ _UNKNOWN_WORD = 0xFFFF
 _EXTENDED_SIZE = 0x7FFF
 _IN_KIB = 0x8000
 _NOT_RAM = frozenset({0x08, 0x09, 0x0A, 0x0B, 0x0C})
-"""Memory types ROM, FLASH, EEPROM, FEPROM and EPROM: firmware chips."""
+"""The memory types ROM, FLASH, EEPROM, FEPROM and EPROM, which are firmware chips."""
 TYPES = {
     0x03: "DRAM", 0x04: "EDRAM", 0x05: "VRAM", 0x06: "SRAM", 0x07: "RAM", 0x0D: "CDRAM", 0x0E: "3DRAM", 0x0F: "SDRAM",
     0x10: "SGRAM", 0x11: "RDRAM", 0x12: "DDR", 0x13: "DDR2", 0x14: "DDR2 FB-DIMM", 0x18: "DDR3", 0x19: "FBD2",
     0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3", 0x1E: "LPDDR4", 0x1F: "non-volatile", 0x20: "HBM",
     0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
 }  # fmt: skip
-"""Table 78, Memory Device: Type."""
+"""Names of memory types (Table 78, Memory Device: Type)."""
 FORMS = {
     0x03: "SIMM", 0x04: "SIP", 0x05: "chip", 0x06: "DIP", 0x07: "ZIP", 0x08: "proprietary card", 0x09: "DIMM",
     0x0A: "TSOP", 0x0B: "row of chips", 0x0C: "RIMM", 0x0D: "SODIMM", 0x0E: "SRIMM", 0x0F: "FB-DIMM", 0x10: "die",
     0x11: "CAMM",
 }  # fmt: skip
-"""Table 77, Memory Device: Form Factor."""
+"""Names of form factors (Table 77, Memory Device: Form Factor)."""
 _CORRECTION = {3: "none", 4: "parity", 5: "single-bit ECC", 6: "multi-bit ECC", 7: "CRC"}
 _UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefined", "n/a", "not available", "empty"})
-"""Firmware placeholders for missing values."""
+"""Placeholders that firmware uses for missing values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,15 @@ class MemoryDevice:
 
     @property
     def ram(self) -> bool:
-        """Whether programs use it as memory; firmware chips are listed too."""
+        """Whether programs use the device as memory, unlike firmware chips, which are also listed."""
         return self.kind not in _NOT_RAM
 
 
 def structures(snapshot: Snapshot) -> list[bytes]:
-    """Return the structures of types 16 and 17 with their strings; raise ValueError with the reason if none exist."""
+    """Return the structures of types 16 and 17 with their strings.
+
+    Raises ValueError with the reason if there are none.
+    """
     said = snapshot.command_output("memory-devices")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
@@ -92,7 +96,7 @@ def structures(snapshot: Snapshot) -> list[bytes]:
 
 
 def devices(snapshot: Snapshot) -> list[MemoryDevice]:
-    """Return the memory devices; raise ValueError with the reason if they cannot be read."""
+    """Return the memory devices. Raises ValueError with the reason if they cannot be read."""
     made = [device(raw) for raw in structures(snapshot) if raw[:1] != bytes([_ARRAY])]
     if not made:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
@@ -100,8 +104,10 @@ def devices(snapshot: Snapshot) -> list[MemoryDevice]:
 
 
 def error_correction(snapshot: Snapshot) -> str | None:
-    """Return the error correction of the system memory (`multi-bit ECC`), None if it is not reported; raise ValueError
-    with the reason if the structures are unreadable."""
+    """Return the error correction of the system memory (`multi-bit ECC`); None if it is not reported.
+
+    Raises ValueError with the reason if the structures cannot be read.
+    """
     arrays = [raw for raw in structures(snapshot) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
     kinds = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
     return ", ".join(sorted(one for one in kinds if one)) if kinds and None not in kinds else None
@@ -115,7 +121,10 @@ def _raw(line: str) -> bytes:
 
 
 def device(raw: bytes) -> MemoryDevice:
-    """Parse one structure followed by its strings; raise ValueError for another type or a truncated structure."""
+    """Parse one structure and the strings that follow it.
+
+    Raises ValueError for another type or a truncated structure.
+    """
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")
@@ -138,7 +147,7 @@ def device(raw: bytes) -> MemoryDevice:
 
 
 def _number(body: bytes, offset: int, size: int) -> int | None:
-    """Read a little-endian field; None if the structure is of an older version that ends before it."""
+    """Read a little-endian field; None if the structure is of an older version that ends before the field."""
     field = body[offset : offset + size]
     return int.from_bytes(field, "little") if len(field) == size else None
 
@@ -148,8 +157,11 @@ def _known(word: int | None) -> int | None:
 
 
 def _size(body: bytes) -> int | None:
-    """Read the size in bytes; if it does not fit the first field (MiB, or KiB if its top bit is set), from the extended
-    field (MiB)."""
+    """Return the size in bytes.
+
+    The first field is in MiB, or in KiB if its top bit is set. A size that does not fit is in the extended field, in
+    MiB.
+    """
     size = _number(body, 0x0C, 2)
     if size is None or size == _UNKNOWN_WORD:
         return None
@@ -160,7 +172,7 @@ def _size(body: bytes) -> int | None:
 
 
 def _speed(body: bytes, offset: int, extended: int) -> int | None:
-    """Read a speed in megatransfers per second, from the extended field if it does not fit the first."""
+    """Return a speed in megatransfers per second, from the extended field if it does not fit the first."""
     speed = _number(body, offset, 2)
     if speed == _UNKNOWN_WORD:
         speed = (_number(body, extended, 4) or 0) & 0x7FFF_FFFF
@@ -168,7 +180,7 @@ def _speed(body: bytes, offset: int, extended: int) -> int | None:
 
 
 def _string(strings: Sequence[bytes], number: int) -> str:
-    """Return string `number`, counted from 1; 0 means none."""
+    """Return the string with this number, counted from 1; an empty string for 0."""
     return strings[number - 1].decode("ascii", "replace").strip() if 0 < number <= len(strings) else ""
 
 
@@ -177,9 +189,9 @@ def _told(text: str) -> str | None:
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
-"""Memory technologies: not reported, other, unknown, DRAM. All others are non-volatile."""
+"""The memory technologies not reported, other, unknown and DRAM. All others are non-volatile."""
 _MOST_SLOTS = 3
-"""Modules on one channel. If a letter has more (A1 ... A12), it names a processor."""
+"""Limit on the number of modules on one channel. A letter with more modules (A1 ... A12) denotes a processor."""
 
 _CHANNEL = re.compile(
     r"(?:CHANNEL|CHAN|CH)[ _-]?([0-9]{1,2}|[A-Z])(?![A-Z])|(?<![A-Z0-9])C([0-9]{1,2})D[0-9]{1,2}(?![0-9])"
@@ -191,7 +203,7 @@ Channel = tuple[str, ...]
 
 
 def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
-    """Return the modules that programs use; raise ValueError if they do not allow conclusions about channels."""
+    """Return the modules that programs use. Raises ValueError if their channels cannot be determined."""
     devices = [one for one in devices if one.ram]
     found = [one for one in devices if one.populated]
     if not found:
@@ -207,13 +219,13 @@ def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
 
 
 def channels_of(devices: Sequence[MemoryDevice]) -> set[Channel]:
-    """Return the channels that have a module; raise ValueError with the reason if they are ambiguous."""
+    """Return the channels that have a module. Raises ValueError with the reason if they are ambiguous."""
     known = [one for one in devices if one.ram]
     return {channel_of(one, known) for one in fitted(devices)}
 
 
 def peak_of(devices: Sequence[MemoryDevice]) -> float:
-    """Return the peak bandwidth in bytes per second; raise ValueError with the reason if it is ambiguous."""
+    """Return the peak bandwidth in bytes per second. Raises ValueError with the reason if it is ambiguous."""
     known = [one for one in devices if one.ram]
     channels: dict[Channel, float] = {}
     for one in fitted(devices):
@@ -229,8 +241,10 @@ def _module_rate(one: MemoryDevice) -> float:
 
 
 def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
-    """Return the channel of a module, socket or controller first, from one of its two names; raise ValueError if they
-    do not identify it."""
+    """Return the channel of a module, starting with its socket or controller, from one of its two names.
+
+    Raises ValueError if the names do not identify the channel.
+    """
     names = [one.bank.upper(), one.locator.upper()]
     for name, other in (names, names[::-1]):
         match = _CHANNEL.search(name)

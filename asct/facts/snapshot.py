@@ -1,5 +1,7 @@
-"""The raw data of a host: texts of files by path and output of commands by name, as an exchange prints them.
-files_snapshot.py reads other sources."""
+"""The raw data of a host: contents of files by path and outputs of commands by name, as an exchange prints them.
+
+files_snapshot.py reads other sources.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,18 @@ from functools import cached_property, lru_cache
 from asct.values.cpulist import parse_integers
 
 KEPT = "snapshot.txt"
-"""The file with the output of an exchange."""
+"""Name of the file that contains the output of an exchange."""
 _TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
 _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 KILLED = 128 + 9
-"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), such as one that timed out (limits.sh)."""
+"""Shell status of a program that was killed by SIGKILL (POSIX, 2.8.2), for example because it timed out (limits.sh)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """A command's exit status and output (both streams)."""
+    """The exit status and output of a command (both streams)."""
 
     status: int
     text: str
@@ -32,10 +34,10 @@ class CommandOutput:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The raw data of a host: `files` by absolute path, stripped at the end, and `commands` by name.
+    """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
     `left` counts what was omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems of the source. `taken` is the time of the data, None if unknown.
+    describe problems of the source. `taken` is the time at which the data was read, None if unknown.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -45,31 +47,34 @@ class Snapshot:
     taken: datetime | None = None
 
     def text(self, path: str) -> str | None:
-        """Return the text of a file; None if it is missing."""
+        """Return the content of a file; None if it is missing."""
         return self.files.get(path)
 
     def line(self, path: str) -> str | None:
-        """Return the stripped text of a file; None if it is missing or empty."""
+        """Return the content of a file without surrounding whitespace; None if it is missing or empty."""
         return self.files.get(path, "").strip() or None
 
     def command_output(self, name: str) -> str | None:
-        """Return the stripped output of a command; None if it failed or was not run."""
+        """Return the output of a command without surrounding whitespace; None if it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
     def late(self, name: str) -> bool:
-        """Return whether a command timed out (or the out-of-memory killer ended it)."""
+        """Return whether a command timed out or was ended by the out-of-memory killer."""
         answer = self.commands.get(name)
         return answer is not None and answer.status == KILLED
 
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
-        """Return the files whose whole path matches the regular expression, in path order."""
+        """Return the files whose entire path matches the regular expression, in path order."""
         compiled = re.compile(pattern)
         paths = self.beginning(_literal_start(pattern))
         return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
 
     def beginning(self, start: str) -> list[str]:
-        """Return the paths that begin with `start`, in order. A host has thousands, and each parser needs a few."""
+        """Return the paths that begin with `start`, in order.
+
+        A host has thousands of paths, but each parser needs only a few.
+        """
         first = bisect_left(self._paths, start)
         return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
@@ -80,7 +85,7 @@ class Snapshot:
 
 @lru_cache(maxsize=256)
 def _literal_start(pattern: str) -> str:
-    """Return the text that every match of the pattern begins with."""
+    """Return the text with which every match of the pattern begins."""
     found = _LITERAL.match(pattern)
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
@@ -106,9 +111,9 @@ def kept(text: str) -> Snapshot | None:
 
 
 def from_output(text: str, token: str) -> Snapshot:
-    """Parse the output of the script: a line `token kind name` begins a section.
+    """Parse the output of the script, in which a line `token kind name` begins each section.
 
-    A truncated output gives the sections that it has. A command without its closing line counts as failed.
+    A truncated output yields the sections that it contains. A command without its closing line counts as failed.
     """
     reading = _SnapshotReader()
     for line in text.split("\n"):
@@ -167,7 +172,10 @@ class _SnapshotReader:
             self._files[self._name] = self._blocks()
 
     def _blocks(self) -> list[str]:
-        """Expand the blocks; each lists its lines in the order in which they first appear."""
+        """Expand the shared lines into blocks.
+
+        The lines of each block are in the order in which their names first appear.
+        """
         blocks: dict[int, list[tuple[int, str]]] = {}
         ranks: dict[str, int] = {}
         for number, line in self._shared():
@@ -179,7 +187,7 @@ class _SnapshotReader:
         return lines
 
     def _shared(self) -> list[tuple[int, str]]:
-        """Return (number, line) pairs of lines that follow the list of their owners: `0-3,8 size:32K`."""
+        """Return (number, line) pairs from lines that begin with the list of their owners: `0-3,8 size:32K`."""
         found: list[tuple[int, str]] = []
         for shared in self._body:
             numbers, _, line = shared.partition(" ")

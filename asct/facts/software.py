@@ -1,4 +1,4 @@
-"""The programs of a host, what fio supports there, and the work folder."""
+"""The programs of a host, the features of its fio, and its work folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEATURES = {"fio": "fio-engines", "perf": "perf-features"}
 
 
 def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
-    """Return the programs that were found; the version is None if a program does not print it."""
+    """Return the programs that the host has. The version is None if a program does not print it."""
     listed: dict[str, dict[str, list[str]]] = {
         "fio": {
             "features": engines(snapshot.command_output("fio-engines")),
@@ -40,7 +40,7 @@ def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
 
 
 def version(text: str) -> str | None:
-    """Return the last dotted number of the first line with one: `gcc (Debian 12.2.0-14) 12.2.0`, `fio-3.33`."""
+    """Return the last dotted number in the first line with one: `gcc (Debian 12.2.0-14) 12.2.0`, `fio-3.33`."""
     for line in text.split("\n"):
         found = _VERSION.findall(line)
         if found:
@@ -60,7 +60,7 @@ def built_in(text: str | None) -> list[str]:
 
 
 def options(text: str | None) -> list[str]:
-    """Return the options that `fio --cmdhelp=all` lists; options of an engine as `engine.option`."""
+    """Return the options that `fio --cmdhelp=all` lists. The options of an engine are named `engine.option`."""
     known: set[str] = set()
     engine = ""
     for line in (text or "").split("\n"):
@@ -72,7 +72,10 @@ def options(text: str | None) -> list[str]:
 
 
 def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether the account can create an io_uring: fio tests it if it has the engine, else the sysctl decides."""
+    """Return whether the account can create an io_uring.
+
+    fio tests this if it has the engine; otherwise the sysctl decides.
+    """
     probe = snapshot.commands.get("io_uring")
     if snapshot.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} during the test")
@@ -86,7 +89,7 @@ def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
-    """Return the free bytes of the work folder, as available to the account, and the type of its file system."""
+    """Return the number of bytes available to the account in the work folder, and the type of its file system."""
     last = (snapshot.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:

@@ -1,9 +1,9 @@
-"""The files that asct reads from a host and the programs that it looks for; exchange.py puts them into one script.
+"""The files that asct reads from a host and the programs that it looks for. exchange.py combines them in one script.
 
-FILES are shell patterns that match few files each, FOLDERS the same files of many folders. Every line of a file is
-read, up to a limit. One process reads all files, so prefer them to the commands of commands.sh and lasting.sh, which
-need a process or more each. Links are followed. A path with a colon cannot be separated from the text of its file:
-reach it through a link without one. A command (`od`, `tr`) reads files that are not text.
+FILES are shell patterns that match few files each; FOLDERS are the same files in many folders. Every line of a file is
+read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and lasting.sh, which
+need at least one process each. Links are followed. A path that contains a colon cannot be separated from the content of
+its file; use a link to it whose path has no colon. Files that are not text are read by a command (`od`, `tr`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ZONES = "/sys/class/thermal"
 
 @dataclass(frozen=True, slots=True)
 class FolderSet:
-    """The same files of many folders, such as those of all CPUs or block devices.
+    """The same files in many folders, such as the folders of all CPUs or block devices.
 
-    Shell `patterns` find the folders, in the order in which they are read; `files` are names or patterns in each. At
-    most `most` folders are read, those with a `device` (hardware) first. Facts note the number of the others for
-    `field`.
+    The shell patterns in `patterns` select the folders, in reading order; `files` are names or patterns in each folder.
+    At most `most` folders are read, and those with a `device` (hardware) come first. The facts record the number of
+    omitted folders under `field`.
     """
 
     field: str
@@ -42,13 +42,13 @@ class FolderSet:
 
 
 def _in(folder: str, names: str) -> tuple[str, ...]:
-    """Return the paths of `names`, which are separated by blanks, in a folder."""
+    """Return the paths of `names`, a list separated by blanks, in a folder."""
     return tuple(f"{folder}/{name}" for name in names.split())
 
 
 _FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
-"""CPUs whose values are read in full: machines with several kinds of cores have few of each; elsewhere they represent
-all equal ones."""
+"""CPUs whose values are read in full. Machines with several kinds of cores have few cores of each; on other machines,
+these CPUs represent all others."""
 
 FILES: tuple[str, ...] = (
     "/etc/os-release",
@@ -154,7 +154,7 @@ DUMPED: tuple[FolderSet, ...] = (
     ), 4096),
     FolderSet("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )  # fmt: skip
-"""Additional files in dumps: masks instead of lists, and files too slow to read on a host."""
+"""Additional files that are read from dumps: masks in place of lists, and files that are too slow to read on a host."""
 
 TOOLS: dict[str, str] = {
     "blkdiscard": "--version", "bpftool": "version", "bpftrace": "--version", "cc": "--version", "clang": "--version",
@@ -163,7 +163,7 @@ TOOLS: dict[str, str] = {
     "mpstat": "-V", "numactl": "--version", "nvme": "version", "perf": "--version", "sg_format": "--version",
     "sg_sanitize": "--version", "smartctl": "--version", "taskset": "--version", "turbostat": "--version",
 }  # fmt: skip
-"""Programs to detect, and the argument that makes each print its version."""
+"""The programs to look for, and the argument with which each prints its version."""
 
 KERNEL_OPTIONS = (
     "HZ|NO_HZ_FULL|NO_HZ_IDLE|PREEMPT|PREEMPT_DYNAMIC|PREEMPT_LAZY|PREEMPT_NONE|PREEMPT_RT|PREEMPT_VOLUNTARY"
@@ -177,11 +177,12 @@ KERNEL_OPTIONS = (
     "|PAGE_TABLE_ISOLATION|INIT_ON_ALLOC_DEFAULT_ON|INIT_ON_FREE_DEFAULT_ON|KASAN|LOCKDEP|PROVE_LOCKING|SLUB_DEBUG_ON"
     "|DEBUG_VM|ACPI_HMAT|CXL_BUS"
 )
-"""Options of the kernel configuration that affect measurements or what can be observed (an extended regular expression,
-without CONFIG_)."""
+"""Options of the kernel configuration that affect measurements or determine what can be observed (an extended regular
+expression, without the prefix CONFIG_)."""
 
 _SECRETS = ("pass", "pwd", "secret", "token", "credential", "key")
 _ANY_CASE = "|".join("".join(f"[{char.upper()}{char}]" for char in word) for word in _SECRETS)
 SECRET_OPTION = f"([ ,][A-Za-z0-9_.-]*({_ANY_CASE})[A-Za-z0-9_.-]*)=[^ ]*"
-"""A mount option whose value may be a secret, its name in the first group (an extended regular expression, which cannot
-ignore case). The kernel does not escape a comma within a value, so all options after it count as part of the value."""
+"""A mount option whose value may be a secret, with its name in the first group (an extended regular expression,
+which cannot ignore case). The kernel does not escape commas in a value, so all options after it count as part of the
+value."""

@@ -1,10 +1,11 @@
 """The machine as a whole: kernel, distribution, account, vendor and firmware, virtualization and cloud.
 
-Vendor and firmware: SMBIOS as the kernel shows it in /sys/class/dmi/id (drivers/firmware/dmi-id.c: only root may read
-serial numbers and the UUID), else the device tree (Devicetree Specification 0.4, 3.2: model, compatible, serial-number
-of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC), sysfs-firmware-efi (boot).
+Vendor and firmware come from SMBIOS, which the kernel presents in /sys/class/dmi/id (drivers/firmware/dmi-id.c: only
+root may read serial numbers and the UUID), or else from the device tree (Devicetree Specification 0.4, 3.2: model,
+compatible, serial-number of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC),
+sysfs-firmware-efi (boot).
 
-The cloud is read from the firmware only, never from the network: cloud-init, tools/ds-identify; Amazon EC2 User Guide,
+The cloud is read only from the firmware, never from the network: cloud-init, tools/ds-identify; Amazon EC2 User Guide,
 "Detect whether a host is an EC2 instance"; the chassis asset tags of Azure and Oracle virtual machines; Google Compute
 Engine, "Detect if a VM is running in Compute Engine".
 """
@@ -30,7 +31,7 @@ _UNTOLD = frozenset({
     "system manufacturer", "system version", "system serial number", "none", "n/a", "unknown", "not applicable",
     "o.e.m.", "oem", "undefined", "not available", "x.x", "0", "0123456789", "empty", "no asset tag",
 })  # fmt: skip
-"""Placeholders of firmware whose vendor did not fill in a value."""
+"""Placeholders in firmware for values that the vendor did not fill in."""
 _PRODUCT = {
     "manufacturer": "sys_vendor",
     "name": "product_name",
@@ -45,7 +46,7 @@ _BMC = r"/sys/devices/platform/ipmi_bmc\.[0-9]+/firmware_revision"
 
 
 def dmi(snapshot: Snapshot, name: str) -> str | None:
-    """Return an SMBIOS text; None if it is missing or a placeholder."""
+    """Return an SMBIOS value; None if it is missing or a placeholder."""
     text = snapshot.line(f"{DMI}/{name}")
     return None if text is None or text.lower() in _UNTOLD else text
 
@@ -68,7 +69,7 @@ def _has_dmi(snapshot: Snapshot) -> bool:
 
 
 def device_tree(snapshot: Snapshot) -> dict[str, str]:
-    """Return `model`, `compatible` (separated by blanks) and `serial-number` of the device tree, if there is one."""
+    """Return `model`, `compatible` (separated by blanks) and `serial-number` of the device tree; empty without one."""
     made: dict[str, str] = {}
     for line in (snapshot.command_output("device-tree") or "").split("\n"):
         name, equals, value = line.partition("=")
@@ -112,15 +113,20 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
-    """Return how the firmware describes the machine. ACPI takes precedence, because the kernel adds a stub device tree
-    (Documentation/arch/arm64/arm-acpi.rst)."""
+    """Return how the firmware describes the machine.
+
+    ACPI takes precedence, because the kernel adds a stub device tree to it (Documentation/arch/arm64/arm-acpi.rst).
+    """
     if snapshot.text("/sys/firmware/acpi/pm_profile") is not None:
         return "acpi"
     return "device-tree" if device_tree(snapshot) else None
 
 
 def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
-    """Return UEFI if its runtime services exist, else BIOS on x86 with SMBIOS, and `other` with a device tree."""
+    """Return `uefi` if its runtime services exist, `bios` on x86 with SMBIOS, and `other` with a device tree.
+
+    None in a container, unless it is UEFI, and if nothing indicates how the machine was booted.
+    """
     if snapshot.text("/sys/firmware/efi/fw_platform_size") is not None:
         return "uefi"
     if container not in (None, "none"):
@@ -136,7 +142,10 @@ AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A cloud whose `file` in /sys/class/dmi/id begins with `text`. `names_type`: product_name is the instance type."""
+    """A text that identifies a cloud: the beginning of `file` in /sys/class/dmi/id.
+
+    If `names_type` is True, product_name is the instance type.
+    """
 
     file: str
     text: str
@@ -170,11 +179,11 @@ _MARKS = (
     _Mark("product_name", "OpenStack Compute", "openstack"),
     _Mark("sys_vendor", "OpenStack Foundation", "openstack"),
 )
-"""In order of precedence: clouds built on OpenStack have their own tags."""
+"""The marks in order of precedence. Clouds built on OpenStack have their own tags, which come first."""
 
 
 def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
-    """Return the provider and its name for the instance type (`aws`, `c7g.metal`)."""
+    """Return the cloud provider and the provider's name for the instance type (`aws`, `c7g.metal`)."""
     mark = next((one for one in _MARKS if (dmi(snapshot, one.file) or "").startswith(one.text)), None)
     if mark is not None:
         kind = dmi(snapshot, "product_name") if mark.names_type else None
@@ -250,7 +259,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
 
 
 def libc(said: str | None, gaps: UnknownFacts) -> str | None:
-    """Return `glibc 2.36`, as getconf(1) prints it, or `musl 1.2.4` from musl's loader."""
+    """Return the C library: `glibc 2.36`, as printed by getconf(1), or `musl 1.2.4`, as printed by musl's loader."""
     text = said or ""
     if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
         return match[0]
@@ -261,7 +270,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
 
 
 def os_release(text: str | None) -> dict[str, str]:
-    """Parse the assignments of os-release(5) with shell quotes; malformed lines are skipped."""
+    """Parse the assignments in os-release(5), including shell quotes. Malformed lines are skipped."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, equals, value = line.strip().partition("=")
@@ -275,7 +284,11 @@ def os_release(text: str | None) -> dict[str, str]:
 
 
 def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    """Return the hypervisor by its systemd-detect-virt name, else from /sys and the CPU flag (`vm`: unknown kind)."""
+    """Return the name of the hypervisor as in systemd-detect-virt.
+
+    If that program is missing, the name is derived from /sys; `vm` means that only the CPU flag `hypervisor` indicates
+    one.
+    """
     detected = _detected(snapshot, "hypervisor")
     if detected is not None:
         return detected
@@ -296,9 +309,9 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
 
 
 def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    """Return the name of the container from systemd-detect-virt or its manager's /run/systemd/container.
+    """Return the name of the container from systemd-detect-virt or from its manager's /run/systemd/container.
 
-    Files such as /.dockerenv remain if an image is booted as a machine, so a name counts only if the process is not in
+    Files such as /.dockerenv persist if an image is booted as a machine, so a name counts only if the process is not in
     the initial namespaces.
     """
     named = _detected(snapshot, "container") or snapshot.text("/run/systemd/container")

@@ -1,4 +1,7 @@
-"""The reasons for unknown facts, which parsers note instead of raising errors, and parsers of the kernel's formats."""
+"""The reasons for unknown facts, and parsers of the kernel's formats.
+
+Parsers record such reasons instead of raising errors.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from asct.facts.snapshot import Snapshot
 from asct.values.cpulist import MAX_CPU, parse_cpulist
 
 NEEDS_ROOT = "needs root"
-"""The reason for every field that only root can read. All use one wording, so that reports can group them."""
+"""The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
 
 LATE = "timed out"
-"""The reason for values of a program that did not answer in time, after the name of the program."""
+"""The reason for values of a program that did not answer in time. It follows the name of the program."""
 
 _LONGEST_REASON = 1000
-"""Characters; a reason may quote a malformed text."""
+"""Limit in characters. A reason may quote a malformed text."""
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
@@ -23,7 +26,11 @@ _T = TypeVar("_T")
 
 
 class UnknownFacts:
-    """`reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` does so for fields that do not apply."""
+    """The reasons why facts are unknown.
+
+    `reasons` maps an unknown field (`cpu.governor`) to the reason; `absent` maps a field that does not apply to the
+    machine to the reason why it does not.
+    """
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
@@ -34,7 +41,7 @@ class UnknownFacts:
         self.reasons[field] = shortened(reason, _LONGEST_REASON)
 
     def known(self, field: str, value: _T, reason: str) -> _T:
-        """Return the value; if it is None or empty, note the reason."""
+        """Return the value. If it is None or empty, note the reason."""
         if not value and value != 0:
             self.note(field, reason)
         return value
@@ -56,18 +63,18 @@ class UnknownFacts:
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the text after `most` characters and append the number of omitted characters."""
+    """Truncate the text to `most` characters and append the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
 
 
 def whole(text: str | None) -> int | None:
-    """Parse a whole number as the kernel prints it; None for anything else."""
+    """Parse a nonnegative integer as printed by the kernel; None for any other text."""
     stripped = (text or "").strip()
     return int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) < 20 else None
 
 
 def real(text: str | None) -> float | None:
-    """Parse a number of digits and a decimal point; None for anything else."""
+    """Parse a decimal number without a sign or exponent; None for any other text."""
     stripped = (text or "").strip()
     left, _, right = stripped.partition(".")
     if not (left + right).isdigit() or not stripped.isascii() or len(stripped) > 30:
@@ -76,7 +83,7 @@ def real(text: str | None) -> float | None:
 
 
 def fields(text: str | None) -> dict[str, str]:
-    """Parse lines `name : value`; the first line of each name counts."""
+    """Parse lines of the form `name : value`. If a name occurs more than once, its first line counts."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, colon, value = line.partition(":")
@@ -86,7 +93,7 @@ def fields(text: str | None) -> dict[str, str]:
 
 
 def chosen(text: str | None) -> str | None:
-    """Return the choice that the kernel marks with brackets: `madvise` of `always [madvise] never`."""
+    """Return the choice that the kernel marks with brackets, such as `madvise` in `always [madvise] never`."""
     match = _CHOSEN.search(text or "")
     return match[1] if match else None
 
@@ -105,7 +112,10 @@ def cpu_mask(text: str | None) -> list[int] | None:
 
 
 def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
-    """Return the stripped texts of the files below each folder of `above`, by folder name and path in it, in order."""
+    """Return the contents of the files below each folder of `above`, without surrounding whitespace.
+
+    They are sorted by folder name and by path within the folder.
+    """
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
     for path in snapshot.beginning(prefix):
@@ -116,7 +126,7 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist, and whether the account may read each; None if none was checked."""
+    """Return the checked paths that exist and whether the account may read each; None if no path was checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

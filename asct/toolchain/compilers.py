@@ -1,4 +1,4 @@
-"""The compilers of a host, and those of this machine that build for its architecture."""
+"""The compilers of a host, and the compilers of this machine that build for the host's architecture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class BuildFailed(NotMeasured):
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """Return the error for a failed compilation, with the first error lines of `text`, its output, as notes."""
+    """Return the error for a failed compilation.
+
+    Its notes are the first error lines of `text`, the compiler's output.
+    """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"
@@ -35,7 +38,7 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:
-    """Return the diagnostic for a kernel that no compiler of the host or of this machine can build."""
+    """Return the diagnostic for a kernel that neither a compiler of the host nor one of this machine can build."""
     hint = (
         f"install gcc and the C library headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
         f"or a compiler for {arch} on this machine (Debian: {package}, or gcc libc6-dev on an {arch} machine)"
@@ -50,14 +53,17 @@ PACKAGES = {"x86_64": "gcc-x86-64-linux-gnu", "aarch64": "gcc-aarch64-linux-gnu"
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler. `identity` is the first line of its --version, which identifies it in cache keys and reports."""
+    """A compiler. `identity`, the first line of its --version output, identifies it in cache keys and reports."""
 
     path: str
     identity: str
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Yield the compilers of the host, best first. One without a version in the facts is run only when needed."""
+    """Yield the compilers of the host, best first.
+
+    A compiler whose version is not in the facts is queried only when needed.
+    """
     yielded: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
@@ -73,8 +79,10 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 
 def here(arch: str) -> Compiler | None:
-    """Return a compiler of this machine for `arch`: the native one if this machine has that architecture, else a cross
-    compiler."""
+    """Return a compiler of this machine for `arch`; None if there is none.
+
+    It is the native compiler if this machine has that architecture, otherwise a cross compiler.
+    """
     own = NAMES if platform.machine() == arch else ()
     for name in (*own, *CROSS.get(arch, ())):
         path = shutil.which(name)

@@ -1,6 +1,6 @@
-"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, with a SHA-256 file each.
+"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, each with a SHA-256 file.
 
-sha256sum computes the sum on the host; without it, asct computes it from a copy of the file.
+sha256sum computes the checksum on the host. If the host lacks it, asct computes the checksum from a copy of the file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Wait while the first thread of this process builds `path`; yield whether another thread was first.
+    """Let the first thread of this process build `path` while others wait; yield whether another thread was first.
 
-    Hosts may share a home folder: one of them builds, the others then find the result. Each thread waits for the first
-    one only, so hosts that share nothing wait for a single build.
+    Hosts may share a home folder: one of them builds, and the others then find the result. Each thread waits only for
+    the first one, so hosts that share nothing wait for a single build.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -58,7 +58,7 @@ TIMEOUT_S = 120.0
 
 
 def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
-    """Return the cache path on the host for these sources and this compiler."""
+    """Return the path in the host's cache for these sources and this compiler."""
     return f"{host.cache}/kernels/{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}/{tree.kernel}"
 
 
@@ -72,7 +72,10 @@ def verified(host: Host, path: str) -> str | None:
 
 
 def _sum(host: Host, path: str, printed: str) -> str:
-    """Return the SHA-256 of a file on the host; `printed` is the output of sha256sum. Raises HostError."""
+    """Return the SHA-256 of a file on the host. Raises HostError.
+
+    It is taken from `printed`, the output of sha256sum, if that is valid, otherwise computed from a copy of the file.
+    """
     found = printed.partition(" ")[0]
     if _SUM.fullmatch(found):
         return found
@@ -98,7 +101,7 @@ def install(host: Host, built: str, path: str) -> bool:
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary of this machine into the host's cache; its SHA-256 comes first, so that it is never missing."""
+    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that it is never missing."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 
@@ -111,15 +114,15 @@ def _store_sum(host: Host, path: str, sha256: str) -> None:
 
 
 def append(log: Path, text: str) -> None:
-    """Add text to the log of a build."""
+    """Append text to a build log."""
     with log.open("a", encoding="utf-8") as file:
         file.write(text)
 
 
 def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> str:
-    """Compile on the host, in one task, into its cache at `target`; return the SHA-256 of the binary.
+    """Compile a kernel on the host in one task, store it at `target` in the host's cache, and return its SHA-256.
 
-    Raises BuildFailed, HostError.
+    Raises BuildFailed or HostError.
     """
     folder = f"{host.work}/build-{tree.kernel}"
     command = tree.command(compiler.path, "kernel.out")

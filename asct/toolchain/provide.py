@@ -1,4 +1,4 @@
-"""Provide a kernel on a host: from its cache, built by its own compiler, or built here and copied."""
+"""Provide a kernel on a host: from its cache, built by its compiler, or built on this machine and copied."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from asct.toolchain.sources import KernelSources
 
 @dataclass(frozen=True, slots=True)
 class BuiltKernel:
-    """A kernel on a host. `path` is absolute there, `log` is here; `key` identifies sources, flags and compiler."""
+    """A kernel on a host. `path` is its absolute path there, and `log` is the build log on this machine.
+
+    `key` identifies sources, flags and compiler.
+    """
 
     path: str
     compiler: str
@@ -42,8 +45,8 @@ class BuiltKernel:
 def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> BuiltKernel:
     """Make a kernel ready to run on an open host; write <kernel>.json and <kernel>.log to `build_folder`.
 
-    Tries each compiler of the host, then one of this machine for the host's architecture. A cached binary is used only
-    if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401-E404), HostError.
+    Each compiler of the host is tried, then one of this machine for the host's architecture. A cached binary is used
+    only if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401 to E404) or HostError.
     """
     began = time.monotonic()
     arch = facts.system.arch
@@ -61,13 +64,14 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
-"""Path, compiler, where it was compiled, whether it was cached, SHA-256."""
+"""Path, compiler, place of compilation, whether it was cached, SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
-    """Return the kernel built on the host, or None if none of its compilers can (no static C library, for example).
+    """Return the kernel built on the host; None if no compiler there can build it.
 
-    Raises the host's failure if this machine has no compiler either.
+    A static C library may be missing, for example. If this machine has no compiler either, raises the error of the
+    host's compiler.
     """
     failure: BuildFailed | None = None
     for compiler in known:
@@ -88,7 +92,10 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """Return the SHA-256 of a kernel that the host's cache lacked, and whether another host has built it since."""
+    """Build a kernel that the host's cache lacks.
+
+    Return its SHA-256, and whether another host has built it in the meantime.
+    """
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:
@@ -120,7 +127,10 @@ def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
 
 
 def _cross_built(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str]:
-    """Return the binary for the host's architecture and its SHA-256, from the cache if possible. Raises BuildFailed."""
+    """Return the binary for the host's architecture, from the cache if possible, and its SHA-256.
+
+    Raises BuildFailed.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
     cache = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "asct"
     binary = cache / "cross" / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"
@@ -146,7 +156,7 @@ def _cross_built(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Pa
 
 
 def _compiled(tree: KernelSources, compiler: Compiler, log: Path) -> bytes:
-    """Compile a kernel in a temporary folder of this machine."""
+    """Compile a kernel in a temporary folder on this machine."""
     command = tree.command(compiler.path, "kernel.out")
     append(log, f"on this machine, {compiler.identity}\n$ {shlex.join(command)}\n")
     environment = {**os.environ, "LC_ALL": "C"}

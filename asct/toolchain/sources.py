@@ -21,7 +21,7 @@ _READ_LOCK = Lock()
 
 @dataclass(frozen=True, slots=True)
 class KernelSources:
-    """The files of a kernel and those that kernels share, by path relative to kernels/."""
+    """The files of a kernel and the files that kernels share, by path relative to kernels/."""
 
     kernel: str
     arch: str
@@ -29,16 +29,16 @@ class KernelSources:
     _keys: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def flags(self) -> list[str]:
-        """Compiler flags, without files and output."""
+        """Return the compiler flags, without input files and output."""
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:
-        """Return the compile command, which is run in a folder that contains `files`."""
+        """Return the compile command, which must be run in a folder that contains `files`."""
         own = sorted(name for name in self.files if name.startswith(f"{self.kernel}/") and name.endswith(".c"))
         return [compiler, *self.flags(), *own, "-o", output]
 
     def key(self, compiler: str) -> str:
-        """Return the cache key: hex digits of a SHA-256 over files, flags, kernel and the compiler's version line."""
+        """Return the cache key: hexadecimal digits of a SHA-256 of the files, flags, kernel and compiler version."""
         if compiler not in self._keys:
             self._keys[compiler] = self._key(compiler)
         return self._keys[compiler]
@@ -54,7 +54,10 @@ class KernelSources:
 
 
 def own(kernel: str, arch: str | None) -> KernelSources:
-    """Return the sources of a kernel of asct, read once so that all hosts of a run get the same. See `load`."""
+    """Return the sources of one of asct's kernels. See `load`.
+
+    They are read only once, so that all hosts of a run get the same sources.
+    """
     with _READ_LOCK:  # the hosts of a run call this at the same time
         return _own(kernel, arch)
 
@@ -65,7 +68,7 @@ def _own(kernel: str, arch: str | None) -> KernelSources:
 
 
 def load(folder: Path, kernel: str, arch: str | None) -> KernelSources:
-    """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured if there are none."""
+    """Read the sources of `kernel` for `arch` from `folder` (kernels/). Raises NotMeasured if there are none."""
     if arch not in ARCHES:
         hint = f"kernels support {' and '.join(ARCHES)}"
         raise NotMeasured(Diagnostic("E401", f"no kernels for the architecture `{arch or 'unknown'}`", hint=hint))

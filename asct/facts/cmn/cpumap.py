@@ -1,6 +1,6 @@
-"""Detected CPU locations in meshes, kept in the account's cache on the host.
+"""Detected locations of CPUs in meshes, kept in the account's cache on the host.
 
-They are valid while the machine has the same firmware, meshes and CPUs. The firmware assigns the CPU numbers, so a
+They are valid as long as the machine has the same firmware, meshes and CPUs. The firmware assigns the CPU numbers, so a
 reboot does not change them.
 """
 
@@ -23,20 +23,20 @@ from asct.values.cpulist import MAX_CPU
 
 
 class CachedCpuMap(Fact):
-    """Detected CPU locations and the machine they are valid for; `places` by mesh instance."""
+    """Detected locations of CPUs, and the machine for which they are valid. `places` is keyed by mesh instance."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str
     holds_for: list[str]
-    """See `holds_for`."""
+    """The result of `holds_for` at the time of the detection."""
     places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPort | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
 def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
-    """Return the state for which cached locations are valid: the firmware version, the CPUs and the meshes."""
+    """Return the state of the machine on which cached locations depend: firmware version, CPUs and meshes."""
     return [
         snapshot.line("/sys/class/dmi/id/bios_version") or "",
         snapshot.line(f"{CPU}/present") or "",
@@ -45,7 +45,7 @@ def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
 
 
 def _shape(mesh: Mesh) -> str:
-    """Return a digest of the size and devices of a mesh, without its data source, which depends on the account."""
+    """Return a digest of a mesh's size and devices. Its data source is excluded, because it depends on the account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -59,12 +59,12 @@ def file_name(snapshot: Snapshot) -> str:
 
 
 def cached_text(places: CachedCpuMap) -> str:
-    """Return the content of the file."""
+    """Return the content of the cache file."""
     return places.model_dump_json(by_alias=True) + "\n"
 
 
 def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """Add the CPUs from the host's cache to the meshes, or the reason why the cache has none for them."""
+    """Add the CPUs from the host's cache to the meshes or, if it has none for them, the reason."""
     text = (snapshot.command_output("cmn-cpus") or "").strip()
     why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None
@@ -87,11 +87,11 @@ def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
 
 
 def _inside(mesh: Mesh, cpus: Mapping[int, CpuPort | None]) -> bool:
-    """Return whether all places are crosspoints of the mesh."""
+    """Return whether all locations are crosspoints of the mesh."""
     there = {(xp.x, xp.y) for xp in mesh.crosspoints}
     return all(place is None or (place.x, place.y) in there for place in cpus.values())
 
 
 def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:
-    """Add reasons for unknown fields to a mesh."""
+    """Return the mesh with additional reasons for unknown fields."""
     return mesh.model_copy(update={"unknown": {**mesh.unknown, **reasons}})

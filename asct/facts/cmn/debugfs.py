@@ -1,9 +1,9 @@
-"""The map of a mesh that the arm_cmn driver prints: /sys/kernel/debug/arm-cmn/map, map_1, ... (one for each mesh).
+"""The map of a mesh that the arm_cmn driver prints: /sys/kernel/debug/arm-cmn/map, map_1, ... (one file per mesh).
 
 `arm_cmn_map_show` in the kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each row has
-its crosspoints with their debug and trace domains, and for each port its device and the logical IDs of devices 0 and 1.
-Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width of cells differs
-between driver versions, and numbers of three digits break the columns, so the bars separate the cells.
+its crosspoints with their debug and trace domains and, for each port, the device and the logical IDs of devices 0 and
+1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width of cells
+differs between driver versions, and numbers of three digits break the columns, so cells are separated at the bars.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
 from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
-"""Crosspoints along one axis: the node IDs of CMN S3 have room for 16, others for fewer."""
+"""Limit on the number of crosspoints along one axis. The node IDs of CMN S3 have room for 16, others for fewer."""
 
 _CODES: Final = {
     "RN-I": 0x01, "RN-D": 0x02, "RN-F_B": 0x04, "RN-F_B_E": 0x05, "RN-F_A": 0x06, "RN-F_A_E": 0x07, "HN-T": 0x08,
@@ -27,7 +27,7 @@ _CODES: Final = {
     "RN-F_E": 0x18, "RN-F_E_E": 0x19, "HN-S": 0x1A, "LCN": 0x1B, "MTSX": 0x1C, "HN-V": 0x1D, "CCG": 0x1E,
     "RN-F_F": 0x20, "RN-F_F_E": 0x21, "SN-F_F": 0x22,
 }  # fmt: skip
-"""The device type of each short name in the map: `arm_cmn_device_type` of the driver."""
+"""The device type of each short name in the map (`arm_cmn_device_type` of the driver)."""
 _HEAD: Final = re.compile(r"\s*X((\s+\d{1,2})+)\s*")
 _XP: Final = re.compile(r"XP #(\d{1,4})")
 _DTC: Final = re.compile(r"DTC (\d)")
@@ -36,7 +36,7 @@ _ID: Final = re.compile(r"#(\d{1,5})")
 
 @dataclass(slots=True)
 class _CrosspointRow:
-    """A crosspoint whose rows are being read: device names and IDs by port."""
+    """A crosspoint whose rows are being read, with device names and IDs by port."""
 
     logical_id: int
     dtc: int | None = None
@@ -46,7 +46,7 @@ class _CrosspointRow:
 
 @dataclass(slots=True)
 class _MapReader:
-    """The state while the map is read; `places` by (x, y)."""
+    """The state while a map is read. `places` is keyed by (x, y)."""
 
     width: int
     places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _MapReader:
     odd: int = 0
 
     def row(self, cells: list[str]) -> Iterator[tuple[_CrosspointRow, str]]:
-        """Yield the crosspoints of the current row with their cells; count a row of another length as odd."""
+        """Yield the crosspoints of the current row with their cells; count rows of the wrong length in `odd`."""
         self.odd += len(cells) != self.width
         for x, cell in enumerate(cells):
             place = None if self.y is None else self.places.get((x, self.y))
@@ -64,7 +64,7 @@ class _MapReader:
 
 
 def mesh_of_map(text: str, instance: int) -> Mesh | None:
-    """Parse a map; None if the text is not a map. `unknown` lists truncated or malformed parts."""
+    """Parse a map; None if the text is not a map. `unknown` reports truncated or malformed parts."""
     lines = text.split("\n")
     head = _HEAD.fullmatch(lines[0])
     width = len(head[1].split()) if head else 0
@@ -95,7 +95,7 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
 
 
 def _read(reading: _MapReader, line: str) -> None:
-    """Parse one line; the text after the last bar is truncated or empty."""
+    """Parse one line. The text after the last bar is ignored, because it is truncated or empty."""
     head, bar, rest = line.partition("|")
     cells = rest.split("|")[:-1]
     if not bar or not cells:
@@ -145,7 +145,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """Yield the nodes with these IDs; the map does not list other nodes of a port."""
+    """Yield the nodes whose IDs the map lists. It does not list the other nodes of a port."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

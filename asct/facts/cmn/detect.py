@@ -1,9 +1,9 @@
-"""Detects where each CPU enters a mesh: the port whose requests increase while the CPU is loaded.
+"""Detect where each CPU enters a mesh, which is the port whose requests increase while the CPU is loaded.
 
 A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
-por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the kernel). A
-CPU's read that misses its caches is a request (channel REQ) which the port of its RN-F uploads. The kernel cmnwatch
-loads CPUs and counts requests; these pure functions choose its watchpoints and evaluate its counts.
+por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the Linux
+kernel). A read that misses the caches of its CPU is a request (channel REQ), which the port of the CPU's RN-F uploads.
+The kernel cmnwatch loads CPUs and counts requests; these pure functions choose its watchpoints and evaluate its counts.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from asct.facts.cmn.sysfs import Pmu
 KERNEL: Final = "cmnwatch"
 EVENTS_FILE: Final = "events"
 REQUESTER: Final = "RN-F"
-"""The type of a CPU, or a cluster of CPUs, in the mesh."""
+"""The type that a CPU, or a cluster of CPUs, has in the mesh."""
 
 LEAST: Final = 0.1
-"""The fewest requests per line read that the port of a CPU shows. About one is usual; prefetchers increase it, lines
-found in a cache that several CPUs share decrease it."""
+"""Fewest requests per line read that identify the port of a CPU. About one is usual; prefetchers increase the number,
+and lines found in a cache that several CPUs share decrease it."""
 SURE: Final = 0.5
-"""Requests per line read from which a port is certain even if others could not be counted."""
+"""Number of requests per line read that identifies a port even if other ports could not be counted."""
 RIVAL: Final = 0.5
 """If a second port has more than this share of the requests of the first, the result is ambiguous."""
 
 _WATCHPOINT: Final = {"type": 0x7770, "eventid": 0}
-"""watchpoint_up of the driver (CMN_TYPE_WP, CMN_WP_UP): flits from the device to the mesh."""
+"""The event watchpoint_up of the driver (CMN_TYPE_WP, CMN_WP_UP), which counts flits from the device to the mesh."""
 _REQ: Final = 0
-"""The request channel in wp_chn_sel (por_dtm_wp0_config)."""
+"""The value of wp_chn_sel for the request channel (por_dtm_wp0_config)."""
 _ANY: Final = (1 << 64) - 1
-"""Bits set in wp_mask are not compared (por_dtm_wp0_mask), so this matches every flit."""
+"""A wp_mask that matches every flit, because bits that are set in it are not compared (por_dtm_wp0_mask)."""
 _BEYOND: Final = 1 << 63
 
 
@@ -47,15 +47,18 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """0 if the port has one device, else unknown: a watchpoint distinguishes ports, not devices."""
+    """0 if the port has one device, otherwise None, because a watchpoint distinguishes ports but not devices."""
     line: str
-    """The event for cmnwatch: type, CPU to open it on, config, config1, config2."""
+    """The event as cmnwatch reads it: type, CPU on which to open it, config, config1, config2."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """The counts of cmnwatch for one loaded CPU: for each watchpoint the requests with and without load (None if not
-    counted), the lines read, and both durations in ns."""
+    """The counts of cmnwatch for one loaded CPU, with one item per watchpoint.
+
+    `counts` and `idle` are the requests with and without load (None if not counted), `lines` is the number of lines
+    read, and `ns` and `idle_ns` are the durations with and without load in nanoseconds.
+    """
 
     cpu: int
     counts: Sequence[int | None]
@@ -67,7 +70,7 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True)
 class PortMatch:
-    """The port of a CPU with a confidence from 0 to 1, or None with the reason."""
+    """The port of a CPU with a confidence from 0 to 1; None, with the reason, if it was not found."""
 
     watch: WatchedPort | None
     confidence: float | None = None
@@ -75,10 +78,10 @@ class PortMatch:
 
 
 def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
-    """Return a watch for each port of the mesh with requesters; raise ValueError with what is missing.
+    """Return a watch for each port of the mesh that has requesters. Raises ValueError if required data is missing.
 
-    The ports of one crosspoint are far apart in the list: neighbours are counted together, and a crosspoint has few
-    watchpoints.
+    The ports of one crosspoint are far apart in the list, because adjacent ports are counted together and a crosspoint
+    has few watchpoints.
     """
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not report its type or the CPU that reads its counters")
@@ -97,9 +100,9 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
 
 
 def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return config, config1 and config2 of a watchpoint for all requests uploaded at a place (`nodeid`, `wp_dev_sel`).
+    """Return config, config1 and config2 of a watchpoint for all requests from a place (`nodeid`, `wp_dev_sel`).
 
-    Raise ValueError if the driver lacks a field or a field is too narrow.
+    Raises ValueError if the driver lacks a field or a field is too narrow.
     """
     values = {**_WATCHPOINT, "bynodeid": 1, "wp_chn_sel": _REQ, "wp_grp": 0, "wp_val": 0, "wp_mask": _ANY, **place}
     words = [0, 0, 0]
@@ -114,7 +117,7 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
-    """Parse a sample of cmnwatch for this number of watches; None for anything else."""
+    """Parse a sample of cmnwatch with this number of watchpoints; None for any other line."""
     rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
     cpu = line.get("cpu")
     if not isinstance(cpu, int) or any(row is None for row in rows):
@@ -125,14 +128,14 @@ def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    """Return a list of 64-bit integers, as the kernel prints it; None for anything else."""
+    """Return a list of 64-bit integers as the kernel prints it; None for any other value."""
     if not isinstance(value, list) or len(value) != length:
         return None
     return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None
 
 
 def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
-    """Decide which port is the port of one CPU."""
+    """Decide which of the watched ports belongs to a CPU."""
     shares = sorted(((share, index) for index, share in _shares(row)), reverse=True)
     missing = len(watched) - len(shares)
     if not shares:
@@ -152,7 +155,10 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
 
 
 def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
-    """Yield the requests per line read of each watch that counted, less those that occur without load."""
+    """Yield the index and the requests per line read of each watchpoint that counted.
+
+    The requests that occur without load are subtracted.
+    """
     for index, (count, idle) in enumerate(zip(row.counts, row.idle, strict=True)):
         lines, ns, idle_ns = row.lines[index], row.ns[index], row.idle_ns[index]
         if count is not None and idle is not None and lines > 0 and idle_ns > 0:
@@ -160,7 +166,10 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 
 
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
-    """Return the locations of CPUs by mesh. A CPU without a location is None in all, because it may be in any."""
+    """Return the locations of CPUs by mesh.
+
+    A CPU that was not located is None in every mesh, because it may be in any of them.
+    """
     made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):
         at = verdict.watch

@@ -1,5 +1,7 @@
-"""The meshes of a machine from all sources, in order of preference: registers, driver map, PMU, firmware. Each source
-fills the gaps of those before it."""
+"""The meshes of a machine from all sources, in order of preference: registers, driver map, PMU, firmware.
+
+Each source fills the gaps left by those before it.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,23 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
-"""The command of a snapshot that has the registers of a mesh, printed by the kernel cmn: this and the mesh number."""
+"""Prefix of the snapshot command whose output contains the registers of a mesh; the mesh number follows it.
+
+The kernel cmn prints this output.
+"""
 _NONE: Final = (
     f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""Each mesh has a file or a folder (`map_1`, `arm_cmn_1/map`)."""
+"""The map of each mesh is a file (`map_1`) or is in a folder (`arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
 @dataclass(frozen=True, slots=True)
 class MeshSources:
-    """The data on one mesh from all sources."""
+    """The data about one mesh from all sources."""
 
     instance: int
     pmu: Pmu | None = None
@@ -42,7 +47,10 @@ class MeshSources:
 
 
 def found(snapshot: Snapshot) -> list[MeshSources]:
-    """Return the sources of each mesh by instance: the driver's number, or the position among the other meshes."""
+    """Return the sources of each mesh, in the order of their instances.
+
+    The instance is the driver's number; meshes unknown to the driver are numbered in order after the others.
+    """
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
     maps = {int(match[1] or match[2] or 0): text for match, text in snapshot.matching(_MAP)}
@@ -63,7 +71,7 @@ def found(snapshot: Snapshot) -> list[MeshSources]:
 
 
 def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the output of the kernel cmn by mesh number, and the errors of failed calls."""
+    """Return the output of the kernel cmn by mesh number, and the error messages of failed calls."""
     good: dict[int, str] = {}
     failed: dict[int, str] = {}
     for name, said in snapshot.commands.items():
@@ -74,10 +82,10 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
-    """Return the regions by instance; those without a PMU come last.
+    """Return the regions by instance. Those without a PMU come last.
 
-    If the kernel does not link PMUs to devices, they match in order if there are as many of both, because the driver
-    numbers meshes in the order in which it finds them.
+    If the kernel does not link PMUs to devices and there are as many of both, they are matched in order, because the
+    driver numbers meshes in the order in which it finds them.
     """
     names = {region.name: region for region in described}
     linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
@@ -90,7 +98,7 @@ def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
 
 
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
-    """Return the meshes of a machine; none, with the reason, if no source reports one."""
+    """Return the meshes of a machine. If no source reports one, `unknown` contains the reason."""
     meshes = [mesh_of(item) for item in found(snapshot)]
     made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:
@@ -99,7 +107,7 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
 
 
 def mesh_of(item: MeshSources) -> Mesh:
-    """Build a mesh from the best of its sources; the others add kind, revision and base if it lacks them."""
+    """Build a mesh from its best source. The other sources supply kind, revision and base if it lacks them."""
     read = item.registers if item.registers is not None and item.registers.crosspoints else None
     best = read or item.map or _bare(item)
     if item.registers is not None and read is None:
@@ -125,14 +133,14 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 
 def _bare(item: MeshSources) -> Mesh:
-    """Return a mesh of which neither registers nor map are known."""
+    """Return a mesh for which neither registers nor a map are known."""
     why = f"only the {'driver' if item.pmu else 'firmware'} reports the mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Report contradictions between sources; they are never averaged."""
+    """Report contradictions between sources, whose values are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     known = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(known.values())) > 1:

@@ -1,4 +1,4 @@
-"""Arguments and output of the kernel `cmn`; kernels/cmn/README.md documents its lines."""
+"""Arguments and output of the kernel `cmn`. kernels/cmn/README.md documents its lines."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class PrintedNode:
-    """A node as printed. `offset` and `parent` are the register offsets of the node and its parent; keys of `registers`
-    count from `offset`. `skipped` is the reason why it was not read, or None."""
+    """A node as printed by the kernel.
+
+    `offset` and `parent` are the register offsets of the node and its parent; the keys of `registers` are relative to
+    `offset`. `skipped` is the reason why the node was not read, None if it was.
+    """
 
     offset: int
     parent: int | None
@@ -30,30 +33,30 @@ class PrintedNode:
 
     @property
     def code(self) -> int:
-        """The number of its type."""
+        """The number of the node's type."""
         return self.info & 0xFFFF
 
     @property
     def node_id(self) -> int:
-        """The ID that encodes its position in the mesh."""
+        """The ID that encodes the node's position in the mesh."""
         return self.info >> 16 & 0xFFFF
 
     @property
     def logical_id(self) -> int:
-        """Its number among the nodes of its type."""
+        """The node's number among the nodes of its type."""
         return self.info >> 32 & 0xFFFF
 
 
 @dataclass(frozen=True)
 class KernelOutput:
-    """All nodes, each offset once. `base` is the physical address of the registers, None if they come from a file."""
+    """All nodes, one per offset. `base` is the physical address of the registers, None if they come from a file."""
 
     nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
-    """Device nodes were not read."""
+    """True if device nodes were not read."""
     fault: str | None = None
-    """The problems of the output, if any."""
+    """The problems of the output, None if there are none."""
 
     @property
     def root(self) -> PrintedNode | None:
@@ -61,12 +64,12 @@ class KernelOutput:
         return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
 
     def below(self, parent: PrintedNode) -> list[PrintedNode]:
-        """Return the nodes below a node in order."""
+        """Return the nodes directly below a node, in order."""
         return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
 
     @cached_property
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
-        """Cached because malformed output may have any number of nodes."""
+        """The nodes by the offset of their parent, cached because malformed output may have any number of nodes."""
         made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)
@@ -79,8 +82,10 @@ class KernelOutput:
 
 
 def register_list(mesh: Mesh | None = None) -> str:
-    """Return the value of the kernel's `--registers`: all known registers of `mesh`, or without it those that describe
-    the topology of any known mesh."""
+    """Return the value of the kernel's option `--registers`.
+
+    It selects all known registers of `mesh`; without a mesh, those that describe the topology of any known mesh.
+    """
     if mesh is None or mesh.kind is None:
         groups = {
             (product.part, code): offsets
@@ -107,7 +112,10 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 
 def read_dump(text: str) -> KernelOutput:
-    """Parse the kernel's standard output. It never raises: malformed lines are skipped, and `fault` counts them."""
+    """Parse the kernel's standard output.
+
+    Malformed lines do not raise an error; they are skipped and counted in `fault`.
+    """
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():

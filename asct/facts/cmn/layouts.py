@@ -1,4 +1,7 @@
-"""The registers of the nodes of each mesh product and their meaning; layouts.yaml has the data and its sources."""
+"""The registers of the nodes of each mesh product, and their meaning.
+
+layouts.yaml contains the data and its sources.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ LINE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """Bits `msb` to `lsb` of a register. `values` maps codes to their meaning; it is empty for a plain number."""
+    """A field of a register: bits `msb` to `lsb`.
+
+    `values` maps codes to their meaning; it is empty for a plain number.
+    """
 
     name: str
     msb: int
@@ -26,13 +32,13 @@ class FieldLayout:
     values: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, value: int) -> int:
-        """Return the field of a register's value."""
+        """Extract the field from the value of the register."""
         return value >> self.lsb & ((1 << (self.msb - self.lsb + 1)) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterLayout:
-    """A register of a node. `offset` counts from the base of the node; `width` is the access width in bytes.
+    """A register of a node. `offset` is relative to the base of the node; `width` is the access width in bytes.
 
     `reset` is None if it depends on the configuration or is not published.
     """
@@ -48,7 +54,7 @@ class RegisterLayout:
 
 @dataclass(frozen=True, slots=True)
 class MeshProduct:
-    """A mesh product; the comment above `products` in layouts.yaml explains the fields."""
+    """A mesh product. The comment above `products` in layouts.yaml explains the fields."""
 
     kind: MeshKind
     part: int
@@ -65,24 +71,26 @@ class MeshProduct:
     sf_ways: int | None = None
 
     def revision(self, code: int) -> str | None:
-        """Return the revision (`r1p0`); None for an unknown number."""
+        """Return the name of a revision (`r1p0`); None for an unknown code."""
         return self.revisions[code] if code < len(self.revisions) else None
 
     def chi_issue(self, info_global: int) -> str | None:
-        """Return the issue of CHI (`CHI-E`). On CMN-600, bit 49, chic_mode_en, separates C from B (cmn-tools,
-        cmn_devmem.py: `chi_version`)."""
+        """Return the issue of the CHI protocol (`CHI-E`); None if it is unknown.
+
+        On CMN-600, bit 49, chic_mode_en, distinguishes C from B (cmn-tools, cmn_devmem.py: `chi_version`).
+        """
         number = 2 + (info_global >> 49 & 1) if self.chi is None else info_global >> self.chi & 7
         return f"CHI-{'?ABCDEFG'[number]}" if number else None
 
     def slc_bytes(self, unit_info: int) -> int | None:
-        """Return the size of the system level cache of one home node; None for an unknown code."""
+        """Return the size of one home node's system level cache in bytes; None for an unknown code."""
         code = unit_info & (7 if len(self.slc_kib) == 8 else 0xF)
         return self.slc_kib[code] << 10 if code < len(self.slc_kib) else None
 
     def sf_bytes(self, unit_info: int) -> int | None:
-        """Return the bytes of cache lines that the snoop filter of one home node can track; None for an unknown code.
+        """Return the bytes of cache lines that one home node's snoop filter can track; None for an unknown code.
 
-        It has 512 << sf_size sets of 16 ways, in products after CMN-650 of sf_num_ways.
+        It has 512 << sf_size sets of 16 ways; products after CMN-650 have sf_num_ways ways.
         """
         code = unit_info >> 4 & 7
         ways = unit_info >> 54 & 0x3F if self.sf_ways is None else self.sf_ways
@@ -110,19 +118,19 @@ def _data() -> dict[str, Any]:
 
 @cache
 def node_types() -> Mapping[int, str]:
-    """Return the name of each node type by code."""
+    """Return the name of each node type, by code."""
     return {code: name for code, (name, _) in _data()["node_types"].items()}
 
 
 @cache
 def devices() -> Mapping[int, tuple[str, str]]:
-    """Return family and full name of each device type by code."""
+    """Return the family and full name of each device type, by code."""
     return {code: (family, name) for code, (family, name) in _data()["devices"].items()}
 
 
 @cache
 def products() -> Mapping[int, MeshProduct]:
-    """Return the known products by part number."""
+    """Return the known products, by part number."""
     made: dict[int, MeshProduct] = {}
     for kind, entry in _data()["products"].items():
         values: dict[str, Any] = {
@@ -133,7 +141,7 @@ def products() -> Mapping[int, MeshProduct]:
 
 
 def of_kind(kind: MeshKind) -> MeshProduct:
-    """Return the product with this name."""
+    """Return the product of this kind."""
     return next(product for product in products().values() if product.kind == kind)
 
 
@@ -144,9 +152,10 @@ def part_number(periph_id_01: int) -> int:
 
 @cache
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
-    """Return the registers of nodes of the type `code` in the product with this part number, if both are known.
+    """Return the registers of nodes of the type `code` in the product with this part number.
 
-    The monitor offset of a CMN S3 crosspoint depends on the revision; without the revision its registers are omitted.
+    The result is empty if either is unknown. The offset of the monitor in a CMN S3 crosspoint depends on the revision;
+    without it, the registers of the monitor are omitted.
     """
     product = products().get(part)
     if product is None or code not in node_types():
@@ -160,7 +169,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 
 def _applies(entry: Mapping[str, Any], product: MeshProduct, code: int) -> bool:
-    """Return whether a register or field exists in this product and node type."""
+    """Return whether a register or field exists in nodes of this type in this product."""
     node = node_types()[code]
     return (
         product.kind in entry.get("products", (product.kind,))

@@ -1,11 +1,12 @@
-"""A mesh from its registers: product, crosspoints with their ports, nodes, and the registers themselves.
+"""Build a mesh from its registers: product, crosspoints with their ports, nodes, and the registers themselves.
 
-It follows `arm_cmn_discover` in the kernel's drivers/perf/arm-cmn.c. The functions are pure and accept any input: they
-omit what does not fit, and `unknown` has the reason.
+The module follows `arm_cmn_discover` in the Linux kernel's drivers/perf/arm-cmn.c. Its functions are pure and accept
+any input: data that does not fit is omitted, and `unknown` contains the reason.
 
 From its highest bits, a node ID consists of x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No register
-has their widths. The three lowest bits are port and device: two and one if a crosspoint has more than two ports, else
-one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which the mesh size sets.
+reports their widths. The three lowest bits are port and device: two and one bits if a crosspoint has more than two
+ports, otherwise one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which
+depends on the size of the mesh.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port, Register, Reg
 from asct.facts.unknown import UnknownFacts
 
 _MOST = 16
-"""Crosspoints along one axis: four bits."""
+"""Limit on the number of crosspoints along one axis, which have four bits."""
 _PLACE_0_1 = 1 << 3
-"""The node ID of the crosspoint at (0, 1), for any width of x and y."""
+"""The node ID of the crosspoint at (0, 1), regardless of the width of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """The crosspoints by the offset of their registers. x and y have `bits` bits each."""
+    """The positions of the crosspoints by the offset of their registers. x and y have `bits` bits each."""
 
     width: int
     height: int
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """Number of ports of each crosspoint, as node IDs encode it."""
+    """The number of ports of each crosspoint, as assumed in node IDs."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
-        """Return port and device of a node; both None if its ID does not belong to the crosspoint."""
+        """Return the port and device of a node. Both are None if its ID does not belong to the crosspoint."""
         low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None
@@ -63,7 +64,7 @@ class CrosspointGrid:
 
 
 def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
-    """Return the grid; None with a note if the IDs of the crosspoints do not form a rectangle."""
+    """Return the grid; None, with a note, if the IDs of the crosspoints do not form a rectangle."""
     crosspoints = dump.crosspoints()
     size = _size(crosspoints, root.children)
     if isinstance(size, str):
@@ -86,7 +87,10 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
 
 
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
-    """Return width and height, or why they are unknown. Logical IDs increase along x first, so (0, 1) has the width."""
+    """Return width and height, or the reason why they are unknown.
+
+    Logical IDs increase along x first, so the ID of the crosspoint at (0, 1) equals the width.
+    """
     if not crosspoints:
         return "the output has no crosspoints"
     width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
@@ -99,7 +103,7 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
 
 
 def usual_bits(width: int, height: int) -> int:
-    """Return the bits of x and y in the manuals: two, three or four. Some small meshes have fewer."""
+    """Return the bits of each coordinate according to the manuals: two, three or four. Some small meshes have fewer."""
     most = max(width, height)
     return 2 if most <= 4 else 3 if most <= 8 else 4
 
@@ -110,17 +114,20 @@ def _connect(root: PrintedNode) -> tuple[int, ...]:
 
 
 def _ports(node: PrintedNode, connect: tuple[int, ...]) -> int:
-    """Return num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port with a device."""
+    """Return the number of ports.
+
+    This is num_device_port of por_mxp_node_info (CMN-700 and later), or more if a higher port has a device.
+    """
     used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
     return max(node.info >> 48 & 0xF, *used, 0)
 
 
 _CAL = 1 << 7
-"""por_mxp_device_port_connect_info_p<n>: cal_connected."""
+"""The bit cal_connected of por_mxp_device_port_connect_info_p<n>."""
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. It never raises."""
+    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. Never raises an error."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
@@ -205,7 +212,10 @@ class _MeshBuilder:
         return sorted(found, key=lambda xp: xp.logical_id)
 
     def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
-        """Return the debug and trace domain. CMN-600 does not report it, but one controller means one domain."""
+        """Return the debug and trace domain.
+
+        CMN-600 does not report it, but with a single controller there is only one domain.
+        """
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
         controllers = sum(one.code == DTC for one in self.dump.nodes)
@@ -239,7 +249,10 @@ class _MeshBuilder:
         return found
 
     def _devices(self, product: MeshProduct, node: PrintedNode, number: int, about: int) -> int | None:
-        """Return the devices on a port: one without an aggregation layer, else num_dev of por_mxp_p<n>_info."""
+        """Return the number of devices on a port.
+
+        It is one without an aggregation layer; otherwise num_dev of por_mxp_p<n>_info.
+        """
         if not about & _CAL:
             return 1
         info = node.registers.get(product.port_info[number]) if number < len(product.port_info) else None
@@ -309,7 +322,7 @@ _ADDRESSES = 1 << 64
 
 
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
-    """Return the known registers of each node that was read, in output order."""
+    """Return the known registers of each node that was read, in the order of the output."""
     if mesh.kind is None:
         gaps.note("registers", "the registers depend on the mesh product, which is unknown")
         return []

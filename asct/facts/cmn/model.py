@@ -1,8 +1,8 @@
-"""The coherent meshes of a machine, asct.cmn/1. Unknown values are null, and `unknown` has the reasons.
+"""The coherent meshes of a machine (asct.cmn/1). Unknown values are null, and `unknown` contains the reasons.
 
-Terms follow Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP); x increases to the east, y to the
-north, (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and their programming
-interfaces are nodes.
+Terms follow Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP), in which x increases to the east
+and y to the north, and (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and the
+programming interfaces of devices are nodes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Hex = Annotated[
     PlainSerializer(hex, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
 ]
-"""An address, offset or value of a register: a number here, `0x1f` in JSON, because many readers have only 53 bits."""
+"""An address, an offset or a register value. It is `0x1f` in JSON, because many readers support only 53 bits."""
 
 
 class Port(Fact):
     """A port of a crosspoint.
 
     `device_type` is the name of the device in the manuals (`RN-F_CHIC_ESAM`), null for an unknown code. `kind` is its
-    family (`RN-F`), `code` its number, which only the registers report.
+    family (`RN-F`), and `code` is its number, which only the registers report.
     """
 
     port: int
@@ -48,7 +48,10 @@ class Port(Fact):
 
 
 class Crosspoint(Fact):
-    """A crosspoint with its connected `ports`. `dtc` is the debug and trace domain that counts its events."""
+    """A crosspoint with its connected `ports`.
+
+    `dtc` is the debug and trace domain that counts the events of the crosspoint.
+    """
 
     node_id: int | None = None
     logical_id: int
@@ -57,13 +60,14 @@ class Crosspoint(Fact):
     dtc: int | None = None
     ports: list[Port] = Field(default_factory=list)
     offset: Hex | None = None
-    """The offset of its registers from the base of the mesh, also for nodes and registers."""
+    """The offset of the crosspoint's registers from the base of the mesh."""
 
 
 class MeshNode(Fact):
-    """A node of the configuration tree other than a crosspoint. `type` is its name (`HN-F`), `code` its number.
+    """A node of the configuration tree other than a crosspoint.
 
-    The root of the tree has no position. `external` nodes are outside the mesh and were not read.
+    `type` is the name of its type (`HN-F`), `code` the number. The root of the tree has no position. Nodes marked
+    `external` are outside the mesh and were not read.
     """
 
     type: str
@@ -79,7 +83,7 @@ class MeshNode(Fact):
 
 
 class RegisterField(Fact):
-    """Bits `msb` to `lsb` of a register. `meaning` is what the value means, null for a plain number."""
+    """A field of a register: bits `msb` to `lsb`. `meaning` explains the value and is null for a plain number."""
 
     name: str
     msb: int
@@ -90,19 +94,19 @@ class RegisterField(Fact):
 
 
 class Register(Fact):
-    """A register of the node whose registers begin at `node_offset`. `offset` and `address` are its own.
+    """A register of a node. The registers of the node begin at `node_offset`.
 
     `reset` is null if it depends on the configuration of the mesh or is not published.
     """
 
     node: str
-    """Display name of the node: `XP 0 (0,0)`, `HN-F 3`."""
+    """The display name of the node: `XP 0 (0,0)`, `HN-F 3`."""
     node_offset: Hex
     name: str
     offset: Hex
-    """The offset from the base of the node."""
+    """The offset of the register from the base of the node."""
     address: Hex | None = None
-    """The physical address, if the base of the mesh is known."""
+    """The physical address of the register, if the base of the mesh is known."""
     value: Hex
     access: Literal["RO", "RW"] = "RO"
     reset: Hex | None = None
@@ -111,9 +115,10 @@ class Register(Fact):
 
 
 class CpuPort(Fact):
-    """The place where a CPU enters a mesh. `device` is null if several devices share the port.
+    """The place at which a CPU enters a mesh. `device` is null if several devices share the port.
 
-    `source` is the method of detection (`detected`: by observing a load). `confidence` ranges from 0 to 1.
+    `source` is the method by which the place was determined (`detected` means by observing a load). `confidence` ranges
+    from 0 to 1.
     """
 
     x: int
@@ -135,28 +140,32 @@ class Mesh(Fact):
     revision: str | None = None
     chi: str | None = None
     width: int | None = None
-    """Number of crosspoints along x; `height` along y."""
+    """Number of crosspoints along x; `height` is the number along y."""
     height: int | None = None
     source: MeshSource
     instance: int = 0
     base: Hex | None = None
     multiple_dtm: bool | None = None
-    """Whether crosspoints have a debug and trace monitor for every two ports."""
+    """Whether a crosspoint has one debug and trace monitor for every two ports."""
     slc_bytes: int | None = None
-    """System level cache and snoop filter capacity (tracked lines) of all home nodes together, in bytes."""
+    """Size of the system level cache, summed over all home nodes, in bytes. `sf_bytes` is the sum of the cache lines
+    that the snoop filters can track, in bytes."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)
     nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
-    """Empty before a detection; null for a CPU that could not be located (`unknown` has `cpus.<number>`)."""
+    """The place of each CPU; null for a CPU that could not be located (`unknown` has `cpus.<number>`). Empty before a
+    detection."""
     detected_at: str | None = None
     """Time of the detection (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """Count the nodes of each type, including crosspoints, and the devices without a node: requesters and memory
-        (`RN-F`, `SN-F`). A port counts as one device if the number of its devices is unknown."""
+        """Count the nodes of each type, including crosspoints, and the devices that have no node (`RN-F`, `SN-F`).
+
+        These are requesters and memory. A port whose number of devices is unknown counts as one device.
+        """
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)
         ports: Counter[str] = Counter()
@@ -168,12 +177,12 @@ class Mesh(Fact):
         return dict(sorted((kind, count) for kind, count in found.items() if count))
 
     def at(self, x: int, y: int) -> Crosspoint | None:
-        """Return the crosspoint at a place, if it is known."""
+        """Return the crosspoint at a place; None if it is unknown."""
         return next((xp for xp in self.crosspoints if (xp.x, xp.y) == (x, y)), None)
 
 
 class CmnReport(Fact):
-    """The meshes of a machine; if none was found, `unknown` has the reasons."""
+    """The meshes of a machine. If none was found, `unknown` contains the reason."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
@@ -183,4 +192,4 @@ class CmnReport(Fact):
     meshes: list[Mesh] = Field(default_factory=list)
     unknown: dict[str, str] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
-    """Data missing from the snapshot that the meshes were read from."""
+    """Data missing from the snapshot from which the meshes were read."""

@@ -1,9 +1,9 @@
-"""Mesh data that the kernel reports without registers: the PMUs of the arm_cmn driver, the devices of the firmware
-(ACPI or device tree), and the addresses of their registers (/proc/iomem).
+"""Mesh data that the Linux kernel reports without registers: the PMUs of the arm_cmn driver, the devices described by
+the firmware (ACPI or device tree), and the addresses of their registers (/proc/iomem).
 
-The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits and the revision
-in two; `format/*` has the bits of each event field (drivers/perf/arm-cmn.c, and
-Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the kernel).
+The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits, followed by the
+revision in two; `format/*` contains the bits of each event field (drivers/perf/arm-cmn.c, and
+Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the Linux kernel).
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from asct.facts.unknown import whole
 _HIDS: Final[Mapping[str, MeshKind]] = {
     "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
 }  # fmt: skip
-"""IDs in ACPI tables: `arm_cmn_acpi_match` of the driver."""
+"""IDs in ACPI tables (`arm_cmn_acpi_match` of the driver)."""
 _COMPATIBLE: Final[Mapping[str, MeshKind]] = {
     "arm,cmn-600": "CMN-600", "arm,cmn-650": "CMN-650", "arm,cmn-700": "CMN-700", "arm,cmn-s3": "CMN S3",
     "arm,ci-700": "CI-700",
 }  # fmt: skip
-"""Names in device trees: Documentation/devicetree/bindings/perf/arm,cmn.yaml of the kernel."""
+"""Names in device trees (Documentation/devicetree/bindings/perf/arm,cmn.yaml of the Linux kernel)."""
 _RANGE: Final = re.compile(r" *([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
 _BITS: Final = re.compile(r"config([12]?):(\d{1,2})(?:-(\d{1,2}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """A field of an event: bits `low` to `high` of word `config`, `config1` or `config2`."""
+    """The position of an event field: bits `low` to `high` of word `config`, `config1` or `config2`."""
 
     word: int
     low: int
     high: int
 
     def holds(self, value: int) -> bool:
-        """Return whether a value fits."""
+        """Return whether a value fits the field."""
         return 0 <= value < 1 << (self.high - self.low + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Pmu:
-    """A PMU of the driver. `type` is its type for perf_event_open(2), `cpu` the CPU to open its events on.
+    """A PMU of the driver. `type` is its type for perf_event_open(2), and `cpu` is the CPU on which to open its events.
 
     `device` is its platform device, which kernels before 6.12 do not report.
     """
@@ -64,10 +64,10 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A firmware device and its registers: `size` bytes from `base`, None if not reported.
+    """A device described by the firmware, and its registers: `size` bytes from `base`, None if they are not reported.
 
-    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, which has a range for it
-    within the first.
+    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, which has a separate range
+    for the root within the range of the registers.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Region:
 
 
 def pmus(snapshot: Snapshot) -> list[Pmu]:
-    """Return the PMUs of the driver by number."""
+    """Return the PMUs of the driver in order of their numbers."""
     names = {match[1]: int(match[2] or 0) for match, _ in snapshot.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
     parents = _parents(snapshot)
     return [_pmu(snapshot, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
@@ -103,7 +103,7 @@ def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pm
 
 
 def bits_of(text: str) -> Bits | None:
-    """Parse `config:27-30`, `config1:0-63` or `config:31`; None for anything else."""
+    """Parse `config:27-30`, `config1:0-63` or `config:31`; None for any other text."""
     match = _BITS.fullmatch(text.strip())
     if match is None:
         return None
@@ -122,8 +122,10 @@ def _parents(snapshot: Snapshot) -> dict[str, str]:
 
 
 def regions(snapshot: Snapshot) -> list[Region]:
-    """Return the meshes that the firmware describes, by name. ACPI devices have address ranges; device tree nodes are
-    found only while the driver is bound to them."""
+    """Return the meshes that the firmware describes, in order of their names.
+
+    ACPI devices have address ranges. Device tree nodes are found only while the driver is bound to them.
+    """
     ranges: dict[str, list[tuple[int, int]]] = {}
     for owner, start, end in _ranges(snapshot.text("/proc/iomem") or ""):
         ranges.setdefault(owner, []).append((start, end))
@@ -135,7 +137,7 @@ def regions(snapshot: Snapshot) -> list[Region]:
 
 
 def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]]]) -> Region:
-    """Return the region of a device. In a device tree the range of `50000000.pmu` is called `pmu@50000000`."""
+    """Return the region of a device. In a device tree, the range of `50000000.pmu` is called `pmu@50000000`."""
     names = dict.fromkeys((name, "@".join(reversed(name.split(".", 1)))))
     mine = sorted((one for owner in names for one in ranges.get(owner, ())), key=lambda one: one[0] - one[1])
     if not mine or mine[0][1] == 0:
@@ -146,8 +148,10 @@ def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield owner, first and last address of each line of /proc/iomem, which shows zeros to accounts other than root. A
-    range that a driver has claimed has two names: of the device and of the driver."""
+    """Yield the owner, first address and last address of each line of /proc/iomem.
+
+    Accounts other than root see zeros. A range claimed by a driver has two owners: the device and the driver.
+    """
     for line in text.split("\n"):
         match = _RANGE.fullmatch(line)
         if match is not None:
