@@ -113,8 +113,10 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
 
 
 def _cannot(why: str) -> Diagnostic:
-    hint = "requirements: the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 "
-    "or below"
+    hint = (
+        "requirements: the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 "
+        "or below"
+    )
     return Diagnostic("E462", f"cannot detect where CPUs enter the mesh: {why}", hint=hint)
 
 
