@@ -15,7 +15,7 @@ them are scanned repeatedly: reading the records of 200 CPUs took 50 % longer.""
 
 
 def main() -> None:
-    """Run the command line and exit with its exit code."""
+    """Run the command and exit with its exit code."""
     gc.set_threshold(*_COLLECT_AFTER)
     _disable_pydantic_plugins()
     from asct.cli.app import on_terminate, run

@@ -1,4 +1,4 @@
-"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; a broken one raises its error.
+"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; a broken one fails loudly.
 
 Importing a benchmark is slow, so the information that `list`, `explain` and completion show is also stored in
 asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails if it is out of
@@ -183,7 +183,7 @@ def index_text() -> str:
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
     """Return the key of an item among the shared parts.
 
-    A new item is added under its name if that is still free.
+    A new item is added under its name or, if another item has that name, as `NAME of OWNER`.
     """
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):

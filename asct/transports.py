@@ -34,7 +34,7 @@ class Option(NamedTuple):
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
 """A function that returns the hosts of one entry, given the values of `Transport.split_keys`.
 
-Each host has the suffix of its name and the keys to keep with their values. Raises BadValueError.
+Each item consists of the suffix of the host's name, and the keys to keep with their values. Raises BadValueError.
 """
 
 

@@ -158,7 +158,7 @@ def descriptions() -> dict[str, dict[str, Any]]:
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:
-    """Return shell lines that write one attribute of each setting: `value` or `was`, as `which` says."""
+    """Return shell lines that write an attribute of each setting; `which` is `value` or `was`."""
     return [line for item in settings for line in _loop(item, _printing(getattr(item, which)))]
 
 

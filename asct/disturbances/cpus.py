@@ -40,7 +40,7 @@ def _slow(seen: RuleInput) -> Evaluations:
 
 
 LONG_US: Final = 10
-"""A fast NVMe drive responds in about ten microseconds, so longer wake-up times are visible in its latency."""
+"""Microseconds. A fast NVMe drive responds in about ten, so longer wake-up times are visible in its latency."""
 
 
 @rule("idle-states")

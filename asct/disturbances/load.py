@@ -15,7 +15,7 @@ BUSY_PRESSURE: Final = 10.0
 _BUSY_CPU: Final = 0.2
 """Share of one second that a CPU spent on other processes. The daemons of an idle machine need less."""
 _STEAL: Final = 0.01
-"""Share of stolen time. It exceeds the spread of results on a quiet machine."""
+"""Share of stolen time that is larger than the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 """Percentage of the time in which tasks waited. On an idle machine, tasks never wait for memory and only occasionally
 for drives."""

@@ -17,7 +17,7 @@ _POOL_BYTES: Final = 1 << 30
 (`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""Less swapped memory than this, in bytes, is ignored: any machine swaps out daemons that sleep for weeks."""
+"""Less swapped memory than these bytes is ignored, because any machine swaps out daemons that sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:

@@ -30,8 +30,7 @@ look 1
 sleep {SECONDS}
 look 2
 """
-"""The script for `sh -s` that takes both readings. It needs one round trip, starts few processes and changes
-nothing."""
+"""Script for `sh -s` that takes both readings. It needs one round trip, starts few processes and changes nothing."""
 
 _CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)

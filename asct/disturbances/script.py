@@ -108,7 +108,7 @@ exit 0
 
 
 def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
-    """Return a line of comment for each finding that must be fixed manually."""
+    """Return a comment line for each finding that must be fixed manually."""
     lines = []
     for item in findings:
         way = "; ".join([*item.fix, *([item.advice] if item.advice else [])])

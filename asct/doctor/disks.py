@@ -101,8 +101,7 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
 
 
 def _bytes(device: GuardTarget) -> int | None:
-    """Return the size that the open device reports or else the kernel's size, which is in 512-byte sectors, in
-    bytes."""
+    """Return the size in bytes as reported by the open device or else by the kernel (in sectors of 512 bytes)."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
         return size

@@ -34,7 +34,7 @@ _PATHS = (
     ("virtio", re.compile(r"/virtio\d+/")),
     ("mmc", re.compile(r"/mmc_host/")),
 )
-"""The buses and the part of a real path that indicates each of them. The bus nearest to the drive comes first."""
+"""Patterns that identify a bus in a real path. Buses nearest to the drive come first."""
 _OF_SCSI = ("sd", "sr", "")
 _WANTED = ("transport", "model", "serial", "firmware")
 
@@ -329,7 +329,7 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """Return the output of `nvme smart-log -o json` by controller, and the reasons for missing output.
 
-    The first reasons are by controller; the last one applies to all other controllers.
+    The second item has the reasons by controller; the third is the reason for all other controllers.
     """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}

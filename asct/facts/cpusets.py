@@ -32,7 +32,7 @@ def listed(text: str | None) -> Set | None:
 
 
 def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """Return the CPUs from the first pair of files, a list and a mask, that is valid. Old kernels have only masks."""
+    """Return the CPUs from the first valid pair of a list file and a mask file. Old kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:

@@ -33,18 +33,18 @@ class Design:
 
 
 def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
-    """Return those numbers of an identity that are known."""
+    """Return the known numbers of an identity."""
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
 def hexadecimal(text: str | None) -> int | None:
-    """Parse `0xd0c`; None for anything else."""
+    """Parse a hexadecimal number such as `0xd0c`; None for any other text."""
     match = _HEX.fullmatch((text or "").strip())
     return int(match[1], 16) if match else None
 
 
 def decimal(text: str | None) -> int | None:
-    """Parse `143`; None for anything else."""
+    """Parse a decimal number such as `143`; None for any other text."""
     stripped = (text or "").strip()
     return int(stripped) if _DECIMAL.fullmatch(stripped) else None
 

@@ -18,7 +18,7 @@ MOST_LINES = 2000
 """Limit on the number of lines read from one file."""
 MOST_BYTES = 400_000
 """Limit on the total size of all files in bytes, and separately on the size of the lines printed once for many CPUs.
-The complete answer of a host may have 1 MiB."""
+The host's complete answer is limited to 1 MiB."""
 TOOL_S = 15
 """Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
 version. A program may also be a script that runs other programs, or wait for an unresponsive file system or drive."""

@@ -37,7 +37,7 @@ _UNAME = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of commands, derived from the files of a dump that contains the necessary ones.
+    """Return the output of commands, as far as it can be derived from the files of a dump.
 
     `left` counts what the output omits.
     """

@@ -21,8 +21,8 @@ MOST_LINKS = 40
 MOST_FILE = 8 << 20
 """Limit on the size of a file in bytes. The longest text that is parsed, the flags of thousands of CPUs, is shorter."""
 MOST_LOOKS = 2_000_000
-"""Limit on the number of names looked up in one dump. A server with 576 CPUs needs two thirds of it, whereas circular
-links would need any number."""
+"""Limit on the number of names looked up in one dump. A server with 576 CPUs needs two thirds of it; circular links
+could require any number."""
 MOST_TEXT = 64 << 20
 """Limit on the number of bytes read from one dump. Many links may lead to the same file."""
 Path_ = tuple[str, ...]

@@ -109,7 +109,7 @@ _LOWEST = -273.15
 
 
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
-    """Return the sensors by name: `coretemp Core 0`, `acpitz`.
+    """Return the sensors with names such as `coretemp Core 0` or `acpitz`.
 
     A thermal zone that hwmon lists again is counted once.
     """

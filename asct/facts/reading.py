@@ -117,8 +117,7 @@ def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> l
 
 
 TIMEOUT_S = 180.0
-"""Time limit in seconds. A loaded or emulated host takes most of a minute to query its programs once after each
-boot."""
+"""Seconds. A loaded or emulated host takes most of a minute to query its programs, once after each boot."""
 
 
 def collect(host: Host, raw: Path) -> HostFacts:

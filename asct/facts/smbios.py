@@ -1,6 +1,6 @@
 """Memory modules, their channels and peak bandwidth, from SMBIOS, the firmware's description of the machine.
 
-The types are 16, "Physical Memory Array", and 17, "Memory Device".
+The relevant types are 16, "Physical Memory Array", and 17, "Memory Device".
 
 Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.17 (type 16),
 7.18 (type 17).

@@ -1,9 +1,10 @@
 """The files that asct reads from a host and the programs that it looks for. exchange.py combines them in one script.
 
-FILES are shell patterns that match few files each; FOLDERS are the same files in many folders. Every line of a file is
-read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and lasting.sh, which
-need at least one process each. Links are followed. A path that contains a colon cannot be separated from the content of
-its file; use a link to it whose path has no colon. Files that are not text are read by a command (`od`, `tr`).
+FILES are shell patterns that match few files each; FOLDERS are sets of files that occur in many folders. Every line of
+a file is read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and
+lasting.sh, which need at least one process each. Links are followed. A path that contains a colon cannot be separated
+from the content of its file; use a link to it whose path has no colon. Files that are not text are read by a command
+(`od`, `tr`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from asct.facts.cmn.sysfs import Pmu
 KERNEL: Final = "cmnwatch"
 EVENTS_FILE: Final = "events"
 REQUESTER: Final = "RN-F"
-"""The type that a CPU, or a cluster of CPUs, has in the mesh."""
+"""The device type of a CPU, or of a cluster of CPUs, in the mesh."""
 
 LEAST: Final = 0.1
 """Fewest requests per line read that identify the port of a CPU. About one is usual; prefetchers increase the number,

@@ -38,7 +38,7 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port, Register, Reg
 from asct.facts.unknown import UnknownFacts
 
 _MOST = 16
-"""Limit on the number of crosspoints along one axis, which have four bits."""
+"""Limit on the number of crosspoints along one axis. A coordinate has at most four bits."""
 _PLACE_0_1 = 1 << 3
 """The node ID of the crosspoint at (0, 1), regardless of the width of x and y."""
 
