@@ -125,7 +125,7 @@ def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
 def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
     """Return `uefi` if its runtime services exist, `bios` on x86 with SMBIOS, and `other` with a device tree.
 
-    None in a container, unless it is UEFI, and if nothing indicates how the machine was booted.
+    None if nothing indicates how the machine was booted, or in a container without UEFI.
     """
     if snapshot.text("/sys/firmware/efi/fw_platform_size") is not None:
         return "uefi"

@@ -60,7 +60,10 @@ class Crosspoint(Fact):
     dtc: int | None = None
     ports: list[Port] = Field(default_factory=list)
     offset: Hex | None = None
-    """The offset of the crosspoint's registers from the base of the mesh."""
+    """The offset of the crosspoint's registers from the base of the mesh.
+
+    The `offset` of a node and the `node_offset` of a register have the same base.
+    """
 
 
 class MeshNode(Fact):
