@@ -1,1 +1,1 @@
-"""Measuring code that several benchmarks share: fio, drive qualification, the memory kernels, the output of guard."""
+"""Measurement code that several benchmarks share: fio, drive qualification, memory kernels, and guard output."""

@@ -1,6 +1,6 @@
-"""Parses the output of the kernel `guard`: targets, checks, samples of counters, and the exit of the program.
+"""Parses the output of the kernel `guard`: targets, checks, counter samples, and the exit status of the program.
 
-kernels/guard/README.md describes its lines.
+kernels/guard/README.md describes the lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from asct.sdk.step import Output
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """One check of a target. `ok` is None if the result is unknown; only True is safe."""
+    """One check of a target. `ok` is None if the result is unknown; only True means that the target is safe."""
 
     path: str
     name: str
@@ -27,7 +27,7 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """A target at the time of an inspection; `fields` are the fields of its line."""
+    """A target at the time of an inspection; `fields` contains the fields of its output line."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -42,8 +42,8 @@ class GuardTarget:
 class CounterSample:
     """Counters at one moment. CPU times are totals in ns; None if they cannot be read.
 
-    For each target, in the order of the targets file, `devices` has the counters of the drives below it: reads,
-    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None for a target without a known drive.
+    For each target, in the order of the targets file, `devices` contains the counters of the drives below it: reads,
+    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None if no drive is known for the target.
     """
 
     real_ns: int
@@ -58,8 +58,8 @@ class CounterSample:
 class GuardOutput:
     """The output of guard for one program.
 
-    `status` is the exit status of the program (negative: a signal), None if none was run. `stopped` is the reason why
-    guard ended the program (`interval`, `volume`), or empty.
+    `status` is the exit status of the program (negative if a signal ended it), None if no program was run. `stopped` is
+    the reason why guard ended the program (`interval`, `volume`), or empty.
     """
 
     before: tuple[GuardTarget, ...]
@@ -73,7 +73,7 @@ class GuardOutput:
 
 
 class GuardRefusal(ValueError):
-    """Raised if a check refused to start the program, with the name of the check, its target, and the reason."""
+    """Raised if guard refused to start the program because of a check; names the check, its target, and the reason."""
 
     def __init__(self, check: str, path: str, why: str) -> None:
         super().__init__(f"refused to use {path}: check `{check}`: {why}")
@@ -87,7 +87,7 @@ _REFUSED: Final = "refused: "
 
 
 def read_guard_output(output: Output) -> GuardOutput:
-    """Parse the output of guard in a step.
+    """Parse guard's output from a step.
 
     Raises GuardRefusal if a check failed, and ValueError if the output is truncated, reports an error or is invalid.
     """

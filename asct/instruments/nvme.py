@@ -1,7 +1,7 @@
 """Data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
 
 Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
-Specification 1.0c (figure 97). The `device` lines of guard contain the bytes as hexadecimal text.
+Specification 1.0c (figure 97). guard's `device` lines contain the bytes as hexadecimal text.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 from asct.instruments.guard_output import GuardTarget
 
 UNIT_BYTES: Final = 512_000
-"""Size of a data unit of the health log: a thousand times 512 bytes."""
+"""Size of a data unit in the health log: one thousand times 512 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmartHealth:
-    """The SMART / Health Information log page (02h). Temperatures in degrees Celsius, times in minutes."""
+    """The SMART / Health Information log page (02h). Temperatures are in degrees Celsius, times in minutes."""
 
     critical_warning: int
     temperature: float
@@ -30,14 +30,14 @@ class SmartHealth:
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Number of transitions to a slower power state to cool down, for both thresholds."""
+    """Number of transitions to a slower power state in order to cool down, for both thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifyController:
     """The Identify Controller data.
 
-    `formats_all`: a format affects every namespace. `erases_all`: an erase affects every namespace. `caches`: the drive
+    `formats_all` and `erases_all` mean that a format or an erase affects every namespace. `caches` means that the drive
     has a volatile write cache.
     """
 

@@ -1,4 +1,5 @@
-"""Disturbances of measurements on a host (asct.disturbances/1), each with the metrics it affects, its fix and undo."""
+"""Disturbances of measurements on a host (asct.disturbances/1), each with the metrics that it affects, its fix and its
+undo."""
 
 from __future__ import annotations
 
@@ -10,17 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from asct.sdk.benchmark import Benchmark
 
 EVERYTHING: Final = "*"
-"""In `touches`: every value of every benchmark."""
+"""Entry of `touches` that stands for every value of every benchmark."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
-"""Family of a benchmark by keyword."""
+"""Benchmark families by keyword."""
 _QUANTITIES: Final = {
     "s": "latency", "cycles": "latency", "B/s": "bandwidth", "B/cycle": "bandwidth", "ops/s": "iops", "%": "cpu",
 }  # fmt: skip
-"""Measured quantity by the unit of a metric."""
+"""Measured quantities by the unit of a metric."""
 
 Certainty = Literal["certain", "likely", "possible"]
 CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely", "possible")
-"""Most certain first."""
+"""All degrees of certainty, most certain first."""
 
 
 class _Part(BaseModel):
@@ -28,7 +29,7 @@ class _Part(BaseModel):
 
 
 class Setting(_Part):
-    """A file in /proc or /sys: the value to write, and the value that was found.
+    """A file in /proc or /sys, with the value to write and the value that it had.
 
     `{}` in the path stands for each of `numbers`.
     """
@@ -40,13 +41,13 @@ class Setting(_Part):
 
 
 class Disturbance(_Part):
-    """A disturbance. `title` is short enough for a list, `seen` contains the value that was found, `effect` describes
-    which values change and in which direction, `sure` how certain that is, and `why` the reason.
+    """A disturbance. `title` is short enough for a list, `seen` contains the value that the host reported, `effect`
+    describes which values change and in which direction, `sure` tells how certain this is, and `why` explains it.
 
-    `fix` and `undo` are shell commands for root; `undo` restores the state that was found. If `scripted`, they can run
-    unattended, one after the other; otherwise `advice` or the commands are for a person. `touches` lists families of
-    benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` stands for all values, an empty list for
-    none.
+    `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
+    unattended, one after the other; otherwise a person must follow `advice` or run the commands. `touches` lists
+    families of benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` means all values, an empty
+    list means none.
     """
 
     name: str
@@ -65,13 +66,13 @@ class Disturbance(_Part):
 
     @property
     def touched(self) -> str:
-        """`touches` as text: `memory latency, storage`."""
+        """`touches` as text, such as `memory latency, storage`."""
         if EVERYTHING in self.touches:
             return "everything"
         return ", ".join(_worded(item) for item in self.touches) or "no value"
 
     def about(self, subjects: Collection[str]) -> bool:
-        """Whether it affects any of these subjects."""
+        """Return whether the disturbance affects any of these subjects."""
         return any(item in subjects for item in self.touches)
 
 
@@ -95,12 +96,12 @@ class Disturbances(_Part):
     unseen: list[Unseen] = Field(default_factory=list)
 
     def touching(self, subjects: Collection[str]) -> list[Disturbance]:
-        """The findings that are at least likely and affect one of these subjects."""
+        """Return the findings that are at least likely and that affect one of these subjects."""
         return [item for item in self.findings if item.sure != "possible" and item.about(subjects)]
 
 
 def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
-    """The subjects of a benchmark as in `touches`: its family, and the quantities of its metrics."""
+    """Return the subjects of a benchmark, as used in `touches`: its family, and the quantities of its metrics."""
     families = {_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES}
     told = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
     return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in told)})

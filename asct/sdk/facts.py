@@ -10,7 +10,7 @@ CacheType = Literal["Data", "Instruction", "Unified"]
 
 
 class Fact(BaseModel):
-    """A part of asct.facts/1: read-only, without additional fields or NaN."""
+    """A part of asct.facts/1. It is read-only and accepts neither additional fields nor NaN."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -40,8 +40,8 @@ class CacheLevel(Fact):
 
 
 class LogicalCpu(Fact):
-    """The place of an online CPU in the topology. `core`, `cluster`, `die` and `socket` count from 0 over the whole
-    machine, in the order of their first CPU; `kind` is the index into Cpu.kinds."""
+    """The position of an online CPU in the topology. `core`, `cluster`, `die` and `socket` count from 0 across the
+    whole machine, in the order of their first CPU; `kind` is the index into Cpu.kinds."""
 
     cpu: int
     core: int | None = None
@@ -53,10 +53,10 @@ class LogicalCpu(Fact):
 
 
 class CoreKind(Fact):
-    """Cores of one design: one entry on most machines, several on big.LITTLE and hybrid ones.
+    """Cores of one design. Most machines have one kind; big.LITTLE and hybrid machines have several.
 
-    `identity` contains the numbers that determine the name: implementer, variant, part, revision (Arm, MIDR_EL1);
-    family, model, stepping (x86). `capacity` is the kernel's cpu_capacity, 1024 for the fastest core.
+    `identity` contains the numbers that determine the name: implementer, variant, part and revision on Arm (MIDR_EL1);
+    family, model and stepping on x86. `capacity` is the kernel's cpu_capacity, 1024 for the fastest core.
     """
 
     microarchitecture: str | None = None
@@ -75,7 +75,8 @@ class FrequencyPolicy(Fact):
     """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks are in Hz.
 
     `lowest_hz` and `highest_hz` are the limits of the hardware, `min_hz` and `max_hz` the configured limits.
-    `current_hz` is the clock when the facts were read; on x86 the median of the CPUs, from /proc/cpuinfo.
+    `current_hz` is the clock at the time when the facts were read; on x86 it is the median over the CPUs, from
+    /proc/cpuinfo.
     """
 
     cpus: list[int]
@@ -91,7 +92,8 @@ class FrequencyPolicy(Fact):
 
 
 class IdleState(Fact):
-    """A state that idle CPUs can enter. `latency_us` is the time to leave it; `disabled_cpus` cannot enter it."""
+    """A state that idle CPUs can enter. `latency_us` is the time to leave it, in microseconds; `disabled_cpus` cannot
+    enter it."""
 
     name: str
     description: str | None = None
@@ -101,18 +103,19 @@ class IdleState(Fact):
 
 
 class Cpu(Fact):
-    """The processors. `cpus` is `CPU(s)` of lscpu; `allowed` is the affinity mask of the account that asct runs under;
-    `microcode` is the revision that the kernel prints (x86 only). `frequency_hz` is the highest clock of the first CPU.
-    `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set` list each
-    once.
+    """The processors. `cpus` is `CPU(s)` in lscpu; `allowed` is the affinity mask of the account that asct runs under;
+    `microcode` is the revision that the kernel reports (x86 only). `frequency_hz` is the highest clock of the first
+    CPU. `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set` list
+    each different value once.
 
-    `instruction_set` is the version in the manual of the core (`ARMv8.2-A`), the lowest version that has all its
-    features (`ARMv8.4-A or later`), a level of the psABI (`x86-64-v3`), or the RISC-V string. `sve_bits` is the SVE
-    vector length of a new process: the kernel's default, which can be less than the hardware supports.
+    `instruction_set` is the version in the manual of the core (`ARMv8.2-A`), the lowest version with all features of
+    the core (`ARMv8.4-A or later`), a psABI level (`x86-64-v3`), or the RISC-V ISA string. `sve_bits` is the SVE vector
+    length of a new process: the kernel's default, which can be less than the hardware supports.
 
-    `quota` is the limit of the control groups in CPUs (2.5), null if there is none. `boost` tells whether clocks above
-    the nominal one are allowed. `isolated` and `nohz_full` are the kernel's lists; `smt` is the content of
-    /sys/devices/system/cpu/smt/control, and `smt_active` tells whether cores run several threads now.
+    `quota` is the CPU limit of the control groups as a number of CPUs (2.5), null if there is none. `boost` tells
+    whether clocks above the nominal one are allowed. `isolated` and `nohz_full` are the kernel's CPU lists; `smt` is
+    the content of /sys/devices/system/cpu/smt/control, and `smt_active` tells whether cores currently run several
+    threads.
     """
 
     cpus: int | None = None
@@ -148,7 +151,7 @@ class Cpu(Fact):
 
 
 class HugePages(Fact):
-    """A pool of huge pages of the machine or of a node."""
+    """A pool of huge pages, of the whole machine or of a node."""
 
     page_bytes: int
     total: int
@@ -156,9 +159,10 @@ class HugePages(Fact):
 
 
 class NodePerformance(Fact):
-    """The firmware's data on a node's memory, as seen by its nearest initiators (ACPI HMAT, Linux access0).
+    """The performance of a node's memory for its nearest initiators, according to the firmware (ACPI HMAT, Linux
+    access0).
 
-    In bytes per second and seconds.
+    Bandwidths are in bytes per second, latencies in seconds.
     """
 
     read_bandwidth: float | None = None
@@ -184,7 +188,7 @@ class NumaNode(Fact):
 
 
 class MemoryModule(Fact):
-    """A slot for a memory module as the firmware describes it (SMBIOS type 17); `size_bytes` is 0 if it is empty.
+    """A memory module slot as described by the firmware (SMBIOS type 17); `size_bytes` is 0 if it is empty.
 
     `rate` is the configured speed in transfers per second, `rated` the highest speed of the module.
     """
@@ -208,7 +212,7 @@ class Memory(Fact):
     """The memory of the machine, in bytes (/proc/meminfo). `thp` is the selected mode of transparent huge pages.
 
     `theoretical_bandwidth` is the peak of all channels in bytes per second, computed from the modules that the firmware
-    describes. `channels` is the number of populated channels, null if the names of the slots do not tell.
+    describes. `channels` is the number of populated channels, null if it cannot be derived from the slot names.
     """
 
     total_bytes: int | None = None
@@ -257,8 +261,8 @@ class Interface(Fact):
 
 
 class Network(Fact):
-    """The network. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` tells whether the
-    network namespace is the initial one (`host`) or another one (`own`)."""
+    """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` tells
+    whether the network namespace is the initial one (`host`) or another one (`own`)."""
 
     ipv4: str | None = None
     ipv6: str | None = None
@@ -270,7 +274,8 @@ class Network(Fact):
 class NvmeHealth(Fact):
     """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the kernel's sensors.
 
-    In percent, degrees Celsius, bytes and hours. Null if reading requires root or nvme-cli.
+    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read, which may require
+    root or nvme-cli.
     """
 
     celsius: float | None = None
@@ -296,7 +301,7 @@ class BlockDevice(Fact):
     parent: str | None = None
     size_bytes: int | None = None
     transport: str | None = None
-    """nvme, sata, sas, usb, virtio, mmc, ..."""
+    """The bus or protocol: nvme, sata, sas, usb, virtio, mmc, ..."""
     model: str | None = None
     serial: str | None = None
     firmware: str | None = None
@@ -315,21 +320,21 @@ class BlockDevice(Fact):
     node: int | None = None
     pci_address: str | None = None
     link: str | None = None
-    """Speed and width of its PCIe link as the kernel reports them: `16.0 GT/s PCIe x4`."""
+    """Speed and width of the PCIe link as reported by the kernel: `16.0 GT/s PCIe x4`."""
     link_max: str | None = None
     driver: str | None = None
     holders: list[str] = Field(default_factory=list)
     mounted_at: list[str] = Field(default_factory=list)
     backing_file: str | None = None
     mapper_name: str | None = None
-    """Its name in /dev/mapper (dm only)."""
+    """Name in /dev/mapper (dm only)."""
     raid_level: str | None = None
-    """raid1, linear, ... (md only)."""
+    """RAID level: raid1, linear, ... (md only)."""
     nvme: NvmeHealth | None = None
 
 
 class Mount(Fact):
-    """A mounted file system of a device or the network; virtual file systems (proc, sysfs) are omitted."""
+    """A mounted file system on a device or on the network; virtual file systems (proc, sysfs) are omitted."""
 
     source: str
     target: str
@@ -352,7 +357,8 @@ class Product(Fact):
 
 
 class Firmware(Fact):
-    """The firmware. `description` is the hardware description that the kernel uses, `boot` the way it was started."""
+    """The firmware. `description` is the type of hardware description that the kernel uses, `boot` the way in which it
+    was booted."""
 
     vendor: str | None = None
     version: str | None = None
@@ -364,10 +370,11 @@ class Firmware(Fact):
 
 class System(Fact):
     """The kernel, the distribution and the account. `virtualization` is the hypervisor that the kernel runs on,
-    `container` the container that asct runs in, both as systemd-detect-virt names them (`none`: there is none).
+    `container` the container that asct runs in, both with the names used by systemd-detect-virt (`none` if there is
+    none).
 
     `cloud` is the provider (`aws`, `azure`, `gcp`, ...), `instance_type` its name for this type of machine.
-    `kernel_options` contains the options of the kernel's configuration that affect measurements (`CONFIG_HZ`: `250`).
+    `kernel_options` contains the kernel configuration options that affect measurements (`CONFIG_HZ`: `250`).
     """
 
     hostname: str | None = None
@@ -391,11 +398,11 @@ class System(Fact):
     security_modules: list[str] = Field(default_factory=list)
     lockdown: str | None = None
     mitigations: dict[str, str] = Field(default_factory=dict)
-    """Vulnerabilities of the CPU and the kernel's mitigation of each."""
+    """CPU vulnerabilities, with the kernel's mitigation of each."""
     resctrl: bool | None = None
     irq_default_affinity: list[int] = Field(default_factory=list)
     irqbalance: bool | None = None
-    """Whether the daemon irqbalance, which moves interrupts between CPUs, is running."""
+    """Whether the irqbalance daemon, which moves interrupts between CPUs, is running."""
 
 
 class Load(Fact):
@@ -408,11 +415,11 @@ class Load(Fact):
     memory_pressure_avg10: float | None = None
     io_pressure_avg10: float | None = None
     running: int | None = None
-    """Number of runnable tasks at that moment."""
+    """Number of runnable tasks at that time."""
 
 
 class Thermal(Fact):
-    """A temperature sensor: its name in the kernel, its temperature and its critical temperature in degrees Celsius."""
+    """A temperature sensor: its kernel name, its temperature and its critical temperature in degrees Celsius."""
 
     name: str
     celsius: float | None = None
@@ -420,8 +427,9 @@ class Thermal(Fact):
 
 
 class Perf(Fact):
-    """The hardware and software for observation. `pmus` are the kernel's event sources, `counters` the general counters
-    of a CPU, `interconnects` the PMUs of a mesh (arm_cmn_0), `trace` the instruction tracers (cs_etm, intel_pt)."""
+    """The hardware and software for performance monitoring. `pmus` are the kernel's event sources, `counters` is the
+    number of general-purpose counters of a CPU, `interconnects` are the PMUs of a mesh (arm_cmn_0), and `trace` the
+    instruction tracers (cs_etm, intel_pt)."""
 
     paranoid: int | None = None
     kptr_restrict: int | None = None
@@ -429,7 +437,7 @@ class Perf(Fact):
     pmus: list[str] = Field(default_factory=list)
     counters: int | None = None
     sampling: list[str] = Field(default_factory=list)
-    """Instruction samplers: arm_spe_0, ibs_op."""
+    """Instruction samplers, such as arm_spe_0 or ibs_op."""
     trace: list[str] = Field(default_factory=list)
     interconnects: list[str] = Field(default_factory=list)
     kcore: bool | None = None
@@ -439,7 +447,8 @@ class Perf(Fact):
 
 
 class Interconnect(Fact):
-    """A mesh between cores and memory: its name (`CMN-700`), the number of meshes, and the source."""
+    """A mesh between cores and memory: its name (`CMN-700`), the number of meshes, and the source of this
+    information."""
 
     name: str
     count: int
@@ -447,13 +456,14 @@ class Interconnect(Fact):
 
 
 class ToolFact(Fact):
-    """A program on the host: its path and the version that it prints. `features` were probed (fio engines), `options`
-    are the options of fio, those of an engine as `engine.option`; both are empty if the program was not queried."""
+    """A program on the host: its path and the version that it prints. `features` were probed (fio engines); `options`
+    are fio's options, with those of an engine as `engine.option`. Both are empty if the program was not queried."""
 
     path: str
     version: str | None = None
     banner: str | None = None
-    """The first line of its version text if it exited with 0; for a compiler, part of the keys of cached builds."""
+    """The first line of its version output if it exited with status 0; for a compiler, part of the key of a cached
+    build."""
     features: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
 
@@ -488,16 +498,17 @@ class HostFacts(Fact):
     io_uring_disabled: int | None = None
     """The value of kernel.io_uring_disabled; null if the kernel has no such limit (before Linux 6.6)."""
     work_free_bytes: int | None = None
-    """Free space of the file system of the work folder."""
+    """Free space on the file system of the work folder, in bytes."""
     work_filesystem: str | None = None
     limits: dict[str, int | None] = Field(default_factory=dict)
-    """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null is unlimited."""
+    """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null means unlimited."""
     unknown: dict[str, str] = Field(default_factory=dict)
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
     notes: list[str] = Field(default_factory=list)
-    """What is missing from the snapshot that the facts were read from; empty for a complete snapshot or a host."""
+    """Notes on what is missing from the snapshot that the facts were parsed from; empty for a complete snapshot or a
+    host."""
 
     def data_caches(self) -> list[Cache]:
-        """Data and unified caches, smallest level first."""
+        """Return the data and unified caches, smallest level first."""
         return sorted((c for c in self.caches if c.type != "Instruction"), key=lambda c: c.level)

@@ -1,4 +1,4 @@
-"""Figures and tables as data. Values are in base units (s, B/s, ops/s); a renderer chooses the shown scale."""
+"""Figures and tables as data. Values are in base units (s, B/s, ops/s); a renderer chooses the scale for display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scale = Literal["linear", "log2", "log10", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. `unit` is the unit of the data ("B" has KiB and MiB ticks on a log2 scale)."""
+    """An axis. `unit` is the unit of the data; on a log2 scale, "B" has ticks in KiB and MiB."""
 
     title: str
     unit: str = ""
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A vertical line at x with a short label: a level bound, a cache size."""
+    """A vertical line at x with a short label, such as a level bound or a cache size."""
 
     x: float
     label: str
@@ -70,10 +70,10 @@ class Bars(_Chart):
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A matrix as colors: `values[row][column]` in `unit`, None where nothing was measured.
+    """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
 
-    `ceiling` ends the color scale below larger values, so that one outlier does not hide the rest. `groups` are the
-    rows (and columns, if they have the same names) at which a block of the topology begins.
+    `ceiling` is the upper end of the color scale; larger values have the same color, so that one outlier does not hide
+    the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology begins.
     """
 
     slug: str
@@ -92,16 +92,17 @@ class Heatmap:
 
 
 Chart = Line | Bars
-"""A figure of series over an axis."""
+"""A figure that shows series over an axis."""
 Figure = Chart | Heatmap
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `title` matches ASCT; `scale` divides the raw value for display; `digits` is the number of decimals.
+    """A table column. `title` is the same as in ASCT; `scale` divides the raw value for display; `digits` is the number
+    of decimals.
 
-    `format` "size" shows bytes as 32.0625K, "text" shows the value unchanged. A column without any value is omitted
-    unless `kept`.
+    `format` "size" shows bytes as 32.0625K, and "text" shows the value unchanged. A column without any value is omitted
+    unless `kept` is set.
     """
 
     key: str
@@ -115,10 +116,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows keyed by column key, with raw values in base units.
+    """A table. Each row maps column keys to raw values in base units.
 
-    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` are the flags
-    of its values; a report explains each flag once for all tables.
+    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` contains the flags of
+    its values; a report explains each flag once for all tables.
     """
 
     slug: str

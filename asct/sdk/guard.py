@@ -1,6 +1,7 @@
-"""The kernel `guard`: checks and holds the targets of a program, runs it, and records counters meanwhile.
+"""The kernel `guard`: checks and holds the targets of a program, runs the program, and records drive counters while it
+runs.
 
-Every fio process runs below it. Its input is a file with one line per target; asct.instruments.guard_output reads its
+Every fio process runs under it. Its input is a file with one line per target; asct.instruments.guard_output parses its
 output. kernels/guard/README.md describes both.
 """
 
@@ -15,7 +16,7 @@ from asct.sdk.step import Kernel, Step
 
 TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
-"""The program inherits target i as descriptor FIRST_HANDLE + i."""
+"""The program inherits target i as file descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
 
@@ -24,12 +25,12 @@ Access = Literal["read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The consent in `safety.destroys` of the plan for one device of one host, as written."""
+    """The consent in the plan's `safety.destroys` for one device on one host, as written there."""
 
     device: str
     serial: str
     overwrite: bool = False
-    """A known signature (file system, partition table, RAID member) may be destroyed as well."""
+    """Whether a known signature (file system, partition table, RAID member) may be destroyed as well."""
     reason: str = ""
 
 
@@ -37,8 +38,8 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    `serial` and `overwrite` come from the consent for a device that is written. `dirty` means that this job has written
-    to the target: content without a known signature comes from the job itself.
+    If a device is written, `serial` and `overwrite` come from the consent for it. `dirty` means that this job has
+    written to the target: content without a known signature comes from the job itself.
     """
 
     path: str
@@ -48,7 +49,8 @@ class Target:
     dirty: bool = False
 
     def line(self) -> str:
-        """The line of the targets file. Raises ValueError for a path or serial with unprintable characters."""
+        """Return the line for the targets file. Raises ValueError if the path or the serial number has unprintable
+        characters."""
         for text in (self.path, self.serial):
             if not text.isprintable():
                 raise ValueError(f"{text!r} contains a character that is not permitted in the name of a target")
@@ -58,10 +60,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """The condition under which guard ends the program early, with SIGINT.
+    """The condition under which guard ends the program early with SIGINT.
 
-    The rate (requests per second by the counters of the drives) has settled: the 95 % interval of batch means is within
-    `interval` of their mean, there is no trend, and at least `min_s` and `min_ios` requests have passed.
+    It is met when the rate (requests per second according to the drive counters) has settled: the 95 % interval of the
+    batch means is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds and
+    `min_ios` requests have passed.
     """
 
     interval: float
@@ -70,7 +73,8 @@ class StopRule:
 
 
 def handle_path(index: int) -> str:
-    """The path by which a program opens the file that guard checked, even if its name now refers to another file."""
+    """Return the path by which a program opens the file that guard checked, even if the file name now refers to a
+    different file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
 
@@ -83,11 +87,11 @@ def guarded(
     max_write_bytes: int | None = None,
     whole_drive: bool = False,
 ) -> Step:
-    """`step`, whose program is a tool at `path` on the host, as a step that runs the program below guard.
+    """Return a step that runs the program of `step`, a tool at `path` on the host, under guard.
 
-    `max_write_bytes` ends the program after it has written that many bytes to the targets. `whole_drive` means that the
-    program changes more of a drive than its target (an NVMe format or sanitize): a drive with other namespaces is
-    refused.
+    guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
+    program changes more of a drive than its target, as an NVMe format or sanitize does; guard then refuses a drive with
+    other namespaces.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
@@ -101,18 +105,18 @@ def guarded(
 
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
-    """A step that only checks and describes the targets."""
+    """Return a step that only checks and describes the targets."""
     orders = tuple(_orders(None, None))
     return Step(name, Kernel(GUARD), orders, target_files(targets), as_root=_wants_root(targets))
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Whether any target is a device, which usually only root can open; a file belongs to the account."""
+    """Return whether any target is a device, which usually only root can open; a file belongs to the account."""
     return any(is_device_path(target.path) for target in targets)
 
 
 def targets_in(step: Step) -> list[Target]:
-    """The targets of a step below guard, read from its targets file; empty for any other step."""
+    """Return the targets of a step under guard, read from its targets file; empty for any other step."""
     if step.program != Kernel(GUARD):
         return []
     return [_target(line) for line in step.files.get(TARGETS_FILE, "").splitlines()]
@@ -125,7 +129,7 @@ def _target(line: str) -> Target:
 
 
 def target_files(targets: Sequence[Target]) -> dict[str, str]:
-    """The targets file of a step, by its name."""
+    """Return the targets file of a step, as a mapping from its name to its text."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
 
 

@@ -1,4 +1,4 @@
-"""The requirements of a point: data for the preview, the preflight and the estimate."""
+"""The requirements of a point, as data for the preview, the preflight and the estimate."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 SHORTEST_LIMIT_S: Final = 900.0
-"""Time limit of a short point if the plan sets none."""
+"""Time limit of a short point, in seconds, if the plan sets none."""
 GUARD: Final = "guard"
 """The kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
 
 
 def is_device_path(path: str) -> bool:
-    """Whether a path is below /dev, in any spelling; /dev/shm contains regular files."""
+    """Return whether a path is below /dev, in any spelling. /dev/shm does not count, because it contains regular
+    files."""
     plain = PurePosixPath("/", path.lstrip("/"))
     return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 class Scratch(NamedTuple):
-    """A file that `prepare` creates in the work folder of the job and that is removed with the folder."""
+    """A file that `prepare` creates in the work folder of the job and that is removed together with it."""
 
     name: str
     bytes: int
@@ -28,10 +29,11 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and the loss without it.
+    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and what is lost without
+    it.
 
-    `kernel` is the program that performs it, through sudo if the plan allows that; "" stands for reading the facts.
-    `needed` means that the point cannot be measured without it.
+    `kernel` is the program that performs it, through sudo if the plan allows it; "" means that root is required to read
+    facts. `needed` means that the point cannot be measured without it.
     """
 
     why: str
@@ -43,9 +45,10 @@ class Privilege:
 class Needs:
     """Requirements and costs of one repeat of one point.
 
-    `kernels` are names; `tools` pairs a tool with the lowest sufficient version ("" for any). `optional_tools` are
-    used if present. `privileges` lists the operations of root except opening devices, which is implied. `seconds` is an
-    estimate; `writes_bytes` is the number of bytes written to each target path ("" is the scratch file).
+    `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
+    `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
+    which is implied. `seconds` is an estimate; `writes_bytes` is the number of bytes written to each target path ("" is
+    the scratch file).
     """
 
     kernels: tuple[str, ...] = ()
@@ -57,11 +60,11 @@ class Needs:
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """Maximum duration of a repeat that has no fixed duration (rounds until the state is steady). If the plan sets no
-    time limit, the limit is at least twice this value."""
+    """Maximum duration, in seconds, of a repeat without a fixed duration (rounds until the state is steady). If the
+    plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
-    """Files and devices named in the plan that the point opens; `writes_bytes` lists the ones that it writes."""
+    """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()
     """Targets that are wiped completely (format, discard, secure erase); they count as written."""
     may_overwrite: bool = False
@@ -69,12 +72,13 @@ class Needs:
 
     @property
     def limit_s(self) -> float:
-        """Time limit of a point if the plan sets none: twice its longest duration, at least 15 minutes."""
+        """The time limit of a point, in seconds, if the plan sets none: twice its longest duration, but at least 15
+        minutes."""
         return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """All operations that require root: `privileges`, and opening the devices among the targets."""
+        """All operations that require root: those in `privileges`, and opening the devices among the targets."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(

@@ -1,4 +1,4 @@
-"""Settings of a benchmark: frozen pydantic models whose fields read the units of the plan language."""
+"""Settings of a benchmark: frozen pydantic models whose fields accept the units of the plan language."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from asct.values.quantity import parse_count
 from asct.values.size import parse_size
 
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=0, json_schema_extra={"unit": "B"})]
-"""Bytes; reads `4K` = `4KiB` = 4096, `4kB` = 4000."""
+"""A number of bytes. Accepts suffixes: `4K` and `4KiB` are 4096, `4kB` is 4000."""
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(ge=0, json_schema_extra={"unit": "s"})]
-"""Seconds; text needs a unit (`30s`, `15m`, `1h30m`)."""
+"""A number of seconds. Text requires a unit (`30s`, `15m`, `1h30m`)."""
 Rate = Annotated[float, BeforeValidator(parse_count), Field(ge=0, json_schema_extra={"unit": "ops/s"})]
-"""Operations per second; decimal suffixes (`550k`)."""
+"""A number of operations per second. Accepts decimal suffixes (`550k`)."""
 Count = Annotated[int, BeforeValidator(parse_count), Field(ge=0)]
-"""A whole number; decimal suffixes (`1M` = 1,000,000)."""
+"""A whole number. Accepts decimal suffixes (`1M` is 1,000,000)."""
 
 
 def listed(value: object) -> object:
-    """One value, or a text with commas (the command line has no lists), as a list."""
+    """Return a single value, or text with commas (the command line has no lists), as a list."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls: str = "", **bounds: Any) -> Any:
-    """Declare a setting: its default, one line of help and its other spellings. `bounds` go to pydantic (ge, le...)."""
+    """Declare a setting with its default, one line of help, and its aliases. `bounds` are passed to pydantic (`ge`,
+    `le`, ...)."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls
@@ -39,17 +40,18 @@ def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls:
 
 
 class Params(BaseModel):
-    """Base of every benchmark's settings. Plain field names only; other spellings go through `canonical_name`."""
+    """The base class of every benchmark's settings. It accepts field names only; `canonical_name` resolves other
+    spellings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
 
     step_settings: ClassVar[dict[str, str]] = {}
-    """List settings that expand to points: {"iodepth_sweep_steps": "iodepth"}."""
+    """Settings that list values and expand to points: {"iodepth_sweep_steps": "iodepth"}."""
 
     @classmethod
     @cache
     def aliases(cls) -> Mapping[str, str]:
-        """Every accepted spelling and the setting it means (main names included)."""
+        """Return every accepted spelling, including the main names, with the setting that it stands for."""
         names: dict[str, str] = {}
         for name, info in cls.model_fields.items():
             names[name] = name

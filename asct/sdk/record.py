@@ -1,4 +1,5 @@
-"""Measured values: what a benchmark returns (Measurement) and what the results tree keeps (Record, asct.record/1)."""
+"""Measured values, as a benchmark returns them (Measurement) and as the results tree stores them (Record,
+asct.record/1)."""
 
 from __future__ import annotations
 
@@ -21,11 +22,12 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     INVALID_HOST: "the host was limited during the repeat (thermal throttling, a CPU quota, a CPU or clock that "
     "changed, a drive warning): see telemetry.json of the repeat",
 }
-"""Flags that values of any benchmark may have, with their meaning."""
+"""Flags that values of any benchmark can have, with their meaning."""
 
 
 class Stats(BaseModel):
-    """The distribution of the samples of a value, in its unit. `ci95` is None below 6 independent samples."""
+    """The distribution of a value's samples, in the unit of the value. `ci95` is None for fewer than 6 independent
+    samples."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -37,7 +39,7 @@ class Stats(BaseModel):
     max: float
 
     def scaled(self, factor: float) -> Stats:
-        """The same statistics in another unit; `factor` is positive."""
+        """Return the same statistics in another unit; `factor` is positive."""
         return Stats(
             n=self.n,
             median=self.median * factor,
@@ -49,16 +51,16 @@ class Stats(BaseModel):
 
 
 def doubtful(flag: str) -> bool:
-    """Whether a flag marks a value as doubtful: `noisy`, `invalid`, or a flag with one of these prefixes."""
+    """Return whether a flag marks a value as doubtful: `noisy`, `invalid`, or a flag with one of these prefixes."""
     return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` are its coordinates in the result, `flags` its qualifications.
+    """One value of one metric. `coords` identify it within the result; `flags` question or explain it.
 
-    A `detail` is one of many values that another value of the same repeat summarizes (a size on a curve with levels).
-    Its flags apply only to itself: a noisy detail does not make the repeat noisy.
+    A `detail` is one of many values that another value of the same repeat summarizes, such as one size on a curve with
+    levels. Its flags apply only to itself: a noisy detail does not make the repeat noisy.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""Rows of tables from the records of a job: grouped by point, with median over the repeats, spread and flags."""
+"""Builds table rows from the records of a job: grouped by point, with the median over the repeats, spread and flags."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ def point_rows(
     rows: Callable[[Sequence[Record]], Iterable[Row]],
     own: Collection[str] = (),
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """Return the columns and rows of a table with the `rows` of each point, after its swept settings (except `own`)."""
+    """Return the columns and rows of a table: the `rows` of each point, preceded by its swept settings (except
+    `own`)."""
     swept = swept_columns(records, own)
     found = tuple(swept_cells(mine, swept) | row for mine in by_point(records) for row in rows(mine))
     return (*swept, *columns), found
 
 
 def by_point(records: Iterable[Record]) -> list[list[Record]]:
-    """The records of each point, in order of appearance."""
+    """Return the records of each point, in order of appearance."""
     return list(grouped(records, lambda record: record.point_id).values())
 
 
 def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple[Column, ...]:
-    """A column for each swept setting, except those for which the table has columns of its `own`."""
+    """Return a column for each swept setting, except those in `own`, for which the table already has columns."""
     keys = dict.fromkeys(key for record in records for key in record.point if key not in own)
     return tuple(Column(key, key, format="text") for key in keys)
 
 
 def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
-    """The settings of one point for the columns of `swept_columns`."""
+    """Return the settings of one point as cells for the columns from `swept_columns`."""
     return {column.key: _text(mine[0].point.get(column.key)) for column in columns}
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """The swept settings of a record's point in words, except those in `own`; `other` if none remain."""
+    """Return the swept settings of a record's point as text, except those in `own`; `other` if none remain."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
 def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
-    """The records of a metric with these coordinates: the repeats of one value if `coords` are complete."""
+    """Return the records of a metric with these coordinates. If `coords` is complete, they are the repeats of one
+    value."""
     return [
         record
         for record in records
@@ -57,17 +59,17 @@ def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]
 
 
 def middle(repeats: Sequence[Record]) -> float | None:
-    """The median over the repeats; None if there are none."""
+    """Return the median over the repeats; None if there are none."""
     return median([record.value for record in repeats]) if repeats else None
 
 
 def highest(repeats: Sequence[Record]) -> float | None:
-    """The largest sample of any repeat; None without statistics."""
+    """Return the largest sample of any repeat; None if no repeat has statistics."""
     return max((record.stats.max for record in repeats if record.stats is not None), default=None)
 
 
 def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
-    """The 95 % interval of the only repeat; the range of values of several; None if unknown."""
+    """Return the 95 % interval of a single repeat, or the range of the values of several repeats; None if unknown."""
     if len(repeats) > 1:
         values = [record.value for record in repeats]
         return min(values), max(values)
@@ -76,7 +78,8 @@ def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
 
 
 def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | None:
-    """`41.20 .. 41.35` in units of `unit`; for several repeats with their number."""
+    """Format the interval as `41.20 .. 41.35` in multiples of `unit`, followed by the number of repeats if there are
+    several."""
     ends = interval(repeats)
     if ends is None:
         return None
@@ -85,25 +88,27 @@ def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | 
 
 
 def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
-    """Every flag once; those that mark a value as doubtful come first."""
+    """Return each flag once; those that mark a value as doubtful come first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
 
 
 def flag_cell(records: Iterable[Record]) -> Row:
-    """The cell of `FLAGS_COLUMN`."""
+    """Return the cell for `FLAGS_COLUMN`."""
     return {"flags": ", ".join(flags_of(records))}
 
 
 def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row:
-    """Cells of the columns `interval`, `max` and `flags`, for the repeats of one value."""
+    """Return the cells for the columns `interval`, `max` and `flags` from the repeats of one value."""
     return {"interval": interval_text(repeats, unit, digits), "max": highest(repeats), **flag_cell(repeats)}
 
 
 def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
-    """Return a row for each combination of the coordinates `keys`: the median of each metric in `columns`, and flags.
+    """Return a row for each combination of the coordinates `keys`: the median of each metric in `columns`, and the
+    flags.
 
-    Only values with exactly these coordinates count. Rows are sorted by number; texts keep the order of the records.
+    Only values with exactly these coordinates count. Rows are sorted by their coordinates: numbers by value, text in
+    the order in which it appears in the records.
     """
     metrics = [column.key for column in columns if column.key not in keys]
     found: dict[tuple[Scalar, ...], dict[str, list[Record]]] = {}
@@ -122,12 +127,12 @@ def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Colum
 
 
 def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
-    """`name` and the swept settings of a record's point, except those in `own`."""
+    """Return `name` followed by the swept settings of a record's point, except those in `own`."""
     return ", ".join(filter(None, (name, point_label(record, "", own))))
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """A line or group of bars; each group contains the repeats of the value at one x on one host."""
+    """Return a line or a set of bars for one host. Each of `groups` contains the repeats of the value at one x."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,

@@ -1,4 +1,4 @@
-"""Reads the output of kernels: JSON Lines `meta`, `ready`, `sample`..., `end`.
+"""Reads the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
 
 A stream without `end` comes from a kernel that failed or was killed. It is rejected as a whole, with the exit status or
 signal and the end of stderr in the message.
@@ -24,7 +24,8 @@ _STDERR_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """One run of a kernel: its `meta` and `end` objects, every `sample`, and all lines, in the order written."""
+    """One run of a kernel: its `meta` and `end` objects, every `sample`, and all lines in the order in which they were
+    written."""
 
     meta: Mapping[str, Any]
     samples: tuple[Mapping[str, Any], ...]
@@ -35,7 +36,7 @@ class KernelRun:
 def read_kernel(output: Output) -> KernelRun:
     """Parse the complete stream of a successful kernel.
 
-    Raises ValueError with a message for the user if the kernel was killed or failed, or if its output is not in the
+    Raises ValueError with a message for the user if the kernel was killed or failed, or if its output does not have the
     expected format and version.
     """
     name = _name(output)
@@ -52,7 +53,7 @@ def read_kernel(output: Output) -> KernelRun:
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:
-    """A number of a sample. Raises ValueError with the key if it is missing or not a number."""
+    """Return the number at `key` in a sample. Raises ValueError with the key if it is missing or not a number."""
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
@@ -62,17 +63,18 @@ def number(sample: Mapping[str, Any], key: str) -> float:
 
 
 def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
-    """The 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches for one."""
+    """Return the 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches to compute
+    it."""
     if sample.get(low) is None or sample.get(high) is None:
         return None
     return number(sample, low) * unit, number(sample, high) * unit
 
 
 def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
-    """Return the spread of `n` batches or windows.
+    """Return the statistics of `n` batches or windows.
 
-    Median, interval and extremes are those that the kernel computed over all of them (`median_<suffix>` and so on, in
-    multiples of `unit`); the MAD is computed from the values that it lists.
+    The median, interval and extremes are those that the kernel computed over all of them (`median_<suffix>` and so on,
+    in multiples of `unit`); the MAD is computed from the values in `listed`.
     """
     return Stats(
         n=n,
@@ -85,8 +87,8 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
 
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
-    """Return the Stats of at least one value, in its unit; without an interval below 6 values or if the values are not
-    independent."""
+    """Return the statistics of one or more values, in their unit. They have no interval if there are fewer than 6
+    values or if the values are not independent."""
     return Stats(
         n=len(values),
         median=median(values),
@@ -103,7 +105,7 @@ def _name(output: Output) -> str:
 
 
 def _objects(output: Output, name: str) -> list[dict[str, Any]]:
-    """The lines as objects. A truncated last line is ignored."""
+    """Return the lines as objects. A truncated last line is ignored."""
     text = output.stdout
     lines = text.split("\n")
     cut = lines.pop()

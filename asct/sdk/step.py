@@ -1,4 +1,4 @@
-"""The commands to run on a host, as data. Arguments are lists and never become shell text built from values."""
+"""The commands to run on a host, as data. Arguments are lists; values are never inserted into shell text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A program of kernels/<name>/, which the toolchain builds for the host and copies to it."""
+    """A program in kernels/<name>/, which the toolchain builds for the host and copies to it."""
 
     name: str
 
 
 def options(named: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the arguments `--name value` of a kernel; values of None are omitted, lists are joined with commas."""
+    """Return the arguments `--name value` of a kernel; None values are omitted, and lists are joined with commas."""
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
         for name, value in named.items()
@@ -24,7 +24,7 @@ def options(named: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def thousandths(value: float) -> int:
-    """Return a share as per mille, or seconds as milliseconds: at least 1, for options of kernels."""
+    """Return a share in per mille, or seconds in milliseconds, as kernel options expect them; at least 1."""
     return max(1, round(value * 1000))
 
 
@@ -40,7 +40,8 @@ Program = Kernel | Tool
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A program that runs during a step: started before it, ended by SIGINT after it (mpstat then writes its JSON).
+    """A program that runs during a step: it is started before the step and ended by SIGINT after it (mpstat then writes
+    its JSON).
 
     Its standard output is stored as `stdout_file` in the folder of the step. A companion that cannot be started is
     reported as a note, not as an error.
@@ -56,11 +57,11 @@ class Companion:
 class Step:
     """One process of one repeat of one point.
 
-    It runs in its own folder on the host. `files` are written there first (name to text); `collect` names the
-    files to fetch afterwards besides stdout and stderr. `timeout_s` None means the time limit of the point. `label`
-    describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name. `as_root`
-    marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, with the locale as
-    its only variable of `env`.
+    It runs in its own folder on the host. `files` (text by name) are written there first; `collect` names the files to
+    fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
+    `label` describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name.
+    `as_root` marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, and then
+    receives only the locale from `env`.
     """
 
     name: str
@@ -77,7 +78,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The result of a finished step: its exit status (negative: killed by that signal), and its texts by file name.
+    """The result of a finished step: its exit status (negative if it was killed by that signal) and its files as text,
+    by name.
 
     `files` contains `stdout`, `stderr` and every collected file that exists.
     """
@@ -87,7 +89,8 @@ class Output:
     files: Mapping[str, str]
     elapsed_ns: int = 0
     resumed: bool = False
-    """Whether this is the first output after the repeat was interrupted: an unknown time passed before it."""
+    """Whether this is the first output after an interruption of the repeat: an unknown amount of time passed before
+    it."""
 
     @property
     def stdout(self) -> str:

@@ -1,12 +1,12 @@
-"""Detects changes of level in a series: the write cliff of a drive, the end of burst credits, throttling.
+"""Detects level changes in a series, such as the write cliff of a drive, the end of burst credits, or throttling.
 
-The series is cut into segments of one level each such that the squared distances from the levels plus a penalty for
-each cut are smallest: optimal partitioning with the pruning of PELT (Killick, Fearnhead and Eckley, "Optimal detection
-of changepoints with a linear computational cost", Journal of the American Statistical Association 107, 2012). The noise
-is estimated from the differences between neighbours, which a few changes of level hardly affect. The penalty grows with
-the logarithm of the length as in Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
-Probability Letters 6, 1988. A running median first removes one or two odd values, so that a single stalled second is
-not a change; it does not move the edges of levels.
+The series is cut into segments, each with a constant level, so that the sum of the squared distances from the levels
+plus a penalty for each cut is minimal: optimal partitioning with the pruning of PELT (Killick, Fearnhead and Eckley,
+"Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical Association
+107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly affect. The
+penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via Schwarz'
+criterion", Statistics & Probability Letters 6, 1988. A running median first removes one or two adjacent outliers, so
+that a single stalled second does not count as a change; it does not move the edges of levels.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import Final
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, running_median
 
 LEAST_CHANGE: Final = 0.05
-"""Changes below this share of the larger level are ignored, even if they are certain."""
+"""Changes smaller than this share of the larger level are ignored, even if they are statistically significant."""
 SHORTEST: Final = 3
-"""Number of values in the shortest segment."""
+"""Minimum number of values in a segment."""
 _PENALTY: Final = 5.0
-"""Penalty of a cut, times log(n). The criterion uses 2 for independent noise, but the noise of smoothed values is
-correlated."""
+"""Penalty for a cut, in multiples of log(n). The criterion uses 2 for independent noise, but the noise of smoothed
+values is correlated."""
 _LEAST_NOISE: Final = 0.002
-"""Lower limit of the noise, as a share of the largest value: counts are integers, and throttled rates hardly vary."""
+"""Lower limit for the noise, as a share of the largest value: counts are integers, and throttled rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of level at `index`: the medians of the segments before and after it, in the unit of the values."""
+    """A level change at `index`: the medians of the segments before and after it, in the unit of the values."""
 
     index: int
     before: float
@@ -40,10 +40,10 @@ class Change:
 
 
 def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
-    """Return the changes of level in order; empty if the series is shorter than two segments.
+    """Return the level changes in order; empty if the series is shorter than two segments.
 
-    `least` is the smallest change to report, as a share of the larger of both levels (of their absolute values).
-    Raises ValueError if a value is not finite.
+    `least` is the smallest change to report, as a share of the larger of the two levels (in absolute value). Raises
+    ValueError if a value is not finite.
     """
     if not all(math.isfinite(value) for value in values):
         raise ValueError("changes can only be detected in a series of finite values")
@@ -55,14 +55,15 @@ def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Standard deviation around the levels. A difference of independent values of variance v has the variance 2 v."""
+    """Return the standard deviation around the levels. The difference of two independent values with variance v has
+    variance 2 v."""
     steps = [abs(after - before) for before, after in pairwise(values)]
     floor = _LEAST_NOISE * max(abs(value) for value in values)
     return max(NORMAL_CONSISTENCY * median(steps) / math.sqrt(2.0), floor)
 
 
 def _partition(values: Sequence[float], noise: float) -> list[int]:
-    """The cuts with the lowest cost; `noise` is positive."""
+    """Return the cuts with the lowest cost; `noise` is positive."""
     scaled = [(value - values[0]) / noise for value in values]
     sums = [0.0, *accumulate(scaled)]
     squares = [0.0, *accumulate(value * value for value in scaled)]
@@ -89,8 +90,8 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 
 
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
-    """The cuts between levels that differ by `least` or more. The smallest change is removed first, which joins its
-    levels."""
+    """Return the cuts between levels that differ by `least` or more. The smallest change is removed first, which merges
+    the levels on either side."""
     kept = list(cuts)
     while kept:
         sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]
@@ -102,7 +103,7 @@ def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> lis
 
 
 def _levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:
-    """The median of each segment."""
+    """Return the median of each segment."""
     return [median(values[start:end]) for start, end in pairwise([0, *cuts, len(values)])]
 
 

@@ -1,4 +1,4 @@
-"""Sizes on a logarithmic scale."""
+"""Generates sizes on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def geometric_sizes(low: int, high: int, per_octave: float, granule: int) -> lis
 
 
 def between_sizes(low: int, high: int, ratio: float, granule: int) -> list[int]:
-    """Return multiples of `granule` strictly between `low` and `high` such that the ratio of neighbours (and of the
-    ends) is at most `ratio`.
+    """Return multiples of `granule` strictly between `low` and `high`, spaced so that adjacent sizes, including the
+    ends, differ by a factor of at most `ratio`.
 
-    If the granule is too coarse for that, every multiple is returned. Empty if the ends are close enough.
+    If the granule is too coarse for that, every multiple is returned. The list is empty if the ends are already close
+    enough.
     """
     if not 0 < low < high or ratio <= 1:
         return []

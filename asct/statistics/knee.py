@@ -1,14 +1,14 @@
-"""Analyzes curves of rising load: the knee, values between the points, and the plateau at the top.
+"""Analyzes curves of rising load: the knee, values interpolated between points, and the plateau at the top.
 
 A point is (throughput, response time), in any units. Points are in order of rising load, not of rising throughput,
 because more load may bring less throughput after saturation.
 
 The knee is the point of greatest *power*, throughput / response (Kleinrock, "Power and deterministic rules of thumb for
 probabilistic problems in computer communications", ICC 1979; Jain and Ramakrishnan, "Congestion avoidance in computer
-networks with a connectionless network layer", 1988). There the ray from the origin touches the curve: below the knee
-more load gains more throughput than it costs in time, above it less. Unlike the point of greatest curvature or of
-greatest distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), it does not depend on the
-last point measured and needs no threshold.
+networks with a connectionless network layer", 1988). There the ray from the origin touches the curve: below the knee,
+additional load gains more in throughput than it costs in response time; above it, less. Unlike the point of greatest
+curvature or of greatest distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), it does not
+depend on the last point measured and needs no threshold.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""The curve passes the knee if power falls to this share of its maximum under more load; a smaller fall may be
+"""The curve passes the knee if power falls to this share of its maximum under more load; a smaller drop may be
 noise."""
 MIN_POINTS: Final = 4
 LEVEL: Final = 0.02
-"""Values form a plateau if the largest is at most this share above the smallest."""
+"""Values form a plateau if the largest exceeds the smallest by at most this share."""
 
 
 def knee_index(points: Sequence[Point]) -> int | None:
@@ -50,16 +50,16 @@ def response_at(points: Sequence[Point], throughput: float) -> float | None:
 
 
 def throughput_at(points: Sequence[Point], response: float) -> float | None:
-    """Return the throughput above which the response time stays above `response`; None as in `response_at`.
+    """Return the throughput above which the response time stays above `response`; None if the curve never crosses it.
 
-    This is the last crossing, so that a single slow point at low load does not count.
+    The last crossing counts, so that a single slow point at low load is ignored.
     """
     *_, last = (None, *_crossings([(y, x) for x, y in points], response))
     return last
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """The second coordinate at each crossing where the first one rises to `wanted`."""
+    """Yield the second coordinate at each point of the curve where the first one rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0
@@ -67,7 +67,8 @@ def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
 
 
 def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
-    """Return the longest run of neighbours that differ by at most `tolerance`, if no value exceeds the run by more.
+    """Return the indices of the longest run of adjacent values within `tolerance` (a share) of each other and of the
+    highest value.
 
     The range is empty if no value is positive.
     """
@@ -85,5 +86,6 @@ def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return how far the largest of positive values exceeds the smallest, as a share."""
+    """Return by how much the largest value exceeds the smallest, as a share of the smallest. Values must be
+    positive."""
     return max(values) / min(values) - 1.0

@@ -1,19 +1,20 @@
-"""Levels of a memory hierarchy on a curve of latency over the size of the working set.
+"""Finds the levels of a memory hierarchy on a curve of latency over working set size.
 
-A level is a plateau, by these rules (slopes are in log latency per doubling of the size):
+A level is a plateau that is found by these rules (slopes are in log latency per doubling of the size):
 
 * where the local Theil-Sen slope exceeds `RISE` (42 % per doubling), the curve rises; rises divide it into stretches;
 * a stretch is a plateau if it spans at least `MIN_SPAN` octaves with an overall slope below `MAX_SLOPE` (28 % per
   doubling);
-* two plateaus whose facing ends differ by less than `MIN_STEP` (1.4 times) are one level: such a step comes from a TLB;
-* bounds are the outermost measured sizes whose latency is within the tolerance of the end of the plateau (10 %, or four
-  standard deviations of its noise up to 15 %), without rounding;
-* the last level has no upper end: a further rise by less than `TAIL` (2 times) up to the last size belongs to it;
-* latency is the median of the densest half of the plateau's sizes (the shorth), thinned to quarter octaves so that
-  refined sizes do not count more: the level part determines the latency of a level that drifts towards its end;
-* the optimum size is halfway between the bounds, at most one octave below the upper one.
+* two plateaus whose facing ends differ by less than a factor of `MIN_STEP` (1.4) are one level: such a small step comes
+  from a TLB;
+* the bounds are the outermost measured sizes, without rounding, whose latency is within a tolerance of the latency at
+  that end of the plateau (10 %, or four standard deviations of its noise, up to 15 %);
+* the last level has no upper end: a further rise by less than a factor of `TAIL` (2) up to the last size belongs to it;
+* the latency is the median of the densest half of the plateau's values (the shorth), thinned to quarter octaves so that
+  refined sizes do not count more; if a level drifts toward its end, its flat part determines the latency;
+* the optimum size is halfway between the bounds, but at most one octave below the upper one.
 
-Cache sizes that the host reports only give the levels their names; they never add or remove a level. See Saavedra and
+The cache sizes that the host reports are only used to name the levels; they never add or remove one. See Saavedra and
 Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
 44(10), 1995.
 """
@@ -29,9 +30,9 @@ from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, running_median, shorth_median
 
 OUTLIER = math.log(1.15)
-"""A size that differs by more from the running median of five is an outlier."""
+"""A size whose log latency differs by more than this from the running median of five is an outlier."""
 DISTURBED = math.log(1.2)
-"""A size that is slower by more than the next three larger ones was disturbed: more data is never faster."""
+"""A size that is slower than larger ones by more than this was disturbed: more data is never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -44,16 +45,16 @@ MAX_NOISE = 0.12
 _THINNED = 0.25
 """Spacing of a thinned curve in octaves."""
 _SLOPE_WINDOW = 0.51
-"""Octaves on both sides of a point that its local slope covers."""
+"""Number of octaves on either side of a point that its local slope covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
-    """One level: sizes in bytes, latency in the unit of the curve.
+    """A level, with sizes in bytes and latency in the unit of the curve.
 
     `sizes` and `latencies` are the points from which `latency` is computed. `below` and `above` are the measured sizes
-    just outside the bounds; None at the ends of the data. `scatter` is the standard deviation from size to size, as a
-    share of the latency, without slow drift.
+    just outside the bounds, or None at the ends of the data. `scatter` is the standard deviation from size to size, as
+    a share of the latency; slow drift does not count.
     """
 
     name: str
@@ -82,15 +83,16 @@ Suspicion = Literal["outlier", "disturbed"]
 Cause = Literal[
     "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
 ]
-"""Why no levels were found, as a word; empty if some were."""
+"""The reason why no levels were found, as a keyword; empty if levels were found."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The levels found, smallest first; or none, with the `cause` and the `reason` in words.
+    """The result of a search: the levels, smallest first, or if there are none, the `cause` as a keyword and the
+    `reason` as text.
 
-    `notes` maps a word (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to its text for this curve.
-    `suspects` are the sizes that were excluded.
+    `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
+    for this curve. `suspects` contains the sizes that were excluded, with the reason.
     """
 
     levels: tuple[MemoryLevel, ...]
@@ -102,8 +104,8 @@ class LevelSearch:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Points in ascending order of size: x is log2 of the size (octaves), y the natural logarithm of the latency, so a
-    slope of 0.1 is 10 % per doubling."""
+    """Points in ascending order of size. x is log2 of the size (octaves), and y is the natural logarithm of the
+    latency, so a slope of 0.1 is about 10 % per doubling."""
 
     sizes: tuple[int, ...]
     x: tuple[float, ...]
@@ -113,11 +115,11 @@ class _Curve:
         return len(self.sizes)
 
     def without(self, sizes: Collection[int]) -> _Curve:
-        """The points of all other sizes."""
+        """Return the points of all other sizes."""
         return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
 
     def take(self, indices: Sequence[int]) -> _Curve:
-        """The points at these indices."""
+        """Return the points at these indices."""
         return _Curve(
             tuple(self.sizes[i] for i in indices), tuple(self.x[i] for i in indices), tuple(self.y[i] for i in indices)
         )
@@ -130,10 +132,10 @@ def find_levels(
     uncertain: Collection[int] = (),
     granule: int = 64,
 ) -> LevelSearch:
-    """Find the levels of the curve {size in bytes: latency}.
+    """Find the levels of a curve, which maps sizes in bytes to latencies.
 
-    `uncertain` are sizes too small to trust (a few lines): they may lie inside a level but never form one. Optimum
-    sizes are multiples of `granule`. Raises ValueError for sizes or latencies that are not positive.
+    `uncertain` contains sizes that are too small to be trusted (a few cache lines): they can lie inside a level but
+    never form one. Optimum sizes are multiples of `granule`. Raises ValueError if a size or latency is not positive.
     """
     curve = _curve_of(latencies)
     trusted = curve.without(uncertain)
@@ -169,10 +171,12 @@ def _curve_of(latencies: Mapping[int, float]) -> _Curve:
 
 
 def _suspects(curve: _Curve) -> dict[int, Suspicion]:
-    """Sizes that do not fit the curve: `outlier` (unlike its neighbours), `disturbed` (slower than larger sizes).
+    """Return the sizes that do not fit the curve: `outlier` (unlike their neighbors) or `disturbed` (slower than larger
+    sizes).
 
-    A running median of five does not change a rising curve, whatever its steps, so it reveals only one or two bad
-    sizes side by side. A longer disturbance makes a size slower than larger ones, which memory never is.
+    A running median of five leaves a rising curve unchanged, whatever its steps, but reveals at most two adjacent bad
+    sizes. Longer disturbances are recognized because they make sizes slower than larger ones, which memory itself never
+    does.
     """
     smooth = running_median(curve.y)
     spread = max(OUTLIER, 4.0 * _noise(curve))
@@ -194,17 +198,18 @@ def _suspects(curve: _Curve) -> dict[int, Suspicion]:
 
 
 def _noise(curve: _Curve) -> float:
-    """Standard deviation of log latency from point to point, from the second differences; 0.0 below four points.
+    """Return the point-to-point standard deviation of log latency, from second differences; 0.0 for fewer than four
+    points.
 
-    It is robust: neither a slow drift nor the few steps of a staircase affect it. A second difference of independent
-    values of variance v has the variance 1.5 v.
+    The estimate is robust: neither a slow drift nor the few steps of a staircase affect it. A second difference of
+    independent values with variance v has variance 1.5 v.
     """
     bends = [abs(curve.y[i] - (curve.y[i - 1] + curve.y[i + 1]) / 2.0) for i in range(1, len(curve) - 1)]
     return NORMAL_CONSISTENCY * median(bends) / math.sqrt(1.5) if len(bends) > 1 else 0.0
 
 
 def _thinned(curve: _Curve) -> list[int]:
-    """Indices of at most one point per interval of `_THINNED` octaves: the one nearest to its middle.
+    """Return the indices of at most one point per interval of `_THINNED` octaves: the one nearest to the middle.
 
     Refined sizes are close together at the edges of levels; without thinning they would outweigh the plateaus.
     """
@@ -218,7 +223,8 @@ def _thinned(curve: _Curve) -> list[int]:
 
 
 def _local_slopes(curve: _Curve) -> list[float]:
-    """The Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW` and at least both neighbours."""
+    """Return the Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW` and at least both
+    neighbors."""
     slopes = []
     last = len(curve) - 1
     for index, x in enumerate(curve.x):
@@ -243,7 +249,7 @@ def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
 
 
 def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
-    """Why the plateaus form no levels; None if they do."""
+    """Return the reason why the plateaus form no levels, as keyword and text; None if they do form levels."""
     if len(plateaus) > MAX_LEVELS:
         return "too-many-plateaus", f"{len(plateaus)} plateaus, more than a memory hierarchy has"
     if len(plateaus) > 1:
@@ -258,7 +264,7 @@ def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | No
 
 
 def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
-    """The plateaus, and the stretches between them that are none, as indices of the thinned curve."""
+    """Return the plateaus, and the stretches that are not plateaus, as indices of the thinned curve."""
     grown = [_grown(thin, stretch) for stretch in _stretches(_local_slopes(thin))]
     plateaus: list[range] = []
     for stretch in grown:
@@ -284,13 +290,13 @@ def _stretches(slopes: Sequence[float]) -> list[range]:
 
 
 def _ends(thin: _Curve, stretch: range) -> tuple[float, float]:
-    """The log latency at both ends of a stretch: medians of its first and of its last three sizes."""
+    """Return the log latency at both ends of a stretch: the medians of its first three and of its last three sizes."""
     values = thin.y[stretch.start : stretch.stop]
     return median(values[:3]), median(values[-3:])
 
 
 def _step(thin: _Curve, left: range, right: range) -> float:
-    """The rise of log latency from the upper end of one stretch to the lower end of the next."""
+    """Return the rise in log latency from the upper end of one stretch to the lower end of the next."""
     return _ends(thin, right)[0] - _ends(thin, left)[1]
 
 
@@ -304,8 +310,8 @@ def _tolerance(thin: _Curve, stretch: range) -> float:
 
 
 def _grown(thin: _Curve, stretch: range) -> range:
-    """The stretch extended by the neighbours at its level: the window of the slope makes points beside a step look like
-    a rise."""
+    """Return the stretch, extended by the adjacent points that are at its level. They look like part of a rise, because
+    the window of their slope includes a step."""
     tolerance = _tolerance(thin, stretch)
     first, last = stretch[0], stretch[-1]
     low, high = _ends(thin, stretch)
@@ -317,7 +323,8 @@ def _grown(thin: _Curve, stretch: range) -> range:
 
 
 def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bool]:
-    """The plateaus, the last one extended to the end of the data; and whether the curve rises beyond it instead."""
+    """Return the plateaus, with the last one extended to the end of the data, and False; or, if the curve still rises
+    there, the plateaus unchanged and True."""
     final = plateaus[-1]
     end = range(max(final[-1], len(thin) - 3), len(thin))
     if _step(thin, final, end) < TAIL:
@@ -326,8 +333,8 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """A level without a name. Its bounds are the outermost sizes at the level, searched outwards from the ends of the
-    plateau over every usable size."""
+    """Return a level without a name. Its bounds are the outermost sizes at the level, searched outward from the ends of
+    the plateau among all usable sizes."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
     down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)
@@ -346,7 +353,7 @@ def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int,
 
 
 def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: float) -> int:
-    """The last index in `direction` within the tolerance; a single size outside it is skipped."""
+    """Return the last index in `direction` whose value is within the tolerance; a single size outside it is skipped."""
     inside = [abs(y - level) <= tolerance for y in usable.y]
     at = start
     while 0 <= at + direction < len(inside):
@@ -360,7 +367,7 @@ def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: f
 
 
 def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Notes on shoulders that do not overlap a plateau, and on a curve that still rises at its end."""
+    """Return notes on shoulders that do not overlap a plateau, and on a curve that still rises at its end."""
     notes = {}
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]

@@ -1,6 +1,7 @@
 """Robust location and spread: median, median absolute deviation, running medians and slopes.
 
-All functions take sequences of finite numbers, keep their unit, and raise ValueError if the sequence is empty.
+All functions take sequences of finite numbers, return values in the same unit, and raise ValueError if the sequence is
+empty.
 
 Sources: Huber and Ronchetti, Robust Statistics, 2nd ed. 2009, chapter 5 (MAD); Tukey, Exploratory Data Analysis, 1977,
 chapter 7 (running medians); Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the
@@ -25,17 +26,18 @@ def median(values: Sequence[float]) -> float:
 
 
 def mad(values: Sequence[float]) -> float:
-    """Return the median absolute deviation from the median, not scaled."""
+    """Return the unscaled median absolute deviation from the median."""
     middle = median(values)
     return median([abs(value - middle) for value in values])
 
 
 def shorth_median(values: Sequence[float]) -> float:
-    """Return the median of the shorth: the densest half of positive values, with the smallest ratio of its ends.
+    """Return the median of the shorth, the densest half of positive values: the half whose ends have the smallest
+    ratio.
 
-    If more than half of the values are level and the rest drift away, it stays with the level part, while the median of
-    all values moves as soon as nearly half have drifted. D. F. Andrews et al., "Robust Estimates of Location",
-    Princeton University Press, 1972.
+    If more than half of the values are level and the rest drift away, the result stays with the level part, whereas the
+    median of all values moves as soon as nearly half of them have drifted. Source: D. F. Andrews et al., "Robust
+    Estimates of Location", Princeton University Press, 1972.
     """
     ordered = sorted(values)
     if not ordered or ordered[0] <= 0:
@@ -61,9 +63,10 @@ def running_median(values: Sequence[float], width: int = 5) -> list[float]:
 
 
 def median_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the Theil-Sen slope: the median slope of all pairs of points with different x; 0.0 without such a pair.
+    """Return the Theil-Sen slope: the median slope of all pairs of points with different x; 0.0 if there is no such
+    pair.
 
-    Up to 29 % of the points may be outliers without affecting it.
+    Up to 29 % of the points can be outliers without affecting the result.
     """
     pairs = combinations(range(len(x)), 2)
     slopes = [(y[right] - y[left]) / (x[right] - x[left]) for left, right in pairs if x[right] != x[left]]

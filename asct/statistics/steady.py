@@ -5,8 +5,8 @@ of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
 By that rule alone, the plateau of a burst (a write cache that is not full yet, the credits of a volume) would count as
-the steady state. A window therefore counts only after enough was written, or after a fall of the level that marks the
-end of the burst.
+the steady state. A window therefore counts only after enough data was written, or after a drop in the level that marks
+the end of the burst.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Final
 from asct.statistics.changepoint import changes
 
 _ROUNDING: Final = 1e-9
-"""Relative tolerance of the limits: a window at its limit is steady in any unit of its values, despite rounding."""
+"""Relative tolerance of the limits, so that a window exactly at a limit is steady in any unit, despite rounding."""
 CLIFF: Final = 0.5
-"""A fall of the level by this share is a cliff: a full cache or spent credits instead of a rate that varies."""
+"""A drop in the level by this share is a cliff: it indicates a full cache or spent credits rather than a varying
+rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class SteadyRule:
-    """The number of rounds in the window, and its largest excursion and drift as shares of the average."""
+    """The number of rounds in the window, and the maximum excursion and drift, as shares of the average."""
 
     window: int = 5
     excursion: float = 0.20
@@ -52,24 +53,24 @@ class SteadyWindow:
     drift: float
 
     def holds(self, rule: SteadyRule) -> bool:
-        """Return whether the values are steady by `rule`."""
+        """Return whether the values are steady according to `rule`."""
         return within(self.excursion, rule.excursion) and within(abs(self.drift), rule.drift)
 
     def line(self) -> tuple[float, ...]:
-        """Return the fitted line at each value."""
+        """Return the value of the fitted line at each index."""
         middle = (len(self.values) - 1) / 2.0
         return tuple(self.mean + self.slope * (index - middle) for index in range(len(self.values)))
 
 
 def within(share: float, limit: float) -> bool:
-    """Return whether `share` is at most `limit`; rounding by up to 1e-9 of the limit does not count."""
+    """Return whether `share` is at most `limit`; rounding errors of up to 1e-9 of the limit are ignored."""
     return share <= limit * (1.0 + _ROUNDING)
 
 
 def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
     """Return all `values` as a window; `first` is the index of the first value in its series.
 
-    Raises ValueError for fewer than two values, or if a value is not positive.
+    Raises ValueError if there are fewer than two values, or if a value is not positive.
     """
     count = len(values)
     if count < 2 or min(values) <= 0:
@@ -90,9 +91,9 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
 
 
 def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """Return the index of the last fall of the level by at least `least` (a share); None without such a fall.
+    """Return the index of the last drop in the level by at least `least` (a share); None if there is none.
 
-    A fall is detected only if there are three values on either side of it.
+    A drop is detected only if there are at least three values on either side of it.
     """
     falls = [one.index for one in changes(values, least) if one.after <= (1.0 - least) * one.before]
     return falls[-1] if falls else None
@@ -101,7 +102,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 def enough_from(written: Sequence[float], needed: float) -> int | None:
     """Return the index of the first round before which at least `needed` had been written; None if there is none.
 
-    `written` contains the total written before each round, in ascending order, in any unit.
+    `written` contains the total amount written before each round, in ascending order, in any unit.
     """
     if any(after < before for before, after in pairwise(written)):
         raise ValueError("the amount written must not decrease")

@@ -17,18 +17,18 @@ from asct.sdk.samples import read_kernel
 from asct.sdk.step import Kernel, Output, Step
 
 _CLOCK_S = 0.01
-"""Resolution of the clock of a host's shell."""
+"""Resolution of the clock in a host's shell, in seconds."""
 _STEP = Step("noop", Kernel("noop"))
 
 
 class NoopParams(Params):
-    """A number to sweep, to create any number of points."""
+    """A number that can be swept to create any number of points."""
 
     index: int = setting(0, "Number of the point, to create distinct points; has no other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):
-    """Runs a program that exits immediately; the remaining time is the overhead of asct."""
+    """A benchmark of a program that exits immediately, so that the time measured is the overhead of asct."""
 
     name = "noop"
     title = "Harness overhead"
@@ -42,18 +42,18 @@ class Noop(Benchmark[NoopParams]):
     metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
 
     def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
-        """One kernel, no memory, a few milliseconds."""
+        """Return the requirements: one kernel, no memory, a few milliseconds."""
         return Needs(kernels=("noop",), seconds=0.003)
 
     def steps_known_ahead(self, params: NoopParams, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: NoopParams, context: Context) -> Sequence[Step]:
-        """One step, the same for every point."""
+        """Return one step, which is the same for every point."""
         return () if context.done else (_STEP,)
 
     def parse(self, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The elapsed time of the step; raises ValueError if the kernel failed."""
+        """Return the elapsed time of the step; raise ValueError if the kernel failed."""
         for output in outputs:
             read_kernel(output)
         elapsed_s = sum(output.elapsed_ns for output in outputs) / 1e9
@@ -62,7 +62,7 @@ class Noop(Benchmark[NoopParams]):
         return (Measurement("elapsed", elapsed_s),)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The number of points and their times, in one row."""
+        """Return a table with the number of points and their times in one row."""
         values = [record.value for record in records if record.metric == "elapsed"]
         if not values:
             return ()

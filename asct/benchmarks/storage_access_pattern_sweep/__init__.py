@@ -22,7 +22,7 @@ class PatternSweepParams(SweepParams):
 
 
 class StorageAccessPatternSweep(SweepBenchmark[PatternSweepParams]):
-    """Measures one point per access pattern."""
+    """A sweep with one point per access pattern."""
 
     name = "storage-access-pattern-sweep"
     title = "Storage access pattern sweep"

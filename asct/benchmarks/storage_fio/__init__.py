@@ -6,7 +6,7 @@ from asct.instruments.fio import FioBenchmark, FioParams
 
 
 class StorageFio(FioBenchmark[FioParams]):
-    """Measures one fio workload with the shared settings."""
+    """A benchmark of one fio workload with the shared settings."""
 
     name = "storage-fio"
     title = "Storage, any fio workload"

@@ -42,7 +42,7 @@ _FIO_BYTES: Final = 64 * 2**20
 
 
 class StorageHdd(Benchmark[HddParams]):
-    """Inspects the target, then runs one fio process for every workload in every zone."""
+    """A benchmark that inspects the target, then runs one fio process for every workload in every zone."""
 
     name = "storage-hdd"
     title = "Zones of a hard disk"
@@ -79,7 +79,7 @@ class StorageHdd(Benchmark[HddParams]):
     )
 
     def check(self, params: HddParams) -> Iterable[tuple[str, str]]:
-        """Report contradictory target settings, several targets, and settings that leave nothing to measure."""
+        """Yield contradictory target settings, several targets, and settings that leave nothing to measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
             yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
@@ -90,7 +90,8 @@ class StorageHdd(Benchmark[HddParams]):
             yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
-        """The time of all workloads in all zones; a disk writes far fewer bytes than estimated."""
+        """Return the requirements: the time is that of all workloads in all zones; a disk writes far fewer bytes than
+        estimated."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)
@@ -109,24 +110,25 @@ class StorageHdd(Benchmark[HddParams]):
         )
 
     def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points with the engine that keeps every depth of the job."""
+        """Return the points with an engine that keeps every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Report depths that fio will round."""
+        """Yield a message and a hint if fio will round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[HddParams], context: Context) -> Sequence[Step]:
-        """Lay out the temporary file."""
+        """Return the step that lays out the temporary file."""
         return layout_steps([point.whole() for point in points], context)
 
     def continues(self, params: HddParams) -> bool:
-        """Continue unless the target is a temporary file, which is deleted on a pause; zones are independent."""
+        """Return whether an interrupted test can continue. Zones are independent, but a temporary file is deleted when
+        the test is interrupted."""
         return not params.makes_file
 
     def steps(self, params: HddParams, context: Context) -> Sequence[Step]:
-        """The inspection of the target, then one fio process after another. Raises ValueError if the zones are too
-        small."""
+        """Return the inspection of the target, then one fio process after another; raise ValueError if the zones are
+        too small."""
         if not context.done:
             return (inspection(targets_of(params.whole(), context), INSPECTION),)
         plan = _plan(params, context.done[0])
@@ -140,7 +142,7 @@ class StorageHdd(Benchmark[HddParams]):
         return (replace(step, timeout_s=limit_s(settings)),)
 
     def parse(self, params: HddParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Every workload in every zone, and the whole disk."""
+        """Return the values of every workload in every zone, and of the whole disk."""
         if len(outputs) < 2:
             raise ValueError("no zone was measured")
         plan = _plan(params, outputs[0])
@@ -150,11 +152,11 @@ class StorageHdd(Benchmark[HddParams]):
         return [*device_values(read_guard_output(outputs[0])), *measurements(found, blocks_left_out=left_out)]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The workloads over the disk; every zone for exports."""
+        """Return tables of the workloads across the disk, and of every zone for exports."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The zones by their position on the disk."""
+        """Return figures of the zones by their position on the disk."""
         return zone_figures(records)
 
 
@@ -163,7 +165,7 @@ def _loads(params: HddParams) -> list[FioParams]:
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
-    """All zones and workloads in order; they depend on the inspection of the target."""
+    """Return all zones and workloads in order; they depend on the inspection of the target."""
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:

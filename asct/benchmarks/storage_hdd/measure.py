@@ -13,9 +13,9 @@ from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
 
 EDGE_SHARE: Final = 8
-"""The first 1/EDGE_SHARE of the zones are the outer zones, the last 1/EDGE_SHARE the inner zones."""
+"""The first 1/EDGE_SHARE of the zones are the outer zones, and the last 1/EDGE_SHARE are the inner zones."""
 SLOW: Final = 0.7
-"""A zone is slow if its rate is below this share of its neighbours' rate."""
+"""A zone is slow if its rate is below this share of its neighbors' rate."""
 _NEIGHBOURS: Final = 7
 _MOST_DOUBTFUL: Final = 0.1
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
@@ -23,14 +23,14 @@ QUANTITIES: Final = ("iops", "bandwidth", "latency")
 
 @dataclass(frozen=True, slots=True)
 class ZoneResult:
-    """The result of a workload in a zone."""
+    """The result of one workload in one zone."""
 
     zone: Zone
     cell: ZoneWorkload
     point: FioPoint
 
     def value(self, quantity: str) -> float | None:
-        """Return IOPS, bandwidth or mean total latency of reads and writes together."""
+        """Return the IOPS, the bandwidth or the mean total latency of reads and writes combined."""
         side = self.point.sides[""]
         if quantity == "latency":
             return None if side.lat is None else side.lat.mean_ns * 1e-9
@@ -43,7 +43,8 @@ class ZoneResult:
 
 
 def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False) -> Iterator[Measurement]:
-    """Yield every zone as a detail, then each workload over the whole disk. `results` is not empty."""
+    """Yield the values of every zone as details, then those of each workload over the whole disk. `results` must not be
+    empty."""
     zones = {result.zone.index: result.zone for result in results}
     for index in sorted(zones):
         yield Measurement("zone_offset", float(zones[index].offset), {"zone": index})
@@ -59,9 +60,11 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
 
 
 def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
-    """Return zones far below their neighbours: reallocated sectors, or sectors that are read repeatedly.
+    """Return the zones whose rate is far below that of their neighbors: sectors were reallocated, or are read
+    repeatedly.
 
-    The rate changes by a few percent from zone to zone, so the running median of the neighbours is the expected rate.
+    The rate changes by only a few percent from zone to zone, so the running median of the neighbors is the expected
+    rate.
     """
     rates = [result.point.sides[""].bandwidth for result in results]
     expected = running_median(rates, _NEIGHBOURS)
@@ -81,7 +84,7 @@ def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Me
 
 
 def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
-    """The disk as a whole, its outer and its inner part, and their ratio."""
+    """Yield the values of the whole disk, of its outer and its inner part, and their ratio."""
     trusted = [result for result in results if not result.doubtful]
     used = trusted or list(results)
     flags = _flags(results, trusted)
@@ -100,7 +103,7 @@ def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iter
 
 
 def _flags(results: Sequence[ZoneResult], trusted: Sequence[ZoneResult]) -> tuple[str, ...]:
-    """The flags that all zones share, and a flag if unreliable zones were excluded."""
+    """Return the flags that all zones share, and a flag if unreliable zones were excluded."""
     shared = set(results[0].point.flags).intersection(*(result.point.flags for result in results))
     found = [flag for flag in results[0].point.flags if flag in shared]
     left_out = len(results) - len(trusted)

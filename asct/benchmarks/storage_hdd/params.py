@@ -43,27 +43,28 @@ class ZoneWorkload:
 
     @property
     def sequential(self) -> bool:
-        """Whether requests are at ascending offsets."""
+        """Whether requests have ascending offsets."""
         return not self.pattern.startswith("rand")
 
     @property
     def writes(self) -> bool:
-        """Whether anything is written."""
+        """Whether the workload writes."""
         return self.reads < 100
 
     @property
     def name(self) -> str:
-        """A unique name within the test, for example `randrw50-64KiB`."""
+        """A name that is unique within the test, for example `randrw50-64KiB`."""
         return f"{self.pattern}{self.reads if 0 < self.reads < 100 else ''}-{format_size(self.block_size)}"
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """The coordinates of its values."""
+        """The coordinates of the values of the workload."""
         return {"rw": self.pattern, "block_size": self.block_size, "rwmixread": self.reads}
 
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
-    """Return `count` zones of equal size over `size` bytes, each aligned to a MiB (to a page if they are smaller).
+    """Return `count` zones of equal size that cover `size` bytes, each aligned to a MiB (to a page if they are
+    smaller).
 
     Raises ValueError if a zone is smaller than the largest request.
     """
@@ -84,8 +85,9 @@ def zone_visits(
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
     """Yield every workload of every zone, zone by zone: in ascending order, or scattered over the disk.
 
-    With a scattered order, a slow drift (a disk that warms up) does not look like a difference between zones. Multiples
-    of the golden ratio are spread evenly at any length (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    With a scattered order, a slow drift (a disk that warms up) is not mistaken for a difference between zones.
+    Multiples of the golden ratio are spread evenly at any length (Knuth, The Art of Computer Programming, volume 3,
+    section 6.4).
     """
     order = sorted(zones, key=lambda zone: zone.index * _GOLDEN % 1.0) if scattered else zones
     for zone in order:
@@ -147,7 +149,8 @@ class HddParams(Params):
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
-        """Return the workloads of each zone, without requests smaller than a logical block of the target."""
+        """Return the workloads of each zone, except those whose requests are smaller than a logical block of the
+        target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
     def _all_cells(self) -> Iterator[ZoneWorkload]:

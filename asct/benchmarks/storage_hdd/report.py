@@ -1,4 +1,4 @@
-"""The report of storage-hdd: each workload over the disk (the values of a box plot), every zone for exports, and the
+"""The report of storage-hdd: each workload across the disk (the values of a box plot), every zone for exports, and the
 rate of every zone by its position on the disk."""
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ def indexed(records: Iterable[Record]) -> Index:
 
 
 def _workload_of(record: Record) -> ZoneWorkload | None:
-    """The workload of a record; None for values of the disk or of a zone without a workload."""
+    """Return the workload of a record; None for values of the disk, or of a zone without a workload."""
     at = record.coords
     return ZoneWorkload(str(at["rw"]), int(at["block_size"]), int(at["rwmixread"])) if "rw" in at else None
 
 
 def workloads_of(index: Index) -> list[ZoneWorkload]:
-    """Return every workload: random before sequential, by decreasing read percentage, by decreasing request size."""
+    """Return every workload: random before sequential, then by decreasing read percentage and decreasing request
+    size."""
     found = {cell for _, cell, _ in index if cell is not None}
     return sorted(found, key=lambda one: (one.sequential, -one.reads, -one.block_size))
 
@@ -67,7 +68,8 @@ NOTE: Final = (
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return IOPS of random requests, bandwidth of sequential ones, and all zones; empty tables are omitted."""
+    """Return tables of the IOPS of random requests, of the bandwidth of sequential ones, and of all zones; empty tables
+    are omitted."""
     tables = (
         _spread_table("storage-hdd-iops", "IOPS across the zones of the disk", records, True),
         _spread_table("storage-hdd-throughput", "Throughput across the zones of the disk", records, False),
@@ -77,7 +79,8 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 
 
 def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool) -> Table:
-    """One row per workload: the values of a box plot over the zones, the parts of the disk and their ratio."""
+    """Return a table with a row per workload: the values of a box plot over the zones, the parts of the disk, and their
+    ratio."""
     metric, unit, scale = ("iops", "", 1.0) if random else ("bandwidth", " (MB/s)", 1e6)
 
     def rows(mine: Sequence[Record]) -> Iterable[Row]:
@@ -115,7 +118,8 @@ def _spread_row(index: Index, cell: ZoneWorkload, metric: str) -> Row:
 
 
 def _zone_table(records: Sequence[Record]) -> Table:
-    """One row for each zone and workload; only for exports, because there are too many to read."""
+    """Return a table with a row for each zone and workload. It is for exports only, because it has too many rows to
+    read."""
 
     def rows(mine: Sequence[Record]) -> Iterable[Row]:
         index = indexed(mine)
@@ -149,11 +153,12 @@ _LINES: Final = {
     "zone_latency": _zone_line("zones-latency", "Mean latency across the disk", Axis("Mean latency", "s")),
     "zone_bandwidth": _zone_line("zones-throughput", "Throughput across the disk", Axis("Bandwidth", "B/s")),
 }
-"""Figures by metric: bandwidth of sequential workloads, the others of random ones."""
+"""Figures by metric: bandwidth for sequential workloads, the other metrics for random ones."""
 
 
 def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return IOPS and latency of random requests and bandwidth of sequential ones; empty without records."""
+    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones; empty without
+    records."""
     points = by_point(records)
     lines = {
         metric: tuple(
@@ -169,7 +174,7 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
-    """The zones of one workload of one point; the medians over the repeats."""
+    """Return the zones of one workload of one point, with the medians over the repeats."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size

@@ -16,7 +16,7 @@ class DepthSweepParams(SweepParams):
 
 
 class StorageIoDepthSweep(SweepBenchmark[DepthSweepParams]):
-    """Measures one point per queue depth."""
+    """A sweep with one point per queue depth."""
 
     name = "storage-io-depth-sweep"
     title = "Storage queue depth sweep"

@@ -15,7 +15,7 @@ _KIB: Final = 1024
 
 
 class IopsParams(MatrixParams):
-    """The settings of the matrix: by default seven mixes of eight block sizes."""
+    """The settings of the matrix: by default, seven mixes of each of eight block sizes."""
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
@@ -44,7 +44,7 @@ class IopsParams(MatrixParams):
 
 
 class StorageIops(Qualification[IopsParams]):
-    """Runs a single phase; every round contains all workloads."""
+    """A qualification with a single phase in which every round contains all workloads."""
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"
@@ -61,12 +61,12 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """Report what all qualifications check, and workloads that are not in the matrix."""
+        """Yield the problems that all qualifications check for, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
     def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
-        """One phase with all workloads, which ends when the rates of the dependent workloads are steady."""
+        """Return one phase with all workloads, which ends when the rates of the dependent workloads are steady."""
         return (params.phase(logical_block, "iops"),)
 
 

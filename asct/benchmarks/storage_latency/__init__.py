@@ -1,4 +1,4 @@
-"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight, and a histogram."""
+"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight and a histogram."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENT
 
 
 def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return one row per point with mean, percentiles and maximum of the response times; empty without that run."""
+    """Return a table with one row per point: mean, percentiles and maximum of the response times; empty without a
+    histogram run."""
     points = [mine for mine in by_point(records) if at(mine, "response_mean")]
     if not points:
         return ()
@@ -56,7 +57,7 @@ _RESPONSE_SEED: Final = 9_000_000
 
 
 class LatencyParams(MatrixParams):
-    """The settings of the matrix: by default three mixes of three block sizes, one request in flight."""
+    """The settings of the matrix: by default, three mixes of each of three block sizes, with one request in flight."""
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
@@ -87,7 +88,7 @@ class LatencyParams(MatrixParams):
 
 
 class StorageLatency(Qualification[LatencyParams]):
-    """Runs a single phase, then the histogram run."""
+    """A qualification with a single phase, followed by the histogram run."""
 
     name = "storage-latency"
     title = "SSD qualification: latency"
@@ -105,22 +106,23 @@ class StorageLatency(Qualification[LatencyParams]):
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """Report what all qualifications check, and workloads that are not in the matrix."""
+        """Yield the problems that all qualifications check for, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
     def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
-        """One phase with all workloads, which ends when the mean latencies of the dependent workloads are steady."""
+        """Return one phase with all workloads, which ends when the mean latencies of the dependent workloads are
+        steady."""
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
-        """Adds the histogram run."""
+        """Return the requirements, including those of the histogram run."""
         found = super().needs(params, facts)
         more = params.response_time + START_SECONDS if params.response_time else 0.0
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)
 
     def closing_steps(self, journal: StepJournal, params: LatencyParams, context: Context) -> Sequence[Step]:
-        """The run for the histogram."""
+        """Return the histogram run."""
         if journal.has(RESPONSE) or not params.response_time:
             return ()
         return [fio_process(self._response(journal, params), context, RESPONSE)]
@@ -131,7 +133,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return journal.fio(cell, replace(phase, seconds=params.response_time), _RESPONSE_SEED)
 
     def closing_values(self, journal: StepJournal, params: LatencyParams) -> Iterator[Measurement]:
-        """Percentiles and histogram of all requests."""
+        """Yield the percentiles and the histogram of all requests."""
         if params.response_time:
             point = journal.point(RESPONSE, self._response(journal, params))
             latency = point.sides[""].lat
@@ -139,11 +141,11 @@ class StorageLatency(Qualification[LatencyParams]):
                 yield from response_values(latency, flags=point.flags)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Averages, maxima, the steady state, and the response times."""
+        """Return tables of the averages, the maxima, the steady state, and the response times."""
         return (*super().tables(records), *response_table(records, self.name))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The figures of all qualifications, and the histogram."""
+        """Return the figures that all qualifications have, and the histogram."""
         shares = [(float(one.coords["latency"]), one.value) for one in at(records, "response_share")]
         histogram = response_figure({"4k 0/100": shares}, "response-histogram", "Response times") if shares else None
         return (*super().figures(records), *(() if histogram is None else (histogram,)))

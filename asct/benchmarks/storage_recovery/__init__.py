@@ -1,4 +1,5 @@
-"""storage-recovery: recovery of a drive during pauses and after another workload, and its response times by demand."""
+"""storage-recovery: the recovery of a drive during pauses and after another workload, and its response times by
+demand."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ from asct.sdk.step import Step
 
 
 def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
-    """Return the usual and the longest time of the test that the settings select, and the time that it writes."""
+    """Return the usual and the longest duration of the test that the settings select, and the time that it spends
+    writing."""
     load = params.load()
     own, repeated, writing = _after_steady(load)
     if params.test == "stimulus":
@@ -46,7 +48,8 @@ def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
 
 
 def _after_steady(params: RecoveryParams) -> tuple[float, float, float]:
-    """Time after the steady state: usual time, additional time of more rounds, and time that writes."""
+    """Return the time after the steady state: the usual time, the additional time of more rounds, and the time spent
+    writing."""
     form = params.form()
     if params.test == "idle":
         bursts = form.bursts * len(form.waits)
@@ -120,7 +123,7 @@ _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
 
 
 class StorageRecovery(Qualification[RecoveryParams]):
-    """Runs one of three tests, each with its own purge, initial state and steps."""
+    """A qualification that runs one of three tests, each with its own purge, initial state and steps."""
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
@@ -146,7 +149,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Report what all qualifications check, a `test` that `tests` does not contain, and impossible times."""
+        """Yield the problems that all qualifications check for, a `test` that `tests` does not contain, and impossible
+        times."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
@@ -158,7 +162,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
-        """The time of the test plan, and the bytes that a fast drive would write in it."""
+        """Return the requirements: the time of the test plan, and the bytes that a fast drive would write in that
+        time."""
         usual, longest, writing = seconds_of(params)
         load = params.load()
         found = super().needs(load, facts)
@@ -171,16 +176,16 @@ class StorageRecovery(Qualification[RecoveryParams]):
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
-        """No phases: each test has its own sequence of steps."""
+        """Return no phases: each test has its own sequence of steps."""
         return ()
 
     def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:
-        """The next steps of the test."""
+        """Return the next steps of the test."""
         load = params.load()
         return _RUNS[params.test][0](load, StepJournal(load, context.done, context.facts), context)
 
     def closing_values(self, journal: StepJournal, params: RecoveryParams) -> Iterator[Measurement]:
-        """The values of the test."""
+        """Yield the values of the test."""
         load = params.load()
         own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
         fast = (FAST,) if params.profile == "fast" else ()
@@ -188,11 +193,11 @@ class StorageRecovery(Qualification[RecoveryParams]):
         yield from _RUNS[params.test][1](load, own, marks)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The tables of each test that was run."""
+        """Return the tables of each test that was run."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Bursts, phases, demand and response times."""
+        """Return figures of bursts, phases, demand and response times."""
         return recovery_figures(records)
 
 

@@ -27,7 +27,8 @@ from asct.statistics.steady import last_window
 
 @dataclass(frozen=True, slots=True)
 class DemandLoad:
-    """The result of one load of the matrix: jobs, queue depth per job, requests per second, mean latency in seconds."""
+    """The result of one load of the matrix: jobs, queue depth per job, requests per second, and mean latency in
+    seconds."""
 
     numjobs: int
     iodepth: int
@@ -36,15 +37,16 @@ class DemandLoad:
 
     @property
     def in_flight(self) -> int:
-        """Requests in flight of all jobs together."""
+        """The number of requests in flight, all jobs combined."""
         return self.numjobs * self.iodepth
 
 
 def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, DemandLoad]:
-    """Return `max`, `mid` and `min` of the loads whose mean latency is below `bound_s`; empty if there is none.
+    """Return the operating points `max`, `mid` and `min` of the loads whose mean latency is below `bound_s`; empty if
+    there are none.
 
     `max` has the most requests per second (the fewest in flight, if several are equal), `min` the fewest; `mid` is the
-    nearest to the mean of both rates. A load may be several of these points.
+    load whose rate is nearest to the mean of the two. One load can be several of these points.
     """
     kept = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
     if not kept:
@@ -76,24 +78,24 @@ class DemandMatrix:
         self.form = params.form()
         cells = {(jobs, depth) for jobs in self.form.threads for depth in self.form.depths}
         self.cells: list[Cell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
-        """The loads from the highest to the lowest."""
+        """The loads of the matrix, from highest to lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
-        """Return the step name and settings of the writes before a round (from 1)."""
+        """Return the step name and settings of the writes before a round (numbered from 1)."""
         return f"matrix{number:02}-prewrite", self.writes(self.form.prewrite_time, number)
 
     def writes(self, seconds: float, number: int) -> FioParams:
-        """Return random writes at the highest load."""
+        """Return the settings of random writes at the highest load."""
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(WRITES, phase, _SEED + number)
 
     def step(self, number: int, cell: Cell) -> tuple[str, FioParams]:
-        """Return the step name and settings of a load in a round."""
+        """Return the step name and the settings for a load in a round."""
         name = f"matrix{number:02}-t{cell[0]}q{cell[1]}"
         return name, self.workload(cell, self.params.round_time, _SEED + 1000 * number)
 
     def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
-        """Return the workload under test with a load of the matrix."""
+        """Return the settings of the workload under test at a load of the matrix."""
         workload = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
         settings = self.journal.fio(workload, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
@@ -119,7 +121,8 @@ class DemandMatrix:
         return self.rounds >= self.form.matrix_rounds or self.steady
 
     def points(self, cell: Cell, first: int | None = None) -> list[FioPoint]:
-        """Return the results of a load in the rounds from `first`; by default in the last rounds, whose mean counts."""
+        """Return the results of a load in the rounds from `first` on; by default, in the last rounds, whose mean is
+        reported."""
         rounds = self.rounds
         start = max(1, rounds - self.params.window + 1) if first is None else first
         return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
@@ -148,7 +151,8 @@ def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str,
 
 
 def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
-    """Writes to settle the drive, then the run for the histogram; empty for an operating point that does not exist."""
+    """Return the writes that settle the drive, then the histogram run; empty for an operating point that does not
+    exist."""
     load = matrix.operating().get(name)
     if load is None:
         return []
@@ -160,7 +164,8 @@ def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
 
 
 def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the steady state, every load of the matrix, the operating points and their response times."""
+    """Yield values of the steady state, of every load of the matrix, and of the operating points with their response
+    times."""
     yield from steady_values(journal, params.phase, marks)
     matrix = DemandMatrix(params, journal)
     if not matrix.rounds:

@@ -30,12 +30,12 @@ from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
 RECENT: Final = 5
-"""Number of recent pauses whose excess shows how long programs take to end and start."""
+"""Number of recent pauses whose excess indicates how long programs take to end and start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """The writes of one burst. `delay_s` is the pause before it that fio was told to make, `idle_s` the actual pause
+    """The writes of one burst. `delay_s` is the pause requested from fio before the burst, `idle_s` the actual pause
     (None for the first burst, and after an interruption of the test)."""
 
     iops: float
@@ -44,14 +44,15 @@ class Burst:
 
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
-    """Return the delay for fio that results in a pause of `wait_s`: shorter by the time that programs recently took to
-    end and start."""
+    """Return the delay for fio that results in a pause of `wait_s`. It is shorter by the time that programs recently
+    took to end and start."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time of the last change of level: until a continuous load has used up the gain of the pauses."""
+    """Return the time of the last level change, at which a continuous load has used up the gain from the pauses, in
+    seconds."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -81,17 +82,17 @@ def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -
 
 
 def burst_name(wait: float, number: int) -> str:
-    """Return the name of the step of a burst, counted from 1."""
+    """Return the step name of a burst; bursts are numbered from 1."""
     return f"idle{wait:g}s-burst{number:03}"
 
 
 def baseline_name(wait: float) -> str:
-    """Return the name of the step after the bursts."""
+    """Return the name of the step that follows the bursts."""
     return f"idle{wait:g}s-baseline"
 
 
 def _burst(params: RecoveryParams, journal: StepJournal, number: int, delay: float) -> FioParams:
-    """Writes after a pause, which fio makes itself."""
+    """Return the settings of the writes after a pause; fio itself pauses before its first request."""
     settings = journal.fio(WRITES, replace(params.phase, seconds=params.form().burst_time, ramp_s=0.0), _SEED + number)
     return settings.model_copy(update={"options": {"startdelay": f"{round(1000 * delay)}ms"}} if delay else {})
 
@@ -101,7 +102,7 @@ def _baseline(params: RecoveryParams, journal: StepJournal) -> FioParams:
 
 
 def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[Burst]:
-    """The bursts with these numbers; each except the first with the pause before it."""
+    """Return the bursts with these numbers; each except the first includes the pause before it."""
     found: list[Burst] = []
     for number in numbers:
         output = journal.outputs[burst_name(wait, number)]
@@ -114,13 +115,14 @@ def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[B
 
 
 def _times(output: Output) -> tuple[float, float]:
-    """Start and end of the requests in seconds, on a clock that is never set."""
+    """Return the start and end of the requests in seconds, on a clock that is never set."""
     window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 
 
 def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the steady state; for each pause its bursts, the subsequent baseline, and the gain."""
+    """Yield values of the steady state, then for each pause those of its bursts, of the subsequent baseline, and the
+    gain."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()
     flags = (*marks, *steady_flags(journal, params.phase))

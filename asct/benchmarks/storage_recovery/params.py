@@ -1,4 +1,4 @@
-"""The settings of storage-recovery. The profile determines every time and number that is not set."""
+"""The settings of storage-recovery. The profile determines all durations and counts that are not set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """Durations in seconds and counts; see the settings of the same names."""
+    """The durations (in seconds) and counts of the tests; see the settings of the same names."""
 
     waits: tuple[float, ...]
     burst_time: float
@@ -55,7 +55,7 @@ TEST_PLANS: Final[Mapping[str, TestPlan]] = {
         matrix_rounds=1, settle_time=5.0, histogram_time=10.0,
     ),
 }  # fmt: skip
-"""Test plans by profile; `pts` is the form that SNIA's PTS 2.0 specifies."""
+"""Test plans by profile; `pts` is the plan that SNIA's PTS 2.0 specifies."""
 
 
 Test = Literal["idle", "stimulus", "demand"]
@@ -125,17 +125,17 @@ class RecoveryParams(QualificationParams):
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """Every queue depth per job that the test uses."""
+        """All queue depths per job that the test uses."""
         return self.form().depths if self.test == "demand" else (self.load().iodepth,)
 
     def form(self) -> TestPlan:
-        """Return the test plan of the profile with the times and numbers that are set."""
+        """Return the test plan of the profile, overridden by the durations and counts that are set."""
         given = {one.name: getattr(self, one.name) for one in fields(TestPlan)}
         return replace(TEST_PLANS[self.profile], **{name: one for name, one in given.items() if one is not None})
 
     def load(self) -> RecoveryParams:
-        """Return the settings with the load that the specification requires: one job with 32 requests for streams, and
-        the highest load of the matrix for the writes before the matrix."""
+        """Return the settings with the load that the specification requires: one job with 32 requests in flight for
+        streams, and the highest load of the matrix for the writes before the matrix."""
         form = self.form()
         if self.test == "stimulus":
             return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})
@@ -145,5 +145,5 @@ class RecoveryParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The workload that brings the drive to the steady state: random writes of 4 KiB."""
+        """The phase that brings the drive to the steady state with random writes of 4 KiB."""
         return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

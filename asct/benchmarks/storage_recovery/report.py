@@ -89,7 +89,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 def _table(
     slug: str, title: str, columns: Sequence[Column], records: Sequence[Record], keys: Sequence[str], bulk: bool = False
 ) -> Table:
-    """A row for each combination of the coordinates `keys`, with every metric of the columns."""
+    """Return a table with a row for each combination of the coordinates `keys`, with every metric of the columns."""
     rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
     metrics = {column.key for column in columns}
     flags = flags_of(one for one in records if one.metric in metrics and set(one.coords) == set(keys))
@@ -97,7 +97,7 @@ def _table(
 
 
 def _spell_table(records: Sequence[Record], form: str) -> Table:
-    """One row per phase; the last one shows the recovery."""
+    """Return a table with one row per phase; the last one shows the recovery."""
     rows: list[Row] = []
     notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
     for mine in by_point(records):
@@ -148,7 +148,7 @@ def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _first(mine: Sequence[Record]) -> list[Record]:
-    """The records of the first repeat."""
+    """Return the records of the first repeat."""
     lowest = min(record.repeat for record in mine)
     return [record for record in mine if record.repeat == lowest]
 
@@ -209,7 +209,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 
 def _course(mine: Sequence[Record], metric: str, spell: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Times and values of the rounds of a phase."""
+    """Return the times and values of the rounds of a phase."""
     records = _first(mine)
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
     values = {record.coords["round"]: record.value for record in at(records, metric, spell=spell)}

@@ -1,4 +1,4 @@
-"""Cross stimulus recovery: the time that a drive needs to reach its streaming rate again after random writes.
+"""Cross stimulus recovery: the time that a drive needs to regain its streaming rate after random writes.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "Cross stimulus recovery": sequential, random, sequential.
 """
@@ -24,12 +24,12 @@ from asct.statistics.robust import median
 Group = Literal["before", "between", "after"]
 GROUPS: Final[tuple[Group, ...]] = ("before", "between", "after")
 _LASTING: Final = 3
-"""Number of rounds that must reach the level, because a single fast round is not a recovery."""
+"""Number of consecutive rounds that must reach the level, because a single fast round is not a recovery."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRound:
-    """One round of a phase: its duration, bytes per second, mean and maximum latency in seconds."""
+    """One round of a phase: its duration, its bytes per second, and its mean and maximum latency in seconds."""
 
     seconds: float
     bandwidth: float
@@ -38,15 +38,16 @@ class RecoveryRound:
 
 
 def level(rounds: Sequence[RecoveryRound], window: int) -> float:
-    """Return the bandwidth at the end of a phase: the median of its last `window` rounds."""
+    """Return the bandwidth at the end of a phase, which is the median of its last `window` rounds."""
     return median([one.bandwidth for one in rounds[-window:]])
 
 
 def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
-    """Return the time until the stream reaches `reference` less `tolerance` (a share) and stays there; None if never.
+    """Return the time until the stream reaches `reference` less `tolerance` (a share) and stays there, in seconds; None
+    if it never does.
 
-    Three rounds in a row must reach that level (fewer at the end of the phase). The time ends at the start of the first
-    of them, so it is 0 if the very first round reaches the level.
+    Three consecutive rounds must reach that level (fewer at the end of the phase). The time ends at the start of the
+    first of them, so it is 0 if the first round after the random writes reaches the level.
     """
     back = [one.bandwidth >= (1.0 - tolerance) * reference for one in after]
     passed = 0.0
@@ -76,7 +77,7 @@ def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Contex
 
 
 def round_name(group: Group, number: int) -> str:
-    """Return the name of the step of a round, counted from 1."""
+    """Return the step name of a round; rounds are numbered from 1."""
     return f"{group}-round{number:03}"
 
 
@@ -97,13 +98,13 @@ def _spell(params: RecoveryParams, group: Group) -> float:
 
 
 def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volumes: Sequence[int]) -> FioParams:
-    """The settings of the next round of a phase; a stream continues where the previous round ended."""
+    """Return the settings of the next round of a phase; a stream continues where the previous round ended."""
     fresh = journal.fio(CELLS[group], _phase(params), GROUPS.index(group) * 1_000_000 + len(volumes))
     return continued(fresh, volumes)
 
 
 def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield each round, each phase, and the recovery."""
+    """Yield the values of each round and each phase, and those of the recovery."""
     rounds: dict[Group, list[RecoveryRound]] = {}
     started = 0.0
     against: list[tuple[str, ...]] = []
@@ -125,7 +126,7 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
 
 
 def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
-    """The flags of unreliable rounds, if there are too many of them, and the flag `pause` if any round has it."""
+    """Return the flags of unreliable rounds if there are too many of them, and the flag `pause` if any round has it."""
     distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
     found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
     found += ["pause"] if any("pause" in flags for flags in rounds) else []

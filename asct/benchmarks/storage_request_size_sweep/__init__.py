@@ -20,7 +20,7 @@ class SizeSweepParams(SweepParams):
 
 
 class StorageRequestSizeSweep(SweepBenchmark[SizeSweepParams]):
-    """Measures one point per request size."""
+    """A sweep with one point per request size."""
 
     name = "storage-request-size-sweep"
     title = "Storage request size sweep"

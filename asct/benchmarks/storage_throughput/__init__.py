@@ -1,4 +1,4 @@
-"""storage-throughput: sequential reads and writes of a drive in the steady state, for each block size."""
+"""storage-throughput: sequential reads and writes on a drive in the steady state, for each block size."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class ThroughputParams(QualificationParams):
 
 
 class StorageThroughput(Qualification[ThroughputParams]):
-    """Runs a phase for each block size with profile pts, and a single phase that tracks the first size with fast."""
+    """A qualification with a phase for each block size (profile `pts`) or a single phase that tracks the first size
+    (`fast`)."""
 
     name = "storage-throughput"
     title = "SSD qualification: throughput"
@@ -75,19 +76,19 @@ class StorageThroughput(Qualification[ThroughputParams]):
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
-        """Report what all qualifications check, and block sizes that appear twice."""
+        """Yield the problems that all qualifications check for, and block sizes that appear twice."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
             yield "block_sizes", "contains a size twice; name each size once"
 
     def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
-        """The phases; each round reads before it writes, as in TKperf."""
+        """Return the phases. Each round reads before it writes, as in TKperf."""
         sizes = [size for size in params.block_sizes if size >= logical_block]
         groups = [sizes] if params.profile == "fast" and sizes else [[size] for size in sizes]
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Reads and writes by block size, then the steady states."""
+        """Return a table of reads and writes by block size, then the steady states."""
         return (*(_averages(view, self.name) for view in views(records)), *phase_tables(records, self.name, ()))
 
 
@@ -104,7 +105,7 @@ def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Pha
 
 
 def _averages(view: QualificationView, slug: str) -> Table:
-    """The table of TKperf's report."""
+    """Return the table of TKperf's report."""
     values = view.cells("bandwidth")
     rows: list[Row] = [
         {

@@ -1,4 +1,5 @@
-"""storage-write-saturation: writes to a purged drive continuously, beyond the point at which its rate is constant."""
+"""storage-write-saturation: continuous writes to a purged drive, beyond the point at which its rate becomes
+constant."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ _ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time"
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
-    """Inspects and purges the target, then runs rounds of writes and a histogram run, each as one fio process."""
+    """A qualification that inspects and purges the target, then runs rounds of writes and a histogram run, each as one
+    fio process."""
 
     name = "storage-write-saturation"
     title = "SSD qualification: write saturation"
@@ -86,13 +88,14 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """Report what all qualifications check, and a time limit shorter than a round."""
+        """Yield the problems that all qualifications check for, and a time limit shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so no round would be complete; raise it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
-        """The longest time is `time_cap`; the usual time assumes a drive that writes 300 MB/s."""
+        """Return the requirements: the longest time is `time_cap`; the usual time assumes a drive that writes 300
+        MB/s."""
         each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
         opening = params.precondition * assumed_span(params)
         volume = params.volume_factor * assumed_span(params)
@@ -107,7 +110,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
-        """No phases: the rounds have their own stop condition."""
+        """Return no phases: the rounds have their own stop condition."""
         if params.block_size < logical_block:
             raise ValueError(
                 f"block_size is smaller than a logical block of the target, {logical_block} bytes; raise it"
@@ -115,11 +118,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         return ()
 
     def closing_steps(self, journal: StepJournal, params: SaturationParams, context: Context) -> Sequence[Step]:
-        """Purge, rounds until the goal is reached, the run for the histogram."""
+        """Return the purge, then rounds until the stop condition is met, then the histogram run."""
         return next_steps(params, journal, context)
 
     def closing_values(self, journal: StepJournal, params: SaturationParams) -> Iterator[Measurement]:
-        """The rounds, the whole test, and the distribution of latency at its end."""
+        """Yield the values of the rounds and of the whole test, and the latency distribution at its end."""
         rounds = rounds_of(params, journal)
         if not rounds:
             raise ValueError("no round was completed")
@@ -135,11 +138,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
                 yield from response_values(latency, flags=(*marks, *point.flags))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The whole test, and every round for exports."""
+        """Return tables of the whole test, and of every round for exports."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """IOPS and latency by round, time and bytes written."""
+        """Return figures of IOPS and latency by round, time and bytes written."""
         return course_figures(records)
 
 

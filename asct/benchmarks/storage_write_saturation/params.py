@@ -1,4 +1,4 @@
-"""The settings of storage-write-saturation, and the rules for the end of the test and for the write cliff."""
+"""The settings of storage-write-saturation, and the rules that determine the end of the test and the write cliff."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enoug
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
-"""Number of slots to search for cliffs, because the time of the search grows faster than their number."""
+"""Maximum number of slots to search for cliffs, because the search time grows faster than their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopCondition:
-    """The conditions that end the test: bytes written, seconds of load, and a steady state (samples of `sample_s`
-    seconds).
+    """The conditions that end the test: bytes written, seconds of load, or a steady state of samples that are
+    `sample_s` seconds long.
 
     If `sample_s` is 0, the steady state does not end the test. A window counts only after `settled` bytes were written
-    or the level fell by half, so that the plateau of a burst does not end the test.
+    or the level dropped by half, so that the plateau of a burst does not end the test.
     """
 
     written: int
@@ -38,7 +38,7 @@ class StopCondition:
 
 @dataclass(frozen=True, slots=True)
 class RateDrop:
-    """A permanent fall from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
+    """A permanent drop from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
 
     written: int
     seconds: float
@@ -47,7 +47,7 @@ class RateDrop:
 
 
 def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
-    """Join rounds to samples of at least `length_s` seconds; an incomplete last sample is omitted."""
+    """Join rounds into samples of at least `length_s` seconds; an incomplete last sample is omitted."""
     found: list[TimeSlot] = []
     pending: list[TimeSlot] = []
     for one in rounds:
@@ -62,7 +62,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
     """Return the last samples as a window if they are steady; None if they are not, or if a steady state does not end
     the test.
 
-    Samples start at the round with index `since`, because the drive rested before it while the test was interrupted.
+    Samples start at the round with index `since`, because the test was interrupted before it and the drive could rest.
     """
     if goal.sample_s <= 0:
         return None
@@ -77,7 +77,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
-    """Return the reason why the test ends after `rounds`; None if it continues. `since`: see `steady_window`."""
+    """Return the reason why the test ends after `rounds`; None if it continues. `since` is as in `steady_window`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
@@ -86,10 +86,11 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first fall of the level by `least` (a share) or more: a full write cache, or no more free blocks.
+    """Return the first drop in the level by `least` (a share) or more: the write cache is full, or no free blocks are
+    left.
 
-    The first part of the course is searched at full resolution, so that a small cache is found in a test of a day; then
-    the whole course is searched in joined slots.
+    The first part of the course is searched at full resolution, so that a small cache is detected even in a test that
+    takes a day; then the whole course is searched in joined slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]
@@ -108,11 +109,11 @@ def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 
 RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
-"""Coordinates of the metric `rounds`: the settings in use, for tables and reports."""
+"""Coordinates of the metric `rounds`: the settings that tables and reports show."""
 
 
 def _pattern(value: object) -> object:
-    """Read fio's long spelling of a mixed sequential pattern."""
+    """Replace fio's long spelling of the mixed sequential pattern."""
     return "rw" if value == "readwrite" else value
 
 

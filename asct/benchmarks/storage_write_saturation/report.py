@@ -1,5 +1,5 @@
-"""The report of storage-write-saturation: a table of the whole test and of every round for exports; IOPS and latency by
-round, time and bytes written, and the final histogram."""
+"""The report of storage-write-saturation: tables of the whole test and, for exports, of every round; figures of IOPS
+and latency by round, time and bytes written, and of the final histogram."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ENDS: Final = {
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return one row per point, and one row per round; empty without records."""
+    """Return a table with a row per point, and one with a row per round; empty without records."""
     if not records:
         return ()
     slug = "storage-write-saturation"
@@ -89,7 +89,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 
 
 def _settings_note(record: Record) -> str:
-    """The settings of the rounds as a note."""
+    """Return the settings of the rounds as a note."""
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
@@ -124,7 +124,8 @@ _OVER: Final = (
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return IOPS over each axis, latency over two of them, and the histogram; empty without records."""
+    """Return figures of IOPS over each axis, of latency over two of them, and of the histogram; empty without
+    records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
         return ()
@@ -143,7 +144,7 @@ def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 class _Progress:
-    """The rounds of one point; medians over the repeats."""
+    """The rounds of one point, with medians over the repeats."""
 
     def __init__(self, name: str, mine: Sequence[Record]) -> None:
         self.name = name
@@ -160,14 +161,14 @@ class _Progress:
         self.mine = mine
 
     def places(self, over: ProgressAxis) -> tuple[float, ...]:
-        """Return the position of the end of each round on the axis."""
+        """Return the position on the axis at which each round ends."""
         if not over.metric:
             return tuple(float(number) for number in self.numbers)
         scale = self.span if over.slug == "fills" else 1.0
         return tuple((self.values[over.metric][number] or 0.0) / scale for number in self.numbers)
 
     def series(self, over: ProgressAxis, metric: str, name: str) -> Series:
-        """Return one line."""
+        """Return one line of a figure."""
         rounds = self.values.get(metric, {})
         label = ", ".join(part for part in (self.name, name) if part)
         return Series(label, self.places(over), tuple(rounds.get(number) for number in self.numbers))

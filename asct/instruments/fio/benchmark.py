@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""Rate of a fast NVMe drive, from which the bytes that a point writes are estimated."""
+"""Rate of a fast NVMe drive, used to estimate how many bytes a point writes."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 
@@ -40,10 +40,10 @@ class FioBenchmark(Benchmark[P]):
     axis: ClassVar[str | None] = None
     """The setting that the benchmark sweeps: the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
-    """Title of the table; empty: the title of the benchmark."""
+    """Title of the table; if empty, the title of the benchmark."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Yield contradictions of the shared settings and of the sweep list."""
+        """Yield contradictions among the shared settings and the sweep list."""
         yield from contradictions(params)
         for steps, axis in params.step_settings.items():
             if _both_given(params, steps, axis):
@@ -70,11 +70,11 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points with the engine that keeps every depth of the job."""
+        """Return the points with an engine that keeps every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Report depths that fio will round."""
+        """Yield a message and a hint if fio will round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
@@ -87,13 +87,13 @@ class FioBenchmark(Benchmark[P]):
         return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the next step: fio, or an inspection of the drive before it."""
+        """Return the next step: fio, or before it an inspection of the drive."""
         from asct.instruments.fio.process import point_steps
 
         return point_steps(params, context)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one repeat, like `measure`."""
+        """Return the values of one repeat; see `measure`."""
         from asct.instruments.fio.measure import measure
 
         return measure(params, outputs, facts)
@@ -105,7 +105,7 @@ class FioBenchmark(Benchmark[P]):
         return sweep_table(records, self.name, self.table_title or self.title, self.axis)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return curves over the swept setting, and the other figures of `sweep_figures`."""
+        """Return curves over the swept setting, and the other figures from `sweep_figures`."""
         from asct.instruments.fio.figures import sweep_figures
 
         return sweep_figures(records, self.axis)
@@ -116,7 +116,7 @@ def _loads(params: FioParams) -> list[FioParams]:
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Return whether a sweep list was given and a single value that is not in it."""
+    """Return whether a sweep list was given together with a single value that is not in it."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)
@@ -150,7 +150,7 @@ class SweepParams(FioParams):
 
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
-    """Declare the setting that lists the values of `axis`, one point each."""
+    """Declare the setting that lists the values of `axis`, one for each point."""
     text = f"Values of {axis}, one point each; set {axis} instead for a single point"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
@@ -174,7 +174,7 @@ class SweepBenchmark(FioBenchmark[S]):
     )
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of the point, and `latency_bound`, because tables are built from records only."""
+        """Return the values of the point, including `latency_bound`, because tables are built from records alone."""
         from asct.sdk.record import Measurement
 
         found = super().parse(params, outputs, facts)

@@ -1,7 +1,7 @@
 """Counters of the host during a run of fio: mpstat rows, CPU time, and bytes of the drives.
 
-mpstat (sysstat 12, JSON) stamps each row with the second in which it ended: a row of 12:00:07 covers an interval (1 s,
-more in long runs) that ends at some time in 12:00:07. The rows are percentages of time.
+mpstat (sysstat 12, JSON) stamps each row with the second in which its interval ended: a row stamped 12:00:07 covers an
+interval (1 s, more in long runs) that ended at some time during that second. The values are percentages of time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""Time that is not available to a job. This includes the time that the hypervisor gave to others."""
+"""Kinds of time that is not available to a job, including time that the hypervisor gave to other guests."""
 _USER: Final = ("usr", "nice")
 
 
@@ -29,8 +29,8 @@ _USER: Final = ("usr", "nice")
 class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
-    `load` and `used` are percentages by kind of time, of all online CPUs and of the CPUs that the jobs use; `busiest`
-    is the percentage of busy time of the busiest used CPU. `user_cpus` is the number of CPUs that all programs of the
+    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) are percentages by kind of time; `busiest` is
+    the percentage of busy time of the busiest CPU in use. `user_cpus` is the number of CPUs that all programs on the
     host used outside the kernel.
     """
 
@@ -43,10 +43,11 @@ class CpuLoad:
 
 
 def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
-    """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are seconds of the epoch.
+    """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are in seconds since the
+    epoch.
 
-    `used` are the CPUs in use; empty: all of them. Raises ValueError for other output: mpstat leaves an incomplete
-    document unless SIGINT ends it, or if it ends within its first second.
+    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output: mpstat leaves an
+    incomplete document unless SIGINT ends it, or if it ends within its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -77,7 +78,8 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
 
 
 def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """Return the mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
+    """Return the mean of the rows inside the window, or the row with the largest overlap if none fits; None without any
+    overlap.
 
     If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise each row is assumed to end in the
     middle of its second.
@@ -102,17 +104,17 @@ def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_
 
 
 def _overlap(row: CpuLoad, start_s: float, end_s: float, interval_s: int) -> float:
-    """Return the seconds of the row inside the window, if it ends in the middle of its second."""
+    """Return how many seconds of the row are inside the window, assuming that it ends in the middle of its second."""
     return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)
 
 
 _STEADY_NS: Final = 100_000_000
-"""The wall clock may be slewed by this much in a run; a larger change means that it was set."""
+"""The wall clock may be slewed by this much during a run; a larger change means that it was set."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredWindow:
-    """The measured time (without fio's start and the ramp) on the monotonic clock.
+    """The measured time (excluding fio's start and the ramp) on the monotonic clock.
 
     Adding `real_offset_ns` gives wall-clock time; it is None if the wall clock was set during the run.
     """
@@ -128,7 +130,7 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """Return the measured time. It ends with fio's last report, or with fio itself if the wall clock was set."""
+    """Return the measured time. It ends with fio's last report, or when fio ends if the wall clock was set."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
@@ -141,7 +143,8 @@ def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """Return the increase of the given counters for one target or all combined; None if a drive has no counters."""
+    """Return the increase of the given counters for one target, or for all targets combined; None if a drive has no
+    counters."""
     return counter_change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 
@@ -152,7 +155,8 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
 
 
 def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
-    """Return the increase of a counter, given as (time, value); None if a value is unknown or there is only one."""
+    """Return the increase of a counter, given as pairs of (time, value); None if a value is unknown or there is only
+    one."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
         return None
@@ -160,7 +164,7 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """Return the counter at a time: interpolated linearly between samples, constant beyond the outermost ones."""
+    """Return the counter at a time, interpolated linearly between samples and constant beyond the outermost ones."""
     before = series[0]
     for after in series:
         if after[0] >= moment:
@@ -177,17 +181,17 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
-"""Largest error of the time stamp of a report on an idle host."""
+"""Largest error of a report's time stamp on an idle host, in seconds."""
 FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
-"""Indices of read_bytes, write_bytes and discard_bytes in a sample of guard."""
+"""Indices of read_bytes, write_bytes and discard_bytes in a guard sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """The bytes counted by the drives relative to the bytes counted by fio, as `ratio`.
 
-    `ratio` is None if it is unknown for the reason `why`: `buffered`, `no-drive` or `clock`. The reason `foreign` means
-    that the ratio is too high. `uncertainty` is the relative uncertainty of the compared times.
+    If `ratio` is unknown, it is None, and `why` is the reason: `buffered`, `no-drive` or `clock`. The reason `foreign`
+    means that the ratio is too high. `uncertainty` is the relative uncertainty of the compared times.
     """
 
     ratio: float | None
@@ -201,7 +205,8 @@ class Coverage:
 
 
 def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
-    """Compare the bytes of the drives and of fio: of the whole run, or between two reports after the ramp."""
+    """Compare the bytes counted by the drives with those counted by fio, over the whole run or between two reports
+    after the ramp."""
     if not params.direct:
         return Coverage(None, "buffered")
     sides = sorted({name for job in document.jobs for name in job.directions})
@@ -238,7 +243,7 @@ def _between_reports(
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
-    """Largest delay of a sample of guard: on a busy host, the reports of fio are late by as much."""
+    """Return the largest delay of a guard sample in seconds: on a busy host, fio's reports are late by as much."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 

@@ -1,8 +1,9 @@
-"""Which engine keeps the queue depth of the settings.
+"""Selects an engine that keeps the queue depth in the settings.
 
-fio before 3.39 rounds `iodepth` up to a power of two for io_uring, but submits again only once the queue has drained to
-`iodepth` (engines/io_uring.c; verified with 3.33). For 5 it fills the queue to 8 and lets it drain to 5: 7 requests are
-in flight on average. libaio keeps every depth of direct requests; buffered ones it submits one at a time.
+For io_uring, fio before 3.39 rounds `iodepth` up to a power of two, but resumes submitting only once the queue has
+drained to `iodepth` (engines/io_uring.c; verified with 3.33). For 5 it fills the queue to 8 and lets it drain to 5: 7
+requests are in flight on average. libaio keeps every depth for direct requests, but submits buffered ones one at a
+time.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 EXACT_FIO: Final = "3.39"
-"""The first fio whose io_uring engine does not round the depth."""
+"""The first version of fio whose io_uring engine does not round the depth."""
 _IO_URING_ONLY: Final = ENGINE_OPTIONS["io_uring"] - ENGINE_OPTIONS["libaio"]
 
 P = TypeVar("P", bound=Params)
 Loads = Callable[[P], Sequence[FioParams]]
-"""Returns the fio settings of a point: one for each section and depth."""
+"""A function that returns the fio settings of a point, one for each section and depth."""
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
-    """Return whether the fio of the host rounds the depth of `load`; a fio of unknown version may."""
+    """Return whether the host's fio rounds the depth of `load`; if its version is unknown, it might."""
     if load.iodepth.bit_count() == 1 or chosen_engine(load, facts) != "io_uring":
         return False
     tool = facts.tools.get("fio")
@@ -38,10 +39,10 @@ def is_rounded(load: FioParams, facts: HostFacts) -> bool:
 
 
 def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
-    """Return the points of a job with the engine that keeps every depth, instead of `auto`.
+    """Return the points of a job with an engine that keeps every depth, instead of `auto`.
 
-    All points get libaio if fio would round the depth of any, so that no curve mixes engines. They stay unchanged if
-    the host or a point does not permit libaio: `depth_cautions` then reports the depths.
+    All points get libaio if fio would round the depth of any of them, so that no curve mixes engines. They remain
+    unchanged if the host or a point does not permit libaio; `depth_cautions` then reports the depths.
     """
     chosen = [load for point in points for load in loads(point) if load.engine == "auto"]
     permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))
@@ -58,7 +59,7 @@ def _suits_libaio(load: FioParams) -> bool:
 
 
 def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Iterator[tuple[str, str]]:
-    """Yield a message and a hint if fio will round the depth of points."""
+    """Yield a message and a hint if fio will round the depths of points."""
     rounded = [load for point in points for load in loads(point) if is_rounded(load, facts)]
     if not rounded:
         return

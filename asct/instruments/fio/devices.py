@@ -1,4 +1,4 @@
-"""The measured drives, as guard describes them before and after a point: measurements and a table."""
+"""The measured drives as described by guard before and after a point: measurements and a table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _HEALTH_NOTE: Final = "Temperature and health: before the first point -> after t
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table of the targets, or nothing if no size is known.
+    """Return a table of the targets; empty if no size is known.
 
     A target has several rows if its identity changed between points, for example its write cache.
     """
@@ -76,7 +76,7 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """Return the change of a value such as `38 -> 52`, a single number if it did not change, None without records."""
+    """Format the change in a value as `38 -> 52`, or as a single number if it did not change; None without records."""
     if not records:
         return None
     first = next((one for one in records if one.coords.get("when") == "before"), records[0])

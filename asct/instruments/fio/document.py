@@ -1,4 +1,4 @@
-"""Parses the json+ output of fio (3.30 or newer), without judging the values.
+"""Parses the json+ output of fio (3.30 or newer), without validating the measured values.
 
 With `--status-interval` the output contains several documents, each with the totals so far; the last one is the result.
 fio prints messages before and between them (fio issue 731), and leaves an incomplete document when it is killed.
@@ -30,7 +30,7 @@ class Direction:
     io_bytes: int
     runtime_ms: int
     faulty_ios: int
-    """Requests that came back short or were dropped."""
+    """Number of requests that were incomplete or dropped."""
     slat: Latency
     clat: Latency
     lat: Latency
@@ -38,18 +38,19 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """One job of fio. `error` is an errno, or 0. `directions` contains the directions with requests."""
+    """The result of one fio job. `error` is an errno value, or 0. `directions` contains the directions with
+    requests."""
 
     name: str
     error: int
     runtime_ms: int
     directions: Mapping[str, Direction]
     depth_shares: Mapping[str, float]
-    """Percentage of the submissions by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
+    """Percentage of submissions, by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
-    """CPU time of the process, without worker threads of the engine and the kernel."""
+    """CPU time of the process in seconds, excluding worker threads of the engine and the kernel."""
     user_s: float = 0.0
-    """The part of `cpu_s` that was not spent in the kernel."""
+    """The part of `cpu_s` that was spent outside the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class FioStatus:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The output of one run of fio. `notes` are the lines outside the JSON documents.
+    """The output of one run of fio. `notes` contains the lines outside the JSON documents.
 
-    `reports` are the documents written after the ramp, in order; the last one is the result.
+    `reports` contains the documents written after the ramp, in order; the last one is the result.
     """
 
     version: str
@@ -94,7 +95,7 @@ def read_document(text: str) -> Document:
 
 
 def notes_of(text: str) -> tuple[str, ...]:
-    """Return the lines before the first document: the messages of fio when it fails."""
+    """Return the lines before the first document, which are fio's messages if it fails."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1 or len(text)
     return _lines(text[:start])
 
@@ -118,8 +119,8 @@ def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
 def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
     """Return the document at `start` and its end.
 
-    fio's documents end with the next `}` at the start of a line, so that a fast parser can read them. The slower
-    decoder reads any other layout and locates errors.
+    A document from fio ends at the next `}` at the start of a line, so a fast parser can read it. The slower decoder
+    handles any other layout and locates errors.
     """
     end = text.find("\n}", start) + 2
     if end > 1:
@@ -148,7 +149,8 @@ def _report(content: Any) -> FioStatus:
 
 
 def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
-    """Return the reports after the ramp, at the end of which fio resets its counters and begins to record latencies."""
+    """Return the reports after the ramp, because fio resets its counters and begins to record latencies when the ramp
+    ends."""
     kept = [reports[-1]]
     for report in reversed(reports[:-1]):
         later = kept[-1]
@@ -209,7 +211,7 @@ def bins_of(part: Mapping[str, Any]) -> dict[int, int]:
 
 
 def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the same with the midpoints as text; raise TypeError for a bucket without a count."""
+    """Return the count of each bucket by its midpoint as text; raise TypeError for a bucket without a count."""
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
     if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
@@ -245,7 +247,7 @@ class DirectionInterval:
 
 @dataclass(frozen=True, slots=True)
 class RunInterval:
-    """An interval between two reports of fio. `start_s` is relative to the start of the measured time.
+    """An interval between two fio reports. `start_s` is relative to the start of the measured time.
 
     `sides` has the key "" (all requests) and each of `read`, `write` and `trim` that had requests in the run.
     """
@@ -266,15 +268,15 @@ class RunInterval:
 
 
 _Totals = tuple[int, int, Mapping[str, int]]
-"""Requests, bytes and completion latencies of a direction so far. The midpoints remain text until they are needed."""
+"""Requests, bytes and completion latencies of a direction so far. Midpoints are kept as text until they are needed."""
 
 
 def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
     """Return the intervals between reports. An interval shorter than `shortest_s`, as the last one may be, is merged
-    into the one before.
+    into the previous one.
 
     Times are fio's own run times, which do not depend on the wall clock. Raises TypeError, KeyError or ValueError for
-    an invalid report, ValueError if counts decrease.
+    an invalid report, and ValueError if counts decrease.
     """
     kept: list[tuple[float, Mapping[str, _Totals]]] = [(0.0, dict.fromkeys(DIRECTIONS, (0, 0, {})))]
     for report in reports:
@@ -296,7 +298,7 @@ def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[
 
 
 def merged_seconds(seconds: Sequence[RunInterval], most: int) -> tuple[RunInterval, ...]:
-    """Merge consecutive intervals, the same number each time, until at most `most` remain."""
+    """Merge consecutive intervals in groups of equal size, so that at most `most` remain."""
     share = -(-len(seconds) // most)
     return tuple(_joined(seconds[start : start + share]) for start in range(0, len(seconds), share)) if share else ()
 

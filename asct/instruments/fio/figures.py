@@ -1,4 +1,5 @@
-"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, CPU time."""
+"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, and CPU
+time."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ from asct.sdk.record import Record
 _LEAST_POINTS: Final = 3
 _MOST_MAPS: Final = 4
 _LEAST_CELLS: Final = 3
-"""Minimum number of values of each of the two settings of a map."""
+"""Minimum number of values of each of a map's two settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureQuantity:
-    """The quantity that a figure shows: a metric with its texts."""
+    """The quantity that a figure shows: a metric with its title, caption and unit."""
 
     slug: str
     title: str
@@ -187,7 +188,7 @@ _PERCENTILES: Final = {
 }  # fmt: skip
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
 _ALIKE: Final = 1.0
-"""Percent of CPU time below which two charts look the same: mpstat rounds to 0.01 for each CPU."""
+"""Difference, in percent of CPU time, below which two charts look the same: mpstat rounds to 0.01 for each CPU."""
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
@@ -216,9 +217,10 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
 
 
 def _chart(what: FigureQuantity, view: FigureView) -> Figure:
-    """Draw a quantity as lines over numbers or as bars over words.
+    """Draw a quantity as lines over a numeric setting or as bars over any other.
 
-    A single group gets a line for reads, writes and their total, or for each percentile; several groups a line each.
+    A single group has separate lines for reads, writes and their total, or for each percentile; several groups have one
+    line each.
     """
     if len(view.groups) > 1:
         series = [_series(label, what.metric, view.over, rows) for label, rows in view.groups.items()]
@@ -269,7 +271,7 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars of the time of the used CPUs, and of all CPUs if it differs; nothing without mpstat."""
+    """Return stacked bars of the time of the used CPUs, and of all CPUs if it differs; empty without mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),

@@ -2,7 +2,7 @@
 
 json+ contains latencies as `bins`: the number of requests by the midpoint of their bucket in ns. Each power of two has
 64 buckets, so that a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`). Bins
-of several jobs can be added, whereas a mean of their percentiles would be meaningless.
+of several jobs can be added, whereas the mean of their percentiles would be meaningless.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Quantiles(Generic[N]):
         return self._reached[-1] if self._reached else 0
 
     def octaves(self) -> dict[int, int]:
-        """The number of values in each power of two, by its exponent; values below 1 are counted as 1."""
+        """Return the number of values in each power of two, by its exponent; values below 1 are counted as 1."""
         counts: Counter[int] = Counter()
         for value, count in zip(self._values, self._counts, strict=True):
             counts[max(0, int(value).bit_length() - 1)] += count
@@ -58,7 +58,7 @@ class Quantiles(Generic[N]):
         return float(self._values[min(index, len(self._values) - 1)])
 
     def deviation(self, middle: float) -> float:
-        """Return the median distance from `middle`, by walking outwards from it until half of the values are passed."""
+        """Return the median distance from `middle`, by walking outward from it until half of the values are passed."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
@@ -78,7 +78,7 @@ class Quantiles(Generic[N]):
 
 @dataclass(frozen=True)
 class Latency:
-    """The latencies of `n` requests; times in ns. `stddev_ns` is the sample standard deviation (n - 1)."""
+    """The latencies of `n` requests. Times are in ns. `stddev_ns` is the sample standard deviation (n - 1)."""
 
     n: int
     min_ns: float
@@ -103,8 +103,9 @@ class Latency:
         """Return the percentile with the 95 % interval of its order statistics, in seconds; None without requests.
 
         The number of requests below a quantile is binomial, so the interval ends at two ranks around it (Hahn and
-        Meeker, Statistical Intervals, 1991, section 5.2), here in the normal approximation, which MIN_BEYOND requests
-        above it permit, rounded outwards. Requests of one queue are not independent: the true interval is wider.
+        Meeker, Statistical Intervals, 1991, section 5.2). The ranks use the normal approximation, for which MIN_BEYOND
+        requests above the percentile suffice, and are rounded outward. Requests in one queue are not independent, so
+        the true interval is wider.
         """
         if not self.bins:
             return None
@@ -122,7 +123,8 @@ class Latency:
 
     @cached_property
     def stats(self) -> Stats | None:
-        """The spread over the requests in seconds, without an interval: requests of a queue are not independent."""
+        """The statistics of the requests in seconds, without an interval, because requests in a queue are not
+        independent."""
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)
@@ -161,7 +163,8 @@ def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
 
 
 def merged(parts: Iterable[Latency]) -> Latency | None:
-    """Combine all requests into one population: add the bins, pool mean and variance. None without requests."""
+    """Combine all requests into one population by adding the bins and pooling mean and variance; None without
+    requests."""
     used = [part for part in parts if part.n > 0]
     if len(used) < 2:
         return used[0] if used else None

@@ -1,4 +1,4 @@
-r"""Writes job files of fio, and rejects values that fio would misread: its format has no quoting.
+r"""Writes fio job files, and rejects values that fio would misread, because the format has no quoting.
 
 fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`, and
 reads `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
@@ -19,7 +19,8 @@ _MISREAD: Final = ";#[]$\\"
 
 
 def refusal(value: str) -> str:
-    """Return the part of `value` that a job file cannot contain, as the subject of a sentence; empty if it is valid."""
+    """Return the part of `value` that a job file cannot contain, as the subject of a sentence; empty if `value` is
+    valid."""
     if not value:
         return "an empty value"
     if not value.isprintable():
@@ -47,7 +48,7 @@ def joined_names(names: Sequence[str]) -> str:
 
 
 def job_file(sections: Mapping[str, Mapping[str, str]], names: Sequence[str]) -> str:
-    """Return a job file with these sections, which all use the files `names`.
+    """Return a job file with these sections, all of which use the files `names`.
 
     Raises ValueError for a section, option or value that fio would misread.
     """
@@ -91,7 +92,7 @@ HARMLESS: Final = frozenset({
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
 })  # fmt: skip
-"""Options of fio 3.30 to 3.42 (HOWTO) that only affect the requests, by fio's main names."""
+"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, under fio's main names."""
 ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
                            "cmdprio_class", "cmdprio_percentage"}),
@@ -100,7 +101,7 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "pvsync2": frozenset({"hipri_percentage", "nowait", "uncached"}),
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
-"""Those that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+"""Harmless options that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     "asct runs all sections at the same time; write an entry of `benchmarks` for each section that should run alone":
         frozenset({"stonewall", "wait_for_previous", "wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
@@ -120,9 +121,10 @@ _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """Describe why an option is not permitted, as a predicate of its name; return "" if it is permitted.
+    """Describe why an option is not permitted, as the predicate of a sentence that begins with its name; return "" if
+    it is permitted.
 
-    `settings` maps options of fio to the settings of asct that replace them.
+    `settings` maps fio options to the asct settings that replace them.
     """
     if name in settings:
         return f"corresponds to the asct setting `{settings[name]}`; use that instead"

@@ -1,4 +1,4 @@
-"""Converts the output of a fio run to measurements with their flags."""
+"""Converts the output of a fio run into measurements with their flags."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
-"""Maximum number of intervals of a run that become records; more intervals are merged."""
+"""Maximum number of intervals of a run that become records; if there are more, they are merged."""
 BY_SECTION: Final = "by section"
-"""Shown for a setting that differs between the sections of a job file."""
+"""Text shown for a setting that differs between the sections of a job file."""
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """Return the values of one repeat; raise ValueError with a hint like `read_point`."""
+    """Return the values of one repeat; raise ValueError with a hint, like `read_point`."""
     if not outputs:
         raise ValueError("fio was not run")
     point = read_point(params, outputs[-1], facts)
@@ -44,7 +44,7 @@ def course_flags(point: FioPoint) -> tuple[str, ...]:
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
-    """Return the settings that tables show next to the values."""
+    """Return the settings that tables show alongside the values."""
     sections = [section for _, section in sections_of(params)]
     given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
     given["engine"] = [chosen_engine(one, facts) for one in sections]
@@ -103,7 +103,7 @@ def _cpu(point: FioPoint) -> Iterator[Measurement]:
 
 
 def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
-    """Yield the values of each interval of the run; a percentile only if enough requests are above it."""
+    """Yield the values of each interval of the run; a percentile is included only if enough requests are above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]

@@ -1,4 +1,5 @@
-"""The metrics and flags of all fio benchmarks, apart from the code that computes them: a plan only needs their names.
+"""The metrics and flags of all fio benchmarks, separate from the code that computes them: a plan needs only their
+names.
 
 Most metrics have no coordinates: the settings of the point identify a value. The coordinates of `queue_depth` are the
 settings that tables and figures need even if they are not swept, and the engine that `auto` selected.
@@ -22,7 +23,7 @@ PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
-"""Additional percentiles of the completion latency, for the figure of its distribution."""
+"""Additional percentiles of the completion latency, for the figure that shows its distribution."""
 LATENCIES: Final = {
     "slat": "from the call until the kernel accepts the request (submission)",
     "clat": "from submission until completion",
@@ -42,7 +43,7 @@ _REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write r
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
-    """Return the percentiles of a kind of latency, in percent, by the end of their metric's name."""
+    """Return the percentiles (in percent) of a kind of latency, by the suffix of their metric names."""
     return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 

@@ -1,8 +1,8 @@
-"""Operating points and limits, from the curve of a drive's rate over its load.
+"""Operating points and limits of a drive, derived from the curve of its rate over its load.
 
 The rate is requests per second over the queue depth or the number of jobs, and bytes per second over the request size.
-Operating points are measured points, never interpolated ones; their interval is the range over the repeats. Unreliable
-points are ignored.
+Operating points are always measured points, never interpolated ones; their interval is the range over the repeats.
+Unreliable points are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
-"""Bounds of the 99th percentile if the setting `latency_bound` is not given."""
+"""Bounds of the 99th percentile, in seconds, if the setting `latency_bound` is not given."""
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
@@ -47,7 +47,7 @@ class OperatingPoint:
 
 
 Choice = Callable[[Sequence[PointRow], int | None], PointRow | None]
-"""Selects a row by the medians over the repeats, or by one repeat."""
+"""A function that selects a row by the medians over the repeats, or by one repeat."""
 
 
 def objective(over: str) -> str:
@@ -79,7 +79,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Return whether the last point of a curve is 5 % above all others, so that the maximum is beyond it."""
+    """Return whether the last point of a curve is 5 % above all others, which means that the maximum is beyond it."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
@@ -110,7 +110,7 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """Select the highest rate under each bound of the 99th percentile; skip bounds that select the same row."""
+    """Select the highest rate within each bound of the 99th percentile; skip bounds that select the same row."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[int, tuple[str, Choice]] = {}
     for bound in given[:1] or BOUNDS_S:
@@ -148,7 +148,7 @@ class LoadCurve:
 
 
 def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
-    """Return the curves over the axis of the benchmark, otherwise over load (depth, jobs) or request size."""
+    """Return the curves over the benchmark's axis, or if it has none, over load (depth, jobs) or request size."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
     if axis is None and over not in LOADS:
@@ -160,7 +160,7 @@ def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> 
 
 
 def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
-    """Return a table with a row for each operating point of each curve; nothing if there are none."""
+    """Return a table with a row for each operating point of each curve; empty if there are none."""
     found = curves(rows, names, axis)
     points = [(curve, operating_points(curve.rows, curve.over)) for curve in found]
     cells = tuple(_cells(curve, point) for curve, part in points for point in part)
@@ -216,11 +216,11 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
 LEAST_RANGE: Final = 4.0
 """Minimum ratio of the last to the first value of the axis on a plateau."""
 _LEAST_BYTES_POINTS: Final = 2
-"""Minimum number of points with equal bytes per second: a sweep has few large sizes."""
+"""Minimum number of points with equal bytes per second; it is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
 """Share of a CPU above which a job counts as limited by the host."""
 _FOLLOWS: Final = 0.1
-"""Relative tolerance within which requests in flight count as those requested."""
+"""Relative tolerance within which the requests in flight count as equal to those requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,8 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """Return the limits of a curve whose rows are sorted by the axis `over`, requests per second first.
+    """Return the limits of a curve whose rows are sorted by the axis `over`; the limit of requests per second comes
+    first.
 
     A plateau that contains a point limited by the host is ignored, because it does not describe the volume.
     """
@@ -259,7 +260,7 @@ def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: 
 
 
 def _edges(row: PointRow) -> float:
-    """Return the relative error of a rate due to requests in flight when the run began or ended."""
+    """Return the relative error of a rate that is due to requests in flight when the run began or ended."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 
@@ -273,7 +274,7 @@ def _host_bound(row: PointRow) -> bool:
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
-    """Describe the limits of a curve as a sentence without full stop; return "" if there are none."""
+    """Describe the limits of a curve as a sentence without a period; return "" if there are none."""
     if not found:
         return ""
     start = f"{where}: looks" if where else "Looks"
@@ -291,7 +292,8 @@ def _limit_text(limit: Limit, over: str) -> str:
 
 
 def _latency_note(limit: Limit, over: str) -> str:
-    """Describe whether latency grew with the requests in flight, as it does if they wait in a queue (Little)."""
+    """Describe whether latency grew with the number of requests in flight, as it does if they wait in a queue (Little's
+    law)."""
     if over == "block_size" or limit.metric != "iops":
         return ""
     flights = [flight for row in limit.rows if (flight := row.value("in_flight")) is not None]

@@ -23,10 +23,10 @@ def passed(
     aliases: tuple[str, ...] = (),
     **bounds: Any,
 ) -> Any:
-    """Declare a setting that becomes an option of fio; fio gets no such option while the setting is None.
+    """Declare a setting that is passed to fio as an option, unless it is None.
 
-    `option` is the name of the option, by default that of the setting. `time` marks a Duration, which fio reads with
-    its unit. `engines` are those that support the option; empty: all.
+    `option` is the name of the option, by default that of the setting. `time` marks a Duration, which is passed with
+    its unit. `engines` lists the engines that support the option; empty means all.
     """
     field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "time": time, "engines": list(engines)}
@@ -35,14 +35,16 @@ def passed(
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """Return fio's form of the setting `name` (keys option, time, engines); None for a setting that asct computes."""
+    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not passed as an
+    option."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
     return found | {"option": found["option"] or name} if isinstance(found, dict) else None
 
 
 def passed_options(params: Params, engine: str) -> dict[str, str]:
-    """Return every such setting that was given and that `engine` supports, by fio's name, in order of declaration.
+    """Return the fio options for all settings that are set and that `engine` supports, by fio's name, in order of
+    declaration.
 
     Times carry their unit, because fio's default unit depends on the option.
     """
@@ -108,7 +110,7 @@ class RateParams(Params):
 
     @property
     def paced(self) -> bool:
-        """Whether a setting delays requests, so that they do not follow the completion of earlier ones."""
+        """Whether a setting delays requests, so that they are not issued as soon as earlier ones complete."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
@@ -179,7 +181,7 @@ DEFAULT_FILE_BYTES: Final = 1000 * 2**20
 """Size of the temporary file when `filesize` is not set (ASCT's default)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
-"""Engines that keep one request in flight per job, independent of `iodepth`."""
+"""Engines that keep one request in flight per job, regardless of `iodepth`."""
 
 
 def _pattern(value: object) -> object:
@@ -198,7 +200,7 @@ def _cpu_choice(value: object) -> object:
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
 """An access pattern; accepts fio's long spelling as well."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
-"""Paths of files or devices; accepts a single path, whose colons and commas do not separate names."""
+"""Paths of files or devices. Accepts a single path as well; colons and commas in it do not separate names."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of whole numbers; accepts text such as `4,5,6`."""
 
@@ -271,7 +273,7 @@ class PointParams(Params):
 
 
 class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, PointParams):
-    """The settings of one fio point. A benchmark derives its own class and adds its `*_sweep_steps`."""
+    """The settings of one fio point. Each benchmark derives its own class and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
         {}, "Further fio options that only affect the requests, by their fio names"
@@ -289,12 +291,12 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def span_bytes(self) -> int | None:
-        """Number of bytes of the target that all jobs use together; None means the whole of a named target."""
+        """The number of bytes of the target that all jobs use together; None means the whole of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property
     def writes(self) -> bool:
-        """Whether the pattern may change the target. Mixed patterns (even with 100 % reads) and trims do."""
+        """Whether the pattern can change the target. Mixed patterns (even with 100 % reads) and trims count as well."""
         return self.rw not in ("read", "randread")
 
     @property
@@ -304,20 +306,20 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def mixed(self) -> bool:
-        """Whether the pattern reads and writes."""
+        """Whether the pattern both reads and writes."""
         return self.rw in ("rw", "randrw")
 
     @property
     def sequential(self) -> bool:
-        """Whether offsets ascend."""
+        """Whether offsets are ascending."""
         return not self.rw.startswith("rand")
 
     @property
     def keeps_depth(self) -> bool:
-        """Whether every completed request is replaced by a new one immediately."""
+        """Whether every completed request is immediately replaced by a new one."""
         return not (self.paced or self.syncs or self.iodepth_batch > 1 or self.iodepth_low)
 
     @property
     def requested_depth(self) -> int:
-        """Requests in flight that the settings ask for, all jobs combined."""
+        """The number of requests in flight that the settings request, all jobs combined."""
         return self.iodepth * self.numjobs

@@ -1,4 +1,4 @@
-"""The result of a fio process that ran under guard, and checks of its plausibility."""
+"""The result of a fio process that ran under guard, and plausibility checks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """Return an error message with a hint from the exit status and the output of fio, most reliable output first."""
+    """Return an error message with a hint, from fio's exit status and its output in `texts`, most reliable first."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio was killed by signal {-status}" if status < 0 else "fio failed"
     how += f" with status {status}" if status > 0 else ""
@@ -75,7 +75,7 @@ def failure(status: int, texts: Sequence[str]) -> str:
 
 
 def _short(line: str) -> str:
-    """Return the line without control characters and limited in length."""
+    """Return the line without control characters, truncated to a maximum length."""
     shown = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in line)
     return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "..."
 
@@ -83,15 +83,15 @@ def _short(line: str) -> str:
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
 _INTERRUPTED: Final = 128
-"""Exit status of fio after SIGINT, which leaves a complete document."""
+"""Exit status of fio after SIGINT, upon which it still writes a complete document."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
     """The reads, writes, trims or all requests of a point.
 
-    `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The `_stats` describe
-    the intervals between fio's reports.
+    `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields ending in
+    `_stats` describe the intervals between fio's reports.
     """
 
     ios: int
@@ -108,7 +108,8 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FioPoint:
-    """The result of a process. `sides` has the key "" (all requests) and each of `read`, `write`, `trim` with requests.
+    """The result of a fio process. `sides` has the key "" (all requests) and each of `read`, `write`, `trim` with
+    requests.
 
     Flags that begin with `invalid` mean that the values do not correspond to the settings.
     """
@@ -124,7 +125,7 @@ class FioPoint:
 
 
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
-    """Parse the output of a step from `fio_step`.
+    """Parse the output of a step that `fio_step` returned.
 
     Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, issued no requests, left no
     readable document or reported impossible times.
@@ -177,7 +178,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
 
 
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
-    """Raise ValueError if a device is too small, which fio does not report."""
+    """Raise ValueError if a device is too small, because fio does not report this."""
     for device in watch.before:
         size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
         if isinstance(size, int) and asked > size:
@@ -188,7 +189,7 @@ def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
 
 
 def _check_times(document: Document, watch: GuardOutput) -> None:
-    """Compare fio's times with guard's, which are from a clock that cannot be set; raise ValueError if they differ."""
+    """Compare fio's times with guard's, which come from a clock that cannot be set; raise ValueError if they differ."""
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
@@ -203,7 +204,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
 
 
 def _sides(document: Document) -> dict[str, list[Direction]]:
-    """Return the results of the jobs for each direction with requests, and for "" those of all directions."""
+    """Return the results of the jobs for each direction with requests, and under "" those of all directions."""
     sides: dict[str, list[Direction]] = {"": []}
     for name in DIRECTIONS:
         parts = [job.directions[name] for job in document.jobs if name in job.directions]
@@ -215,7 +216,7 @@ def _sides(document: Document) -> dict[str, list[Direction]]:
 def _cpu_load(
     params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
-    """Return the CPU load during the run; None without complete output of mpstat, or if the wall clock was set."""
+    """Return the CPU load during the run; None without complete mpstat output, or if the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
     node = node_of(watch.before) if node_matters(params, facts) else None

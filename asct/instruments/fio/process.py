@@ -1,4 +1,4 @@
-"""The processes of a point: fio, started by guard, and mpstat; once per job, the layout of the temporary file."""
+"""The processes of a point: fio, started by guard, and mpstat; and once per job, the layout of the temporary file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from asct.values.cpulist import format_cpulist
 
 
 def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) -> dict[str, str]:
-    """Return fio's options of one section; raise ValueError if the fio of the host does not support one of them.
+    """Return the fio options of one section; raise ValueError if the host's fio does not support one of them.
 
     Sizes are plain byte counts, because fio reads 4KiB as 4000. Times carry their unit.
     """
@@ -67,7 +67,8 @@ def _length(params: FioParams) -> dict[str, str]:
 
 
 def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
-    """Return the settings and options that fio gets unchanged, except those that the engine does not support."""
+    """Return the settings and options that are passed to fio unchanged, except those that the engine does not
+    support."""
     found = passed_options(params, engine) | {name: written(value) for name, value in params.options.items()}
     tool = facts.tools.get("fio")
     known = set(tool.options if tool else ())
@@ -84,17 +85,18 @@ JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
 PROGRAM_FILE: Final = "program.stdout"
-"""What fio prints in addition to its result: guard stores it separately from its own output."""
+"""File for what fio prints in addition to its result; guard keeps it separate from its own output."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""Each report of a job has 15 to 30 kB: this limit keeps the result of a long run with many jobs below 20 MB."""
+"""Maximum number of job reports. Each one takes 15 to 30 kB, so this limit keeps the result of a long run with many
+jobs below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.25
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""How long mpstat continues after fio should have ended, because nothing stops it if asct is killed."""
+"""Time after which mpstat ends on its own once fio should have ended, because nothing stops it if asct is killed."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
@@ -135,7 +137,7 @@ def scratch_path(context: Context) -> str:
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
     """Return the targets of the point. Only a pattern that changes its target requests write access.
 
-    A target is dirty if `dirty` is set, or if the run wrote to it before.
+    A target is dirty if `dirty` is set, or if the run has already written to it.
     """
     access: Access = "write" if writes(params) else "read"
     if params.makes_file:
@@ -161,7 +163,8 @@ def fio_step(
 ) -> Step:
     """Return the step that runs one fio process under guard, with mpstat at the same time.
 
-    `dirty`: this repeat wrote to its targets before. `stop` and `max_write_bytes` let guard end fio early.
+    `dirty` means that this repeat has already written to its targets. `stop` and `max_write_bytes` let guard end fio
+    early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -184,12 +187,13 @@ def fio_step(
 
 
 def limit_s(params: FioParams) -> float:
-    """Return the time limit of one process of a long test, so that one that hangs does not block the whole test."""
+    """Return the time limit of one process of a long test, so that a process that hangs does not block the whole
+    test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """Return the next step: fio, or first an inspection if the CPUs depend on the location of the drive."""
+    """Return the next step: fio, or before it an inspection if the choice of CPUs depends on the drive's NUMA node."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
@@ -197,7 +201,7 @@ def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
 
 
 def _drive_node(context: Context) -> int | None:
-    """Return the NUMA node of the drives from the preceding inspection; None without an inspection."""
+    """Return the NUMA node of the drives according to the preceding inspection; None without an inspection."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
     return None if output is None else node_of(read_guard_output(output).before)
 
@@ -224,7 +228,8 @@ def cpu_interval_s(params: FioParams) -> int:
 
 
 def report_interval_s(params: FioParams) -> float:
-    """Return the seconds between fio's reports: 1, less in runs below 12 s, more in runs that would have too many."""
+    """Return the seconds between fio's reports: 1, less in runs shorter than 12 s, more in runs that would otherwise
+    have too many reports."""
     short = min(1.0, max(_SHORTEST_REPORT_S, params.duration / _REPORTS))
     most = min(_MOST_REPORTS, max(1, _MOST_JOB_REPORTS // job_count(params)))
     return max(short, math.ceil(params.duration / most)) if params.duration > most * short else short

@@ -1,4 +1,4 @@
-"""One row per point from the records of a job, and groups of rows for figures."""
+"""Converts the records of a job into one row per point, and groups rows for figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({"rw", "block_size", "engine"})
-"""Settings whose values are understood without their name."""
+"""Settings whose values are self-explanatory without the name."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -27,7 +27,7 @@ AXIS_TITLES: Final = {
 class PointRow:
     """One point: its settings, and the records of each metric in every repeat.
 
-    `course` has the values over the time of a run (metrics named `second_`), `samples` all other values.
+    `course` contains the values over the time of a run (metrics with the prefix `second_`), `samples` all other values.
     """
 
     swept: dict[str, Scalar]
@@ -69,7 +69,7 @@ class PointRow:
 
 
 def gather(records: Sequence[Record]) -> list[PointRow]:
-    """Return one row per point, sorted by the swept settings: numbers by value, words by first appearance."""
+    """Return one row per point, sorted by the swept settings: numbers by value, text by first appearance."""
     rows: dict[str, PointRow] = {}
     for record in records:
         swept = {name: _scalar(value) for name, value in record.point.items()}
@@ -100,12 +100,12 @@ def swept_names(rows: Sequence[PointRow], axis: str | None) -> list[str]:
 
 
 def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
-    """Return the settings that have several values in `rows`."""
+    """Return those of the settings `names` that have several values in `rows`."""
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 
 def grouped(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[PointRow]]:
-    """Group the rows by the settings `names`; the keys are short labels of these ("" if there are none)."""
+    """Group the rows by the settings `names`; the keys are short labels for their values ("" if there are none)."""
     groups: dict[str, list[PointRow]] = {}
     for row in rows:
         groups.setdefault(label(row, names), []).append(row)
@@ -148,9 +148,9 @@ _LEAST_SECOND_AXIS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """The rows of one figure, by the names of its lines.
+    """The rows of one figure, by line name.
 
-    `over` is the setting on the x axis, `fixed` describes the settings that all rows share, `suffix` makes the slug
+    `over` is the setting on the x axis, `fixed` describes the settings that all rows share, and `suffix` makes the slug
     unique.
     """
 
@@ -161,7 +161,7 @@ class FigureView:
 
 
 def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
-    """Return `axis` if given, otherwise the quantity with most values or the first setting that varies, if any."""
+    """Return `axis` if given, otherwise the quantity with the most values or the first setting that varies, if any."""
     vary = varying(rows, names)
     if axis is not None:
         return axis
@@ -191,7 +191,8 @@ def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Fig
 def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[FigureView]:
     """Return figures over `over` with at most `most` lines each.
 
-    Settings that do not fit, quantities first, are divided among figures: at most MOST_PANELS, evenly selected.
+    If there are too many lines, the values of a setting (quantities first) are divided among figures, of which at most
+    MOST_PANELS are returned, evenly selected.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
@@ -210,7 +211,8 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
-    """Select points for a figure with a line each: all, or those along one setting that include the highest rate."""
+    """Select points for a figure with a line for each: all of them, or those along one setting that include the highest
+    rate."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)
     if len(rows) <= MOST_SERIES or over is None:
@@ -222,6 +224,6 @@ def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
 
 
 def slug_of(label: str) -> str:
-    """Convert a label to a suffix of a slug, such as `-block-size-4k`; "" for an empty label."""
+    """Convert a label into a slug suffix, such as `-block-size-4k`; "" for an empty label."""
     text = "".join(mark if mark.isalnum() else "-" for mark in label).strip("-").lower()
     return f"-{text}" if text else ""

@@ -1,6 +1,6 @@
-"""The sections of a point: a single one, or the sections of a job file that the user supplies.
+"""The sections of a point: a single one, or those of a job file supplied by the user.
 
-A job file is read as settings: each of its options is a setting of asct (by fio's name) or a permitted entry of
+A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
 `options`. It is therefore checked like any other setting and cannot do more; asct writes the file that fio reads. All
 sections run at the same time on the same targets.
 """
@@ -28,7 +28,7 @@ _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
 _SIZE: Final = re.compile(r"([0-9]{1,15})([kKmMgGtTpP])([iI]?[bB]?)")
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
-"""The block size in bytes with which the temporary file is written."""
+"""Block size, in bytes, used to write the temporary file."""
 _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "duration", "file_names", "filesize", "io_size", "job_file", "memory_node", "options",
     "overwrite", "ramp_time", "seed",
@@ -37,7 +37,7 @@ _SHARED: Final = frozenset({
 
 
 class JobFileError(ValueError):
-    """Raised for an invalid job file; `problems` has one message per error, with its line."""
+    """Raised for an invalid job file; `problems` contains one message per error, with its line."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -54,7 +54,7 @@ class _Section:
 
 
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
-    """Return the name and settings of each section; raise JobFileError with all errors of an invalid job file."""
+    """Return the name and settings of each section; raise JobFileError with all errors if the job file is invalid."""
     if not params.job_file:
         return ((ONE, params),)
     problems: list[str] = []
@@ -66,7 +66,7 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
 
 
 def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
-    """Return the sections with the options of the [global] sections before them; append the errors to `problems`."""
+    """Return the sections with the options of the [global] sections before them; append errors to `problems`."""
     found: list[_Section] = []
     shared: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(job_file.splitlines(), start=1):
@@ -96,7 +96,7 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
 def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioParams | None:
     """Combine the settings of the point with the options of one section, which take precedence.
 
-    Appends the errors to `problems`, and returns None if there are any.
+    Append errors to `problems`, and return None if there are any.
     """
     aliases = type(params).aliases()
     changes: dict[str, object] = {}
@@ -141,12 +141,12 @@ def writes(params: FioParams) -> bool:
 
 
 def job_count(params: FioParams) -> int:
-    """Return the number of jobs of all sections."""
+    """Return the total number of jobs in all sections."""
     return sum(section.numjobs for _, section in sections_of(params))
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
-    """Return the engine of the settings; for `auto` the first of io_uring, libaio and psync that the host supports."""
+    """Return the engine in the settings; for `auto`, the first of io_uring, libaio and psync that the host supports."""
     if params.engine != "auto":
         return params.engine
     if facts.io_uring and has_engine("io_uring", facts):
@@ -155,10 +155,10 @@ def chosen_engine(params: FioParams, facts: HostFacts) -> str:
 
 
 def has_engine(engine: str, facts: HostFacts) -> bool:
-    """Return whether the fio of the host has an engine.
+    """Return whether the host's fio has an engine.
 
-    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have it, as nearly
-    every build for Linux does.
+    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have the engine,
+    as nearly every build for Linux does.
     """
     tool = facts.tools.get("fio")
     features = tool.features if tool else []
@@ -166,7 +166,7 @@ def has_engine(engine: str, facts: HostFacts) -> bool:
 
 
 def effective_depth(params: FioParams, facts: HostFacts) -> int:
-    """Return the number of requests that the engines can keep in flight, all jobs of all sections combined."""
+    """Return the number of requests that the engines can keep in flight, for all jobs of all sections combined."""
     return sum(
         section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
         for _, section in sections_of(params)
@@ -174,7 +174,7 @@ def effective_depth(params: FioParams, facts: HostFacts) -> int:
 
 
 def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> tuple[int, ...]:
-    """Return the CPUs of the jobs in ascending order; none if the jobs are not bound (`all`, or unknown CPUs).
+    """Return the CPUs of the jobs in ascending order; empty if the jobs are not bound (`all`, or unknown CPUs).
 
     `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
     selects the last ones, because fewer interrupts and daemons run there than on the first ones.
@@ -202,7 +202,7 @@ def range_options(params: FioParams) -> dict[str, str]:
 
     With a random pattern, every job draws offsets from the whole range. With a sequential pattern, each job has its own
     slice: if all jobs used the same offsets, the cache of the drive would serve all but the first (fio issue 1501).
-    Settings that pass `contradictions` never give an empty slice.
+    Settings that pass `contradictions` never result in an empty slice.
     """
     total = params.span_bytes
     if not params.sequential or params.numjobs == 1:
@@ -214,11 +214,11 @@ def range_options(params: FioParams) -> dict[str, str]:
 
 
 def scratch_bytes(params: FioParams) -> int:
-    """Return the size of the temporary file for one point: whole MiB, so that the layout writes all of it."""
+    """Return the size of the temporary file for one point: a multiple of 1 MiB, so that the layout writes all of it."""
     return -(-(params.offset + (params.span_bytes or 0)) // LAYOUT_BLOCK) * LAYOUT_BLOCK
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return the bytes of each file that one of several sequential jobs uses: whole requests and pages, possibly 0."""
+    """Return how many bytes of each file one of several sequential jobs uses: whole requests and pages, possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
     return total // max(1, len(params.file_names)) // params.numjobs // grain * grain

@@ -1,5 +1,5 @@
 """The tables of a storage benchmark: all points, operating points, access patterns, sections and targets, and changes
-during a run. The first columns are those of ASCT."""
+during a run. The first columns are the same as in ASCT."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _COLUMNS: Final = (
     Column("clat_p99", "p99 (us)", _US),
 )
 _KINDS: Final = {"section": "section", "target": "path"}
-"""Prefix of the metrics of a part, and the coordinate that identifies the part."""
+"""The metric prefix for each kind of part, with the coordinate that identifies a part."""
 _NOTE: Final = "Sections as measured by fio, targets as counted by their drives; mean over the repeats"
 
 
 def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Sequence[Table]:
-    """Return a table of sections and targets; nothing if every point has a single section and target."""
+    """Return a table of sections and targets; empty if every point has a single section and target."""
     cells = [line for row in rows for line in _part_rows(row, names)]
     return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
 
@@ -96,7 +96,7 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Format the lowest and highest ratio that the repeats permit; None for single repeats."""
+    """Format the lowest and highest ratio that the repeats permit; None if there is only one repeat of each."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
         return None
@@ -147,7 +147,7 @@ _TOLD_CHANGES: Final = 8
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
     """Return a table with one row per point, then the tables that combine points.
 
-    `axis` is the setting that the benchmark sweeps; None if it has no fixed one.
+    `axis` is the setting that the benchmark sweeps; None if it does not sweep a fixed setting.
     """
     rows = gather(records)
     if not rows:
@@ -190,7 +190,7 @@ def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
 
 
 def _cpu_prefix(rows: Sequence[PointRow]) -> str:
-    """Return the prefix of the CPU metrics to show: of the CPUs that the jobs use, as in ASCT, or of all CPUs."""
+    """Return the prefix of the CPU metrics to show: those of the CPUs that the jobs use, as in ASCT, or of all CPUs."""
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
@@ -231,7 +231,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
 
 
 def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
-    """Return notes on changes during a run, and on points whose queue depth was not held."""
+    """Return notes on changes during a run, and on points whose queue depth was not maintained."""
     notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
         if "littles-law" in row.flags:

@@ -1,4 +1,4 @@
-"""Values over the time of a run: changes of the rate, timelines, and latency over time."""
+"""Values over the time of a run: changes in the rate, timelines, and latency over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A change of the rate from `before` to `after` (ops/s) at `second` of a repeat, after `moved` bytes."""
+    """A change in the rate from `before` to `after` (ops/s) at `second` of a repeat, after `moved` bytes."""
 
     row: PointRow
     repeat: int
@@ -34,7 +34,7 @@ class LevelChange:
 
 
 def level_changes(row: PointRow) -> list[LevelChange]:
-    """Return the changes of the rate during each repeat of a row."""
+    """Return the changes in the rate during each repeat of a row."""
     found = []
     for repeat in row.repeats:
         rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
@@ -58,7 +58,7 @@ def _second(record: Record) -> float:
 
 
 def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str) -> tuple[Table, ...]:
-    """Return a table with a row for each change; nothing if there are none."""
+    """Return a table with a row for each change; empty if there are none."""
     if not found:
         return ()
     columns = (
@@ -83,7 +83,7 @@ def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str)
 
 
 def change_note(turn: LevelChange, names: Sequence[str]) -> str:
-    """Describe a change as a sentence without full stop."""
+    """Describe a change as a sentence without a period."""
     verb = "fell" if turn.after < turn.before else "rose"
     sides = [word for side, word in _DONE.items() if turn.row.value(f"{side}_iops") is not None]
     moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}"
@@ -96,8 +96,8 @@ def _point(row: PointRow, names: Sequence[str]) -> str:
 
 
 def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return the rate over time, and latency over time of points whose rate changed, or of the point with the highest
-    rate."""
+    """Return figures of the rate and the latency over time, for the points whose rate changed or for the point with the
+    highest rate."""
     timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
     if not timed:
         return ()
@@ -137,7 +137,7 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
     """Return the share of each second's requests by latency, slow requests on top; None without histograms.
 
-    The rows are powers of two of a nanosecond. A latency that no request had has an empty row, as on an axis.
+    The rows are powers of two of a nanosecond. The scale is continuous: a latency that no request had has an empty row.
     """
     cells = {
         (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value

@@ -1,4 +1,4 @@
-"""The flags of a point. `FLAGS` in `metrics` describes each."""
+"""The flags of a point. `FLAGS` in `metrics` describes each of them."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
 _BUSY: Final = 0.90
 _BUSY_SHARED: Final = 0.80
-"""Share of busy time above which CPUs may limit the rate: of jobs with a CPU each, and of jobs that share CPUs and
+"""Shares of busy time above which CPUs may limit the rate: for jobs with one CPU each, and for jobs that share CPUs and
 therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
-"""Other programs that use more CPUs than this outside the kernel explain a busy CPU."""
+"""Number of CPUs: if other programs use more than this outside the kernel, they explain a busy CPU."""
 _BRIEF_S: Final = 0.2
-"""In shorter runs, the requests in flight at both ends and the start of the jobs weigh too much."""
+"""Shortest run, in seconds, without a flag: in shorter ones, the start of the jobs and the requests in flight at both
+ends weigh too much."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
 _WAITING_SHARE: Final = 0.5
 CHANGED: Final = "rate-changed"
-"""Flag of values whose rate changed during a run."""
+"""Flag of values whose rate changed during the run."""
 LEAST_CHANGE: Final = 0.10
 """Smallest relative change that is reported: on a shared machine, 5 % is normal."""
 _LEAST_S: Final = 6.0
-"""Shortest run in which changes are searched: a shorter one has not settled."""
+"""Shortest run, in seconds, that is searched for changes: a shorter one has not settled."""
 _CLOCK_STEP_S: Final = 0.001
-"""fio counts run times in whole milliseconds."""
+"""Resolution of fio's run times, in seconds: fio counts whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset({
     "littles-law", "depth-not-honoured", "depth-not-reached", "short-runtime", "short-ios", "not-from-device",
     "target-shrank",
 })  # fmt: skip
-"""Flags of values that do not correspond to the settings of the point."""
+"""Flags that mean that the values do not correspond to the settings of the point."""
 
 
 def _bytes(device: GuardTarget) -> float:
@@ -53,7 +54,7 @@ def _bytes(device: GuardTarget) -> float:
 
 
 def in_flight(document: Document) -> float:
-    """Return the average number of requests in flight: rate times mean latency, added up over all jobs and directions
+    """Return the average number of requests in flight: rate times mean latency, summed over all jobs and directions
     (Little, Operations Research 9(3), 1961)."""
     return sum(
         part.ios / (part.runtime_ms / 1000.0) * part.lat.mean_ns * NS
@@ -66,9 +67,9 @@ def in_flight(document: Document) -> float:
 def _little(params: FioParams, document: Document, depth: int) -> bool | None:
     """Return whether `depth` requests were in flight on average; None if the settings do not hold the depth.
 
-    Requests in flight at the start and the end of the measured time belong to it only partly: on average with their
-    remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request less in flight until it
-    has submitted the next one: this is its own CPU time.
+    Requests that are in flight at the start or the end of the measured time count only in part: on average with their
+    remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
+    has submitted the next one, which takes its own CPU time.
     """
     if any(section.paced or section.syncs for _, section in sections_of(params)):
         return None
@@ -80,7 +81,8 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
 
 
 def _remaining_s(document: Document) -> float:
-    """Return the remaining time per request in flight at both ends combined: E[L^2] / E[L]."""
+    """Return the mean remaining time of a request in flight, in seconds, for both ends of the run combined: E[L^2] /
+    E[L]."""
     parts = [part for job in document.jobs for part in job.directions.values()]
     first = sum(part.ios * part.lat.mean_ns for part in parts)
     second = sum(part.ios * (part.lat.mean_ns**2 + part.lat.stddev_ns**2) for part in parts)
@@ -88,7 +90,8 @@ def _remaining_s(document: Document) -> float:
 
 
 def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
-    """Return whether fio counted a queue below iodepth. It counts in powers of two when it submits a request."""
+    """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, whenever it submits a
+    request."""
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
         own = [job for job, _ in zip(jobs, range(section.numjobs), strict=False)]
@@ -102,8 +105,8 @@ def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool
 def _submission_blocks(document: Document, depth: int) -> bool:
     """Return whether the jobs of an asynchronous engine wait in the call that submits a request.
 
-    They do for buffered requests and if the block layer is full: they then spend most of their time in submission
-    without using a CPU. fio counts such requests as in flight.
+    They do so for buffered requests, and if the queue of the block layer is full: they then spend most of their time in
+    submission without using a CPU. fio counts such requests as in flight.
     """
     within = sum(part.slat.n * part.slat.mean_ns * NS for job in document.jobs for part in job.directions.values())
     lasted = sum(job.runtime_ms / 1000.0 for job in document.jobs)
@@ -121,10 +124,10 @@ def _has_many(job: JobResult, depth: int) -> bool:
 
 
 def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
-    """Return whether the jobs or the kernel on their behalf used up a CPU, and whether other programs did.
+    """Return whether the jobs, or the kernel on their behalf, used up a CPU, and whether other programs did.
 
-    The kernel's work for the jobs cannot be told from its work for others, so only the time outside the kernel counts
-    as foreign.
+    The kernel's work for the jobs cannot be distinguished from its work for other programs, so only the time outside
+    the kernel counts as foreign.
     """
     seconds = [max(job.runtime_ms, 1) / 1000.0 for job in document.jobs]
     own = [job.cpu_s / lasted for job, lasted in zip(document.jobs, seconds, strict=True)]
@@ -138,7 +141,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
 
 
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
-    """Return the changes of the rate during a run, given as (second, ops/s) in order of time."""
+    """Return the changes in the rate during a run, which is given as pairs of (second, ops/s) in order of time."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []
     return changes([rate for _, rate in course], LEAST_CHANGE)

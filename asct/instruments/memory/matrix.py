@@ -14,7 +14,7 @@ from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_cells, swept_cells, swept_columns
 
 PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
-"""The coordinates of a value of the matrix. Node numbers may have gaps."""
+"""The coordinates of a value in the matrix. Node numbers may have gaps."""
 LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory that a skipped pair of nodes requires", PAIR, False)
 NO_FREE_MEMORY: Final = "no-free-memory"
 LEFT_OUT_FLAGS: Final = {
@@ -54,14 +54,15 @@ class NodePair:
         return {"run_node": self.run.id, "memory_node": self.memory.id}
 
     def left_out(self, needed_bytes: int) -> Measurement:
-        """Return the record of a skipped pair, whose memory node has less than `needed_bytes` of free memory."""
+        """Return the measurement that records a skipped pair, whose memory node has less than `needed_bytes` of free
+        memory."""
         return Measurement(LEFT_OUT.name, float(needed_bytes), self.at, flags=(NO_FREE_MEMORY,))
 
 
 def node_pairs(facts: HostFacts) -> list[NodePair]:
-    """Return all pairs of a node with usable CPUs and a node with memory, sorted by the first.
+    """Return all pairs of a node with usable CPUs and a node with memory, sorted by the node with CPUs.
 
-    If the CPUs of the host are unknown, the first node is used, on the CPU on which the kernel starts.
+    If the CPUs of the host are unknown, the first node is used, and the kernel runs on the CPU on which it starts.
     """
     runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]
@@ -91,7 +92,7 @@ def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """Return a table with a row per pair: its value with interval, largest sample and flags."""
+    """Return a table with a row per pair: its value with the interval, the largest sample and the flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (

@@ -1,4 +1,4 @@
-"""Working sets of memory benchmarks: large enough for the level they measure, small enough for the host."""
+"""Working sets of memory benchmarks: large enough for the level that they measure, and small enough for the host."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from asct.sdk.facts import Cache, HostFacts
 
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
-"""Sets `data_size` if it is auto."""
+"""The dependency that determines `data_size` if it is `auto`."""
 CACHES: Final = 2
-"""Minimum length of a chain in memory, in multiples of the last-level cache: loads of a shorter one hit the cache."""
+"""Minimum length of a chain in memory, in multiples of the last-level cache: loads from a shorter one hit the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:
@@ -28,7 +28,7 @@ def optimum_size(context: Context, level: str) -> int:
 
 
 def chain_size(context: Context) -> int:
-    """Return the bytes of a chain in memory: the optimum size of DRAM, at least `CACHES` times the largest cache.
+    """Return the bytes of a chain in memory: the optimum size of DRAM, but at least `CACHES` times the largest cache.
 
     Raises LookupError like `optimum_size`.
     """
@@ -43,9 +43,9 @@ LINE: Final = 64
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, in multiples of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Multiple of the caches below which part of the traffic stays in them, so that memory is not measured."""
+"""Multiple of the caches below which part of the traffic stays in them, so that the result is not that of memory."""
 ASSUMED_CACHE: Final = 16 << 20
-"""Cache share of one CPU if the host does not report its caches."""
+"""Cache share of one CPU, in bytes, if the host does not report its caches."""
 # The rest is left for the Linux kernel, page tables and other programs.
 FREE_SHARE: Final = 0.85
 """Share of the free memory that a benchmark uses."""
@@ -59,13 +59,13 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.1
 _MAP_S_PER_GIB: Final = 0.6
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Optimum size of DRAM for estimates, before latency-sweep has measured it: half of its largest working set."""
+"""Optimum size of DRAM for estimates, until latency-sweep has measured it: half of its largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
     """Return the bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
 
-    Threads that share a level divide the size for a single thread.
+    Threads that share a level divide among themselves the size for a single thread.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -85,7 +85,8 @@ def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) 
 
 
 def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
-    """Return the memory of all threads on `cpus` (default: all usable CPUs) combined; an estimate without facts."""
+    """Return the bytes that all threads on `cpus` (default: all usable CPUs) need together; an estimate without
+    facts."""
     if facts is None:
         return data_size or _TYPICAL_OPTIMUM
     cpus = usable_cpus(facts) if cpus is None else cpus
@@ -94,7 +95,7 @@ def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequenc
 
 
 def mapping_seconds(demanded: int) -> float:
-    """Return the time to start a kernel and to map, fill and check its memory."""
+    """Return the time, in seconds, to start a kernel and to map, fill and check its memory."""
     return _START_S + _MAP_S_PER_GIB * demanded / 2**30
 
 
@@ -106,7 +107,8 @@ def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
-    """Return the cache bytes per thread with a thread on each of `cpus`; threads divide the caches that they share."""
+    """Return the cache bytes per thread if one thread runs on each of `cpus`; threads divide the caches that they
+    share."""
     caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
     if not caches:
         return ASSUMED_CACHE
@@ -114,21 +116,22 @@ def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
 
 
 def sharers(cache: Cache, cpus: Sequence[int]) -> int:
-    """Return the number of threads that share one cache. All caches are assumed to be like the one in the facts."""
+    """Return the number of threads that share one cache. All caches are assumed to be identical to the one in the
+    facts."""
     listed = set(cache.shared_cpus)
     return max(1, len(listed & set(cpus)) or min(len(listed), len(cpus)))
 
 
 def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
-    """Return the bytes per thread to measure memory: its part of `optimum` (the size for one thread), at least four
-    times its share of the caches."""
+    """Return the bytes per thread for measuring memory: its part of `optimum` (the size for one thread), but at least
+    four times its share of the caches."""
     caches = facts.data_caches()
     together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
 
 
 def fitted(size: int, node: MemoryNode, threads: int) -> int:
-    """Return `size` per thread, reduced to the free memory of the node."""
+    """Return `size` per thread, reduced to what fits in the free memory of the node."""
     return size if node.free_bytes is None else min(size, room(node, threads))
 
 
@@ -142,9 +145,11 @@ def _part(free_bytes: int, threads: int) -> int:
 
 
 def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
-    """Return `size` per thread, reduced to what fits on the fullest node of `cpus`: all threads use the same size.
+    """Return `size` per thread, reduced to what fits on the fullest node of `cpus`, because all threads use the same
+    size.
 
-    Threads on a node without memory use the memory of other nodes, so all threads must also fit the whole host.
+    Threads on a node without memory use the memory of other nodes, so the memory of all threads must also fit on the
+    whole host.
     """
     with_memory = [(node, on) for node, on in _occupied(facts, cpus) if node.memory]
     sizes = [fitted(size, node, len(on)) for node, on in with_memory]

@@ -12,7 +12,7 @@ UNBOUND = -1
 
 
 class MemoryNode(NamedTuple):
-    """A node with its usable CPUs, and whether it has memory. `bind` is the value of a kernel's --node."""
+    """A node with its usable CPUs, and whether it has memory. `bind` is the value for a kernel's `--node`."""
 
     id: int
     cpus: tuple[int, ...]
@@ -22,13 +22,13 @@ class MemoryNode(NamedTuple):
 
 
 def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that are online and that the account may use; empty if unknown."""
+    """Return the CPUs that are online and that the account is allowed to use; empty if unknown."""
     allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
 
 def all_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Return all nodes, sorted by number. A host without NUMA nodes has one node 0, whose memory is not bound."""
+    """Return all nodes, sorted by number. A host without NUMA nodes has a single node 0, whose memory is not bound."""
     usable = usable_cpus(facts)
     if not facts.nodes:
         return (MemoryNode(0, usable, True, facts.memory.available_bytes, UNBOUND),)

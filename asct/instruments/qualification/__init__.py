@@ -1,1 +1,2 @@
-"""The tests of a drive's steady state: purge, preconditioning, rounds of cells until nothing changes any more."""
+"""The steady-state tests of a drive: purge, preconditioning, and rounds of workloads until performance no longer
+changes."""

@@ -30,16 +30,16 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Time to start and end fio under guard."""
+"""Time to start and end fio under guard, in seconds."""
 ASSUMED_BYTES: Final = 10**12
-"""Assumed size of a named target until its host reports it. `active_range` overrides it."""
+"""Assumed size of a named target, in bytes, until its host reports it. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
 _USUAL_BYTES_PER_S: Final = 1_000_000_000
 _PURGE_S: Final = 60.0
 _LONGEST_PURGE_S: Final = 24 * 3600.0
 _PASS_SHARE: Final = 0.25
-"""Share of the time of a workload after which its rate has usually settled (profile fast)."""
+"""Share of a workload's time after which its rate has usually settled (profile `fast`)."""
 
 
 def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
@@ -49,14 +49,14 @@ def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int
 
 
 def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the usual duration: the number of rounds of the window."""
+    """Return the usual duration in seconds: that of as many rounds as the window has."""
     passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
     opening = passes + (_PURGE_S if params.file_names else 0.0)
     return sum(opening + _usual_rounds(params, phase) for phase in phases)
 
 
 def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the worst-case duration: the maximum number of rounds on a large and slow drive."""
+    """Return the worst-case duration in seconds: that of the maximum number of rounds on a large and slow drive."""
     opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
     return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
 
@@ -76,7 +76,7 @@ def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
 
 
 def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
-    """Return the total time of all processes, weighted by their workload."""
+    """Return the total time of all processes, weighted by `weight` of their workload."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     whole = sum(weight(cell) for cell in phase.cells) * each
     if params.profile == "pts":
@@ -122,10 +122,10 @@ class Qualification(Benchmark[Q]):
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
-        """Return the phases, without workloads that are smaller than the logical block of the target."""
+        """Return the phases, excluding workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield contradictory settings of the target and of the rules."""
+        """Yield contradictory settings of the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
@@ -153,11 +153,11 @@ class Qualification(Benchmark[Q]):
         )
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points with the engine that keeps every depth of the job."""
+        """Return the points with an engine that keeps every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Report depths that fio will round."""
+        """Yield a message and a hint if fio will round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
@@ -195,7 +195,8 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
-        """Yield the target, its health before and after, and the block sizes that it does not support."""
+        """Yield values of the target, its health before and after the test, and the block sizes that it does not
+        support."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
@@ -207,11 +208,11 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the averages over the window, and the steady state."""
+        """Return tables of the averages over the window, and of the steady state."""
         return phase_tables(records, self.name, self.matrices)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the convergence, the verification of the steady state, and the averages."""
+        """Return figures of the convergence, the verification of the steady state, and the averages."""
         return phase_figures(records, self.quantity)
 
 

@@ -1,4 +1,4 @@
-"""The results of the finished steps of a repeat, by name. Each output is parsed on demand, once."""
+"""The results of the finished steps of a repeat, by name. Each output is parsed once, on demand."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
 _KEPT: Final = 64
-"""Number of points kept in memory: each needs about a megabyte, and a long test has thousands."""
+"""Number of points kept in memory: each takes about a megabyte, and a long test has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioSummary:
-    """The result of a fio process without its histograms, which would fill the memory in a test of thousands.
+    """The result of a fio process without its histograms, which would fill the memory in a test with thousands of
+    processes.
 
-    `latency` is the mean time from call to completion in s, None if fio reports none. `written` are the bytes of writes
-    alone.
+    `latency` is the mean time from call to completion in seconds, None if fio does not report it. `written` counts only
+    the bytes of writes.
     """
 
     iops: float
@@ -53,7 +54,7 @@ class FioSummary:
         )
 
     def value(self, quantity: Quantity) -> float:
-        """Return a quantity; raise ValueError for an unknown latency."""
+        """Return a quantity; raise ValueError if it is a latency that fio did not report."""
         value: float | None = getattr(self, quantity)
         if value is None:
             raise ValueError("fio reports no latency")
@@ -141,7 +142,7 @@ class StepJournal:
         return self._summaries[name]
 
     def dirty(self, context: Context) -> bool:
-        """Return whether this run or repeat has written to the target before."""
+        """Return whether this run or repeat has already written to the target."""
         wrote = any(RESULT_FILE in output.step.collect for output in self.outputs.values())
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
@@ -154,8 +155,9 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target that this test has written to before.
 
-    The values over time of a single process are not needed: it reports only at its end, guard samples once a second,
-    and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its own time limit.
+    The values over time of a single process are not needed, so it reports only at its end, guard samples once per
+    second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its own time
+    limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
@@ -165,7 +167,7 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """The requests and bytes of an interval of a test. `io_bytes` are all bytes, `written` those of writes."""
+    """The requests and bytes of an interval of a test. `io_bytes` counts all bytes, `written` only those of writes."""
 
     seconds: float
     ios: int
@@ -212,7 +214,7 @@ def _slot(result: str) -> TimeSlot:
 
 
 def slots_of(point: FioPoint) -> tuple[TimeSlot, ...]:
-    """Return the intervals between the reports of a process."""
+    """Return the intervals between a process's reports."""
     return tuple(
         TimeSlot(one.seconds, one.ios, one.io_bytes, one.sides["write"].io_bytes if "write" in one.sides else 0)
         for one in point.seconds

@@ -1,7 +1,7 @@
 """The purge of a target: its steps and their results.
 
-A command may succeed without any effect. Therefore blocks of the whole active range are read back afterwards: zeros, or
-a namespace without used blocks, verify the purge.
+A command can succeed without having any effect. Blocks from the whole active range are therefore read back afterward:
+zeros, or a namespace without used blocks, verify the purge.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _USER: Final = ("--user-master", "u")
 class PurgeCommand:
     """A command of a purge. If its output contains `said`, it succeeded, even with an error status.
 
-    A `look` only queries the drive. With `whole`, guard ensures that nothing else is on the drive, because the command
-    changes more than the target.
+    If `look` is set, the command only queries the drive. If `whole` is set, guard ensures that nothing else is on the
+    drive, because the command changes more than the target.
     """
 
     name: str
@@ -73,7 +73,8 @@ def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[
 
 
 def _nvme_format(device: GuardTarget) -> tuple[str, ...]:
-    """Return the arguments for a user data erase (SES 1) with the current format; some versions default to format 0."""
+    """Return the arguments for a user data erase (SES 1) with the current format, because some versions of nvme-cli
+    default to format 0."""
     namespace = namespace_of(device)
     kept = () if namespace is None else (f"--lbaf={namespace.format_index}",)
     return ("format", PATH, "--ses=1", *kept, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
@@ -96,7 +97,7 @@ def unlock() -> PurgeCommand:
 
 
 def ata_obstacle(identity: str) -> str:
-    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
+    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can be erased."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
     lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
     if "supported" not in lines:
@@ -109,7 +110,7 @@ def ata_obstacle(identity: str) -> str:
 
 
 def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
-    """Return the methods to try, in order. `auto` excludes methods that may leave a drive locked or half formatted.
+    """Return the methods to try, in order. `auto` excludes methods that can leave a drive locked or partly formatted.
 
     Raises Unsuitable if the requested method cannot be used on this target.
     """
@@ -165,7 +166,8 @@ _ENV: Final = {"LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The result of a purge: the `method` that succeeded (empty: none), and why each of the `tried` methods failed."""
+    """The result of a purge: the `method` that succeeded (empty if none did), and why each of the `tried` methods
+    failed."""
 
     method: str
     verified: bool = False
@@ -173,7 +175,7 @@ class Purge:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags that the purge gives to every value of the phase."""
+        """The flags that every value of the phase gets from the purge."""
         if not self.method:
             return (NOT_PURGED,)
         return () if self.verified else (UNVERIFIED,)
@@ -257,7 +259,8 @@ def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand
 
 
 def _sample(journal: StepJournal) -> FioParams:
-    """Return the process that compares random blocks of the active range with zeros, until the first difference."""
+    """Return the settings of a process that compares random blocks of the active range with zeros, until the first
+    difference."""
     return journal.params.fio(
         journal.span,
         rw="randread",

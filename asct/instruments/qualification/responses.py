@@ -1,4 +1,4 @@
-"""Response times of one long run: percentiles up to 99.999 %, and their histogram with a bucket per factor of 2.
+"""Response times of one long run: percentiles up to 99.999 %, and their histogram with one bucket per power of two.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot".
 Percentiles with fewer than 10 requests above them are omitted.
@@ -45,7 +45,7 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
 def response_values(
     latency: Latency, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield mean, percentiles and maximum of all requests, then the histogram as details."""
+    """Yield the mean, percentiles and maximum of all requests, then the histogram as details."""
     coords = dict(at or {})
     yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats, flags)
     yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)
@@ -57,7 +57,8 @@ def response_values(
 
 
 def response_figure(records: Mapping[str, Sequence[tuple[float, float]]], slug: str, title: str) -> Figure | None:
-    """Return the histogram as bars. `records` has pairs of latency (s) and share (%) of all repeats for each series."""
+    """Return the histogram as bars. For each series, `records` contains pairs of latency (s) and share (%) from all
+    repeats."""
     lows = sorted({low for pairs in records.values() for low, _ in pairs})
     if not lows:
         return None

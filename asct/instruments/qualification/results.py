@@ -35,7 +35,7 @@ TARGET: Final[tuple[Metric, ...]] = (
            coords={"block_size": None}),
     *DEVICE_METRICS,
 )  # fmt: skip
-"""Metrics of the target of every qualification."""
+"""Metrics that describe the target of every qualification."""
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric("iops", "ops/s", "higher", "IOPS: average of the rounds in the window", CELL),
@@ -65,7 +65,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
-"""Flag of a steady state before which the rate never fell: a larger cache or more credits would look the same."""
+"""Flag of a steady state before which the rate never dropped: a larger cache or more credits would look the same."""
 ENOUGH_ROUNDS: Final = 3
 
 
@@ -94,12 +94,13 @@ def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
 
 
 def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that the purge and the preconditioning give to every value of a phase."""
+    """Return the flags that every value of a phase gets from the purge and the preconditioning."""
     return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase))
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that begin with it.
+    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that begin in the steady
+    state.
 
     Raises ValueError if there are fewer rounds than the window needs.
     """
@@ -113,7 +114,7 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that the steady state, or its absence, gives to later values."""
+    """Return the flags that later values get from the steady state or its absence."""
     history = RoundHistory(journal, phase)
     return _state_flags(history, history.verdict())
 
@@ -133,7 +134,7 @@ def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ..
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the rates, averaged over the rounds, and the latencies of all requests of all rounds and directions."""
+    """Yield the rates, averaged over the rounds, and the latencies of all requests in all rounds and directions."""
     flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     sides = [point.sides[""] for point in points]
     for quantity in ("iops", "bandwidth"):

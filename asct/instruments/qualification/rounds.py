@@ -40,7 +40,7 @@ def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> 
 
 
 def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
-    """Return the bytes that the passes wrote according to fio; raise ValueError if one failed."""
+    """Return how many bytes the passes wrote according to fio; raise ValueError if a pass failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
@@ -62,7 +62,7 @@ _WORTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class StreamPosition:
-    """The range of a round: `size` bytes from `offset`. With `once`, the round ends after one pass over it."""
+    """The range of a round: `size` bytes from `offset`. If `once` is set, the round ends after one pass over it."""
 
     offset: int
     size: int
@@ -70,7 +70,8 @@ class StreamPosition:
 
 
 def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPosition:
-    """Return the part of a range of `span` bytes for the next round; previous rounds covered `volumes` bytes each.
+    """Return the part of a range of `span` bytes that the next round uses; previous rounds covered `volumes` bytes
+    each.
 
     If a round covers the whole range within its time, every round uses the whole range.
     """
@@ -86,7 +87,7 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """Return `params` for the next round of a workload; its previous rounds covered `volumes` bytes each.
 
-    They do not change for several jobs, which have a slice each, and for random requests.
+    They remain unchanged for several jobs, each of which has a slice, and for random requests.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -102,8 +103,9 @@ Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 class SteadyVerdict:
     """The reason why the state is not steady, empty if it is, and the window of each dependent variable.
 
-    `rounds`: too few so far. `pause`: the test was interrupted within the window. `volume`: too little was written
-    since the purge, and the rate did not fall. `excursion`, `slope`: a dependent variable changes too much.
+    The reason `rounds` means that there are too few rounds so far; `pause`, that the test was interrupted within the
+    window; `volume`, that too little was written since the purge and the rate did not drop; `excursion` and `slope`,
+    that a dependent variable changes too much.
     """
 
     reason: Reason
@@ -116,12 +118,12 @@ class SteadyVerdict:
 
 
 def _fall(tracked: TrackedMetric, values: Sequence[float]) -> int | None:
-    """Return the round in which the rate last fell by half, or the latency doubled; None without a fall."""
+    """Return the round in which the rate last dropped by half or the latency last doubled; None if there is none."""
     return cliff([1.0 / value for value in values] if tracked.quantity == "latency" else values)
 
 
 class RoundHistory:
-    """The complete rounds of a phase. Indices begin at 0, the numbers in step names at 1."""
+    """The complete rounds of a phase. Indices start at 0, the numbers in step names at 1."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -199,18 +201,19 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """Return the first round that may count: enough was written before it, or the rate had fallen."""
+        """Return the first round that can be in the window: enough had been written before it, or the rate had
+        dropped."""
         found = (self.enough_from, _fall(tracked, values))
         return min((index for index in found if index is not None), default=self.rounds)
 
     @property
     def fell(self) -> bool:
-        """Whether the rate of a dependent variable fell during the rounds, as it does when a burst ends."""
+        """Whether a dependent variable changed this much during the rounds, as it does when a burst ends."""
         return any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
 
     @property
     def over(self) -> bool:
-        """Whether the rounds end: the state is steady, or there were `rounds_max` without an interruption."""
+        """Whether the rounds are over: the state is steady, or `rounds_max` rounds have run without an interruption."""
         return self.rounds - self.resumed_at >= self.journal.params.rounds_max or self.verdict().steady
 
 
@@ -290,7 +293,7 @@ class Passes:
         ]
 
     def point(self, number: int, cell: Workload) -> FioPoint:
-        """Return the result of a workload in a pass (from 1)."""
+        """Return the result of a workload in a pass (numbered from 1)."""
         return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
 
     def _sentinel(self, number: int, tracked: TrackedMetric) -> float:
@@ -298,7 +301,8 @@ class Passes:
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: TrackedMetric) -> float:
-        """Return the relative change of a dependent variable since the previous sentinel, or the window."""
+        """Return the relative change of a dependent variable since the previous sentinel, or since the window for the
+        first pass."""
         after = self._sentinel(number, tracked)
         if number > 1:
             before = self._sentinel(number - 1, tracked)

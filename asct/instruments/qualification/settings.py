@@ -29,7 +29,7 @@ class Workload:
 
     @property
     def rw(self) -> Pattern:
-        """fio's name of the pattern."""
+        """fio's name for the pattern."""
         if self.random:
             return "randread" if self.reads == 100 else "randwrite" if self.reads == 0 else "randrw"
         return "read" if self.reads == 100 else "write" if self.reads == 0 else "rw"
@@ -52,12 +52,12 @@ class Workload:
 
 
 def cell_label(block_size: int, reads: int) -> str:
-    """Format block size, reads and writes in percent: `64k 65/35`."""
+    """Format a block size with the percentages of reads and writes: `64k 65/35`."""
     return f"{size_name(block_size)} {reads}/{100 - reads}"
 
 
 def size_name(size: int) -> str:
-    """Format a size like reports on drives: `512`, `4k`, `1024k`."""
+    """Format a size as drive reports do: `512`, `4k`, `1024k`."""
     if size % 1024 == 0:
         return f"{size // 1024}k"
     return format_size(size) if size >= 1024 else str(size)
@@ -78,7 +78,7 @@ class TrackedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Purge, preconditioning, and rounds with every workload once, in this order.
+    """Purge, preconditioning, and rounds in which every workload runs once, in this order.
 
     `name` is the prefix of the step names, `sequential_block` the block size of the preconditioning.
     """
@@ -88,11 +88,11 @@ class Phase:
     tracked: tuple[TrackedMetric, ...]
     sequential_block: int
     seconds: float
-    """Time of each workload."""
+    """Duration of each workload, in seconds."""
     ramp_s: float = 0.0
 
     def step_name(self, number: int, cell: Workload) -> str:
-        """Return the name of the step of a workload in round `number` (from 1)."""
+        """Return the step name of a workload in round `number` (from 1)."""
         return f"{self.name}round{number:02}-{cell.name}"
 
 
@@ -109,7 +109,7 @@ _SLOWEST_BYTES_PER_S: Final = 10_000_000
 
 
 class QualificationParams(Params):
-    """The target, the load, and the rules of the steady state."""
+    """The settings of the target, the load, and the rules for the steady state."""
 
     profile: Profile = setting(
         "pts",
@@ -207,13 +207,13 @@ class QualificationParams(Params):
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """Every queue depth per job that is used."""
+        """All queue depths per job that are used."""
         return (self.iodepth,)
 
     def span(self, target_bytes: int) -> int:
         """Return the bytes of the active range on a target of that size.
 
-        Every job gets an equal slice of whole requests of every size, so that preconditioning covers all that is
+        Every job gets an equal slice of whole requests of every size, so that preconditioning covers everything that is
         measured. Raises Unsuitable if the range is too small.
         """
         room = target_bytes - self.offset
@@ -287,7 +287,8 @@ class MatrixParams(QualificationParams):
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """Return the workloads of a round by mix, large requests first, without those below a logical block."""
+        """Return the workloads of a round by mix, large requests first, except those with requests smaller than a
+        logical block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
@@ -305,8 +306,8 @@ class MatrixParams(QualificationParams):
     def dependent_cells(self) -> list[Workload]:
         """Return the workloads of `dependent`.
 
-        The default is limited to workloads that are measured; if none is, it is the one with most writes and the
-        smallest requests.
+        The default is limited to workloads that are measured; if none of them is, it is the one with the most writes
+        and the smallest requests.
         """
         pairs = [name.split(":") for name in dict.fromkeys(self.dependent)]
         named = [Workload(parse_size(size), int(reads)) for size, reads in pairs]

@@ -41,7 +41,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is that of the specification) and the label as a suffix for titles."""
+        """The profile (unless it is the one in the specification) and the label, as a suffix for titles."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -57,7 +57,7 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """Return the settings of a phase by name."""
+        """Return the settings of a phase, by setting name."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def window_rounds(self, phase: str) -> tuple[int, int]:
@@ -91,7 +91,7 @@ class QualificationView:
         return sorted((int(record.coords["round"]), record.value) for record in records)
 
     def window(self, what: Variable) -> list[tuple[int, float]]:
-        """Return the rounds of the window of a variable."""
+        """Return the rounds in the window of a variable."""
         first, last = self.window_rounds(what.phase)
         return [(number, value) for number, value in self.rounds(what.quantity, what.place) if first <= number <= last]
 
@@ -147,7 +147,7 @@ def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -
 
 
 def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
-    """Return a table by block size and mix; latencies are sorted in the opposite order, like in other reports."""
+    """Return a table by block size and mix; latencies are sorted in the opposite order, as in other reports."""
     title, scale, digits = _MATRICES[metric]
     values = view.cells(metric)
     mixes = list(dict.fromkeys(reads for _, reads in values))
@@ -255,7 +255,8 @@ _MOST_LINES: Final = 12
 
 
 def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """Return the convergence of `quantity`, the verification of each variable, and averages for each point."""
+    """Return figures of the convergence of `quantity`, the verification of each variable, and the averages for each
+    point."""
     found: list[Figure] = []
     for view in views(records):
         found += [*_convergence(view, quantity), *(_verification(view, what) for what in view.variables())]
@@ -330,7 +331,7 @@ def _averages(view: QualificationView, quantity: str) -> Figure:
 
 
 def _heatmap(view: QualificationView, quantity: str) -> Figure:
-    """Return the averages as a heat map, in which no value hides another as in a 3D bar chart."""
+    """Return the averages as a heat map, in which values cannot hide one another as they do in a 3D bar chart."""
     values = view.cells(quantity)
     mixes = list(dict.fromkeys(reads for _, reads in values))
     sizes = sorted({size for size, _ in values}, reverse=True)
