@@ -67,6 +67,25 @@ def test_names_beyond_ascii_come_back_as_they_are(guard: Guard, tmp_path: Path) 
     assert ran.refusal == "" and ran.watch.before[0].path == ran.watch.checks[0].path == str(file)
 
 
+def test_small_targets_are_read_completely_and_of_large_ones_a_sample(guard: Guard, file: Path) -> None:
+    def told() -> str:
+        return next(check.detail for check in look(guard, file).watch.checks if check.name == "data")
+
+    def write(place: int, piece: bytes) -> None:
+        with file.open("r+b") as target:
+            target.seek(place)
+            target.write(piece)
+
+    os.truncate(file, 256 * MIB)
+    assert told() == "zeros, read completely"
+    for place in (9 * MIB + 1300, 255 * MIB - 70_000):
+        write(place, b"x")
+        assert set(look(guard, file).failed) == {"data"}, place
+        write(place, b"\0")
+    os.truncate(file, 257 * MIB)
+    assert "a sample of 32 places of 64 KiB; the rest was not read" in told()
+
+
 def test_content_needs_consent(guard: Guard, file: Path) -> None:
     for place in (0, -1, 2 * MIB):
         put(file, (place, b"x" * (MIB // 2 if place > 0 else 1)))
