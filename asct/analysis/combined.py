@@ -11,15 +11,16 @@ from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
 
 _MOST_SERIES = 24
-"""With more series, figures are not combined, because their lines would be indistinguishable."""
+"""If there are more series than this, figures are not combined, because their lines would be indistinguishable."""
 _MOST_CELLS = 4096
-"""Largest heat map that is also shown as a table."""
+"""Maximum number of cells of a heat map that is also shown as a table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
-    """Return the figures of all hosts in order. Figures with the same slug and axes become one with a series per host.
+    """Return the figures of all hosts in order. Figures with the same slug and axes are combined into one, with a
+    series per host.
 
-    Every series has the name of its host. Stacked bars and heat maps remain one figure per host.
+    Every series is named after its host. Stacked bars and heat maps remain separate for each host.
     """
     figures = ((host, figure) for host, items in by_host.items() for figure in items)
     groups = grouped(figures, lambda item: _key(item[1])).values()
@@ -27,7 +28,7 @@ def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
 
 
 def _key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
-    """Return a key that is equal for figures to be combined."""
+    """Return a key that is equal for figures that can be combined."""
     if isinstance(figure, Heatmap):
         return figure.slug, figure.x_title, figure.y_title
     return figure.slug, figure.x, figure.y
@@ -65,7 +66,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 
 
 def _owned(figure: Figure, host: str, several: bool) -> Figure:
-    """Add the host to every series of `figure`; if there are several hosts, also to its title and slug."""
+    """Add the host to every series of `figure` and, if there are several hosts, also to its title and slug."""
     if isinstance(figure, Heatmap):
         owned: Figure = replace(figure, host=host)
     else:
@@ -74,9 +75,10 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table: a row per x and a column per series, or the cells of a heat map.
+    """Return the values of a figure as a table, with a row per x and a column per series, or with the cells of a heat
+    map.
 
-    Return None for a heat map with too many cells to read.
+    Return None for a heat map with too many cells to be readable.
     """
     if isinstance(figure, Heatmap):
         return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None

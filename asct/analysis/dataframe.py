@@ -1,4 +1,4 @@
-"""Records as tidy rows: a row per value and a column per coordinate. Only `to_frame` loads pandas."""
+"""Records as tidy rows, with a row per value and a column per coordinate. Only `to_frame` loads pandas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that json.dumps does not escape: DEL and C1, direction marks, unpaired surrogates."""
+"""Matches characters that json.dumps does not escape: DEL and C1, direction marks, and unpaired surrogates."""
 FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
 LAST = (
     "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
@@ -22,8 +22,8 @@ LAST = (
 
 
 def tidy_columns(records: Iterable[Record]) -> list[str]:
-    """Return the columns of `tidy_rows`: fixed ones, and between them `point.<setting>` and `at.<coordinate>` in order
-    of appearance."""
+    """Return the columns of `tidy_rows`: fixed ones, with `point.<setting>` and `at.<coordinate>` between them, in
+    order of appearance."""
     points: dict[str, None] = {}
     places: dict[str, None] = {}
     for record in records:
@@ -33,7 +33,7 @@ def tidy_columns(records: Iterable[Record]) -> list[str]:
 
 
 def tidy_rows(records: Iterable[Record]) -> Iterable[dict[str, Scalar | None]]:
-    """Return a flat row per record, with values in base units, and lists and flags joined by spaces."""
+    """Return one flat row per record, with values in base units. Lists and flags are joined with spaces."""
     for record in records:
         row: dict[str, Scalar | None] = {name: getattr(record, name) for name in FIRST}
         row.update({f"point.{key}": _flat(value) for key, value in record.point.items()})
@@ -51,14 +51,15 @@ def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
 
 
 def to_frame(records: Sequence[Record]) -> DataFrame:
-    """Return the tidy rows as a pandas frame with the columns of `tidy_columns`."""
+    """Return the tidy rows as a pandas DataFrame with the columns of `tidy_columns`."""
     import pandas as pd
 
     return pd.DataFrame(list(tidy_rows(records)), columns=tidy_columns(records))
 
 
 def document(view: RunView) -> dict[str, Any]:
-    """Return a run as one JSON document (asct.report/1): run, facts, tables by entry and host, records in columns."""
+    """Return a run as one JSON document (asct.report/1): the run, facts, tables by entry and host, and records by
+    column."""
     return {
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),
@@ -83,12 +84,12 @@ def _tables(job: JobView) -> dict[str, Any]:
 
 
 def titled_rows(table: Table) -> list[dict[str, Scalar | None]]:
-    """Return the rows with the titles of the columns as keys and values in the units of the titles."""
+    """Return the rows of a table, with column titles as keys and values in the units of the titles."""
     return [{column.title: scaled(row.get(column.key), column.scale) for column in table.columns} for row in table.rows]
 
 
 def scaled(value: Scalar | None, scale: float) -> Scalar | None:
-    """Return `value / scale` with ten significant digits, which hide rounding errors; sizes and texts unchanged."""
+    """Return `value / scale` with ten significant digits, which hides rounding errors. Sizes and text are unchanged."""
     if value is None or isinstance(value, str | bool):
         return value
     if scale == 1.0:
@@ -97,12 +98,12 @@ def scaled(value: Scalar | None, scale: float) -> Scalar | None:
 
 
 def visible(document: str) -> str:
-    """Return an equivalent JSON document without terminal control characters, which can be encoded as UTF-8."""
+    """Return an equivalent JSON document that contains no terminal control characters and can be encoded as UTF-8."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def compact(records: Sequence[Record]) -> dict[str, Any]:
-    """Return tidy records without repetition: `columns` and `rows`, with each point and metric written once."""
+    """Return tidy records without repetition: `columns` and `rows`, with each point and metric listed once."""
     points: dict[str, Mapping[str, Any]] = {}
     metrics: dict[str, dict[str, str]] = {}
     rows = []

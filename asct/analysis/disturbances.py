@@ -1,4 +1,4 @@
-"""Disturbances at the start of a run, as reports show them: each finding once for all of its hosts."""
+"""Disturbances at the start of a run, as shown in reports: each finding is listed once for all of its hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asct.values.grouping import grouped, shortened
 
 Rows = tuple[tuple[str, str], ...]
 _MOST_TITLES: Final = 3
-"""Titles that one finding shows: on hosts with 1 GB and 2 GB of dirty pages, the titles differ."""
+"""Maximum number of titles per finding. They may differ between hosts, for example for 1 GB and 2 GB of dirty pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DisturbanceLink:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The fix of a finding on `hosts`: `fix` and `undo` are root shell commands, `advice` is a manual step."""
+    """The fix of a finding on `hosts`: `fix` and `undo` are shell commands for root, `advice` is a manual step."""
 
     hosts: str
     advice: str
@@ -37,7 +37,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding on all `hosts` that have it, as text that is safe to display; `rows` are labels and texts."""
+    """A finding on all `hosts` that have it, as text that is safe to display; `rows` are pairs of label and text."""
 
     slug: str
     title: str
@@ -50,7 +50,7 @@ class DisturbanceCard:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceSummary:
-    """All findings of a run, most certain first."""
+    """All findings of a run, the most certain first."""
 
     cards: tuple[DisturbanceCard, ...]
     slugs: Mapping[tuple[str, str], str]
@@ -70,7 +70,7 @@ def _key(item: Disturbance) -> tuple[str, str]:
 
 
 def findings_of(view: RunView) -> DisturbanceSummary:
-    """Return the disturbances on the hosts of a run; none if the run did not check for them."""
+    """Return the disturbances on the hosts of a run; empty if the run did not check for them."""
     hosts = [(host.name, view.disturbances.get(host.name)) for host in view.run.hosts]
     found = grouped(((name, item) for name, told in hosts if told for item in told.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
@@ -79,7 +79,7 @@ def findings_of(view: RunView) -> DisturbanceSummary:
 
 
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """Return the disturbances that are at least likely and affect what a job measures."""
+    """Return the disturbances that are at least likely, and that affect what a job measures."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []
@@ -105,7 +105,7 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
 
 
 def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a finding. Observations and certainties name their hosts if the hosts differ."""
+    """Yield the rows of a finding. If observations or certainties differ between hosts, each names its hosts."""
     first = places[0][1]
     seen = grouped(places, lambda one: one[1].seen)
     reasons = grouped(places, lambda one: (one[1].sure, one[1].why))

@@ -1,7 +1,8 @@
-"""Judge measured values against the expectations of a plan: one verdict (pass, fail or unknown) per host and place.
+"""Judges measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
+place.
 
-A place is one combination of swept settings and coordinates; its value is the median of its repeats. What was not
-measured is unknown and never passes. Pure: reads no files and prints nothing.
+A place is one combination of swept settings and coordinates; its value is the median of its repeats. A value that was
+not measured is unknown, and never passes. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
-"""The facts that the names under `of:` refer to."""
+"""Maps the names that `of:` accepts to facts."""
 NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
@@ -42,7 +43,7 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags of all repeats that question a value, sorted; with `strict`, such a value is unknown."""
+        """The flags in all repeats that question a value, sorted. With `strict`, such a value is unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
@@ -54,10 +55,10 @@ def judge(
     *,
     strict: Collection[str] = (),
 ) -> list[Verdict]:
-    """Return the verdicts of `checks` in their order, then by host and place.
+    """Return the verdicts for `checks`, ordered by check, then by host and place.
 
-    `facts` maps names of hosts to their facts. `strict` contains the keys (`host/id`) of the jobs whose noisy or
-    invalid values count as not measured.
+    `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
+    as not measured.
     """
     places = gather(records)
     verdicts: list[Verdict] = []
@@ -70,14 +71,15 @@ def judge(
 
 
 def is_blocking(verdict: Verdict) -> bool:
-    """Whether the verdict changes the exit code: it failed with severity `fail`, or must not be unknown but is."""
+    """Return whether the verdict changes the exit code: it failed with severity `fail`, or it is unknown although the
+    expectation does not allow that."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
 def gather(records: Iterable[Record]) -> list[MetricGroup]:
-    """Group records by metric and place, in order of first appearance. Skip warm-ups (repeat below 1)."""
+    """Group records by metric and place, in order of first appearance. Warm-ups (repeats below 1) are skipped."""
 
     def key(record: Record) -> tuple[str, str, str, str, tuple[Any, ...]]:
         place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
@@ -91,7 +93,8 @@ def gather(records: Iterable[Record]) -> list[MetricGroup]:
 
 
 def same(wanted: Any, found: Any) -> bool:
-    """Whether a value under `at` matches a measured one: 4096 equals 4096.0, true is not 1, a list matches any item."""
+    """Return whether a value under `at` matches a measured one: 4096 equals 4096.0, true does not equal 1, and a list
+    matches any of its items."""
     if isinstance(wanted, list | tuple):
         if isinstance(found, list | tuple):
             return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))
@@ -160,7 +163,7 @@ def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | No
 def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
-    """Return the reference value of relative bounds: from the same point of the job, or else from the facts of the
+    """Return the reference value for relative bounds, from the same point of the job, or else from the facts of the
     host; None if neither has it."""
     name = check.relative_to
     if name is None:
@@ -171,7 +174,8 @@ def _whole(
 
 
 def fact_value(facts: HostFacts | None, path: str) -> float | None:
-    """Return the number at the dotted `path` of the facts (`memory.total_bytes`, `cpu.frequency_hz`), or None."""
+    """Return the number at the dotted `path` in the facts (`memory.total_bytes`, `cpu.frequency_hz`); None if there is
+    none."""
     found: Any = facts
     for part in path.split("."):
         found = getattr(found, part, None) if part in getattr(type(found), "model_fields", ()) else None
@@ -181,7 +185,8 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 
 
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """Return a note if a bound is within the interval of the only repeat, or between the lowest and highest repeat."""
+    """Return a note if a bound is within the confidence interval of a single repeat, or between the lowest and highest
+    of several."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
     span = (min(values), max(values))
@@ -219,7 +224,7 @@ def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) -> list[Verdict]:
-    """Return an unknown verdict for each job with missing measurements that the check may refer to."""
+    """Return an unknown verdict for each job that lacks measurements to which the check may refer."""
     verdicts = []
     for job in run.jobs:
         lost = _lost(job.counts)
@@ -234,7 +239,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) ->
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return a verdict of `check`, by default an unknown one; `fields` replace its values."""
+    """Return a verdict for `check`, by default an unknown one; `fields` replace its values."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

@@ -1,4 +1,5 @@
-"""Facts field by field: as a flat map, and the differences of two machines, or of one machine at two times."""
+"""Facts field by field: as a flat map, and as the differences between two machines, or between two states of one
+machine."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _LISTS_OF_CPUS: Final = frozenset(
      "irq_default_affinity"}
 )  # fmt: skip
 _NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes")
-"""Fields that name an entry of a list, so that the same entries are compared even if others were added or removed."""
+"""Fields that name an entry of a list, so that the same entries are compared even if others have been added or
+removed."""
 _MOVING: Final = re.compile(
     r"collected_at|dated_by_file|host|notes|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
     r"|memory\.(swap_free_bytes|dirty_bytes)|.*\.current_hz"
@@ -25,17 +27,21 @@ _MOVING: Final = re.compile(
 )
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""Up to this number, entries that differ in the same field, and fields on one side only, are listed individually."""
+"""Maximum number of items to list individually, both entries that differ in the same field and fields on one side
+only."""
 _LONGEST: Final = 160
-"""Longest value in characters."""
+"""Maximum length of a displayed value in characters."""
 _MANY_WORDS: Final = 12
-"""Of longer texts, such as CPU flags, only the words on one side are shown."""
+"""Longer values, such as CPU flags, are reduced to the words that are only on one side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field with different values; a value is None if the field is missing on that side. `moves` marks fields that
-    change all the time, such as free memory, or that do not describe the machine, such as the time of reading."""
+    """A field with different values; a value is None if the field is missing on that side.
+
+    `moves` marks fields that change all the time, such as free memory, or that do not describe the machine, such as the
+    time at which the facts were read.
+    """
 
     field: str
     base: Any
@@ -44,9 +50,9 @@ class Difference:
 
 
 def flat(document: Mapping[str, Any], *, by_name: bool = False) -> dict[str, Any]:
-    """Return the leaves of a document by their dotted path (`cpu.cpus`), with lists of plain values as one text.
+    """Return the leaves of a document by their dotted paths (`cpu.cpus`). A list of plain values becomes one string.
 
-    Entries of a list have numbers (`block_devices.0.size_bytes`), or names if `by_name`
+    Entries of a list are identified by number (`block_devices.0.size_bytes`), or with `by_name` by name
     (`block_devices.sda.size_bytes`).
     """
     return dict(_leaves(document, "", by_name))
@@ -69,7 +75,9 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
     """Return the names of the entries of each list (`block_devices`, `cpu.logical`) or map of parts (`tools`), by path.
-    Skip lists inside entries."""
+
+    Lists inside entries are skipped.
+    """
     found: dict[str, list[str]] = {}
     for key, value in document.items():
         path = f"{above}.{key}" if above else str(key)
@@ -83,7 +91,7 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of entries, or their numbers if they have none; repeated names get a counter."""
+    """Return the names of entries, or the number of an entry that has no name. Repeated names have a counter."""
     taken: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):
@@ -100,7 +108,10 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """Return the differences of two states in field order. A field that only one side has is a difference."""
+    """Return the differences between two states, in the order of the fields.
+
+    A field that only one side has is a difference.
+    """
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []
     for field in dict.fromkeys((*first, *second)):
@@ -111,7 +122,7 @@ def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
 
 
 def whole_line(one: Difference, title: str) -> str:
-    """Return a difference as a line with both complete values, without the title of its section: `cpus: 4 -> 2`."""
+    """Return a difference as a line with both values in full and without the title of its section: `cpus: 4 -> 2`."""
     return f"{one.field.removeprefix(f'{title}.')}: {_text(one.base)} -> {_text(one.other)}"
 
 
@@ -121,9 +132,9 @@ def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
 
 
 def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> Iterator[tuple[str, list[str]]]:
-    """Summarize differences: yield each section with its lines, in field order.
+    """Summarize differences: yield each section with its lines, in the order of the fields.
 
-    Entries on one side only are counted, and equal differences of several entries are merged.
+    Entries on one side only are counted, and equal differences in several entries are merged.
     """
     mine, others = (collections(facts.model_dump(mode="json", by_alias=True)) for facts in (base, other))
     known = {path: (mine.get(path, []), others.get(path, [])) for path in {**mine, **others}}
@@ -140,7 +151,7 @@ def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> It
 
 
 def _part(field: str, known: Mapping[str, Any]) -> str:
-    """Return the path of the list that a field belongs to, or else the first two parts of its own path."""
+    """Return the path of the list to which a field belongs, or else the first two parts of the field's path."""
     names = field.split(".")
     paths = (".".join(names[:count]) for count in range(1, len(names)))
     return next((path for path in paths if path in known), ".".join(names[:2]))
@@ -166,14 +177,20 @@ def _of_entries(
 
 
 def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
-    """Return the name of the entry and the field in it. Names may contain dots, so the longest known name counts."""
+    """Return the name of the entry, and the field within it.
+
+    Names may contain dots, so the longest known name is used.
+    """
     dots = [at for at, char in enumerate(rest) if char == "."]
     at = next((at for at in reversed(dots) if rest[:at] in known), len(rest))
     return rest[:at], rest[at + 1 :]
 
 
 def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
-    """Yield a line for each difference; if one side alone has many fields (kernel options), yield only their number."""
+    """Yield a line for each difference.
+
+    If one side alone has many of the fields (kernel options), yield only their number.
+    """
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
     many = [len(some) > _MOST_ALIKE for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):

@@ -1,4 +1,7 @@
-"""Tables for display: the same cells in HTML, Markdown and plain text. Renderers escape them but compute nothing."""
+"""Tables for display, with the same cells in HTML, Markdown and plain text.
+
+Renderers escape the cells but compute nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ ABSENT = "–"
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: `text` is displayed, `sort` orders the column, `tone` is its colour, `note` explains it."""
+    """A cell: `text` is displayed, `sort` is its sort key, `tone` is its color, and `note` explains it."""
 
     text: str
     sort: float | str = ""
@@ -34,7 +37,8 @@ NO_VALUE = TableCell(ABSENT, tone="muted")
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The title of a column, the alignment of its cells, a line of help, and whether it is kept if it is empty."""
+    """The title of a column, the alignment of its cells, a line of help text, and whether the column is kept if it is
+    empty."""
 
     title: str
     align: Align = "left"
@@ -44,7 +48,7 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table of texts. Every row has a cell for each head; the first cell names the row."""
+    """A table of text cells. Every row has one cell per column heading; the first cell names the row."""
 
     slug: str
     caption: str
@@ -54,7 +58,7 @@ class TextTable:
 
 
 def from_table(table: Table) -> TextTable:
-    """Return a benchmark's table with values scaled and rounded as its columns specify."""
+    """Return a benchmark's table, with values scaled and rounded as its columns specify."""
     heads = tuple(
         ColumnHead(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
         for column in table.columns
@@ -64,7 +68,7 @@ def from_table(table: Table) -> TextTable:
 
 
 def cell(column: Column, value: Any) -> TableCell:
-    """Return a value in the format of its column; a missing value is a dash."""
+    """Return a value in the format of its column; a missing value is shown as a dash."""
     if value is None:
         return NO_VALUE
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -76,7 +80,8 @@ def cell(column: Column, value: Any) -> TableCell:
 
 
 def size_text(size: float) -> str:
-    """Format bytes with a binary suffix, exactly if four decimals suffice: `128`, `32.0625K`, `1G`, else `24.99M`."""
+    """Format bytes with a binary suffix: exactly if four decimals suffice (`128`, `32.0625K`, `1G`), else rounded
+    (`24.99M`)."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
@@ -93,7 +98,7 @@ def quantity_cell(value: float | None, unit: str) -> TableCell:
 
 
 def shown(value: Any) -> str:
-    """Format a setting or coordinate on one line: lists joined by commas, booleans as in YAML, None as a dash."""
+    """Format a setting or coordinate on one line: lists joined with commas, booleans as in YAML, None as a dash."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
@@ -108,12 +113,14 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, keep_lines: bool = False) -> str:
-    """Replace control and direction-changing characters, which could forge what a terminal or page displays."""
+    """Replace control characters and characters that change the direction of text, which could forge what a terminal or
+    page displays."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 
 class _Plain(dict[int, str]):
-    """The replacement of each character, computed once for each, because a plan may be megabytes long."""
+    """Maps each character to its replacement, which is computed once per character because a plan may be megabytes
+    long."""
 
     def __missing__(self, code: int) -> str:
         mark = chr(code)
@@ -137,12 +144,12 @@ def _placed(value: Any, is_size: bool) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a stable id for links: lower case, digits and hyphens; never empty."""
+    """Return a stable id for links: lower case letters, digits and hyphens, never empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
 def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
-    """Make slugs unique in order: the second `a` becomes `a-2`. `others` are already in use."""
+    """Make slugs unique, in order: the second `a` becomes `a-2`. `others` are already in use."""
     taken = set(others)
     result = []
     for name in slugs:

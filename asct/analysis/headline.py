@@ -1,4 +1,4 @@
-"""The key results of a report: the highlights that a benchmark declares, or else a selection by unit."""
+"""The key results of a report: the highlights that a benchmark declares, or else one metric of each unit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _UNITS = ("s", "B/s", "ops/s")
-"""Units of key results; cycles, percentages and sizes appear in tables only."""
+"""Units of key results. Cycles, percentages and sizes appear only in tables."""
 _MOST_LEVELS = 6
 _TOLD = {"burst-possible": "burst possible"}
-"""Flags that key results show although they do not make a value doubtful for `strict`."""
+"""Flags that key results show even though `strict` does not reject values with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,16 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """Why the value is in doubt: `noisy` or `invalid`, the state of the host, `burst possible`; empty if reliable."""
+    """Why the value is questionable: `noisy` or `invalid`, the host state, or `burst possible`; empty if reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
-    """Return the highlights of the benchmark. If it declares none, return its first metric of each unit: the value of
-    each level, or the best valid value."""
+    """Return the highlights of the benchmark.
+
+    If it declares none, return its first metric of each unit, with the value of each level or the best valid value.
+    """
     if job.benchmark is None:
         return []
     places = gather(job.records)
@@ -74,7 +76,7 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
 def _highlighted(
     job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
 ) -> Iterator[HeadlineMetric]:
-    """Yield the best valid value at the coordinates of a highlight, if any was measured."""
+    """Yield the best valid value at the coordinates of a highlight, if any value was measured."""
     own = [place for place in places if place.metric == metric.name and _matches(place.records[0].coords, wanted.at)]
     if own:
         yield _of_best(job, metric, own, wanted.label)
@@ -85,7 +87,7 @@ def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> b
 
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
-    """Return the best valid value; if there are several and none is valid, a headline without a value."""
+    """Return the best valid value. If there are several values and none is valid, return a headline without a value."""
     valid = [place for place in places if _doubt(place.doubts) != "invalid"]
     if len(places) > 1 and not valid:
         detail = f"all {len(places)} values are invalid"
@@ -96,7 +98,7 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
-    """Return the coordinates that distinguish `chosen` from the other groups, without those in `told`."""
+    """Return the coordinates that distinguish `chosen` from the other groups, except those in `told`."""
     apart = {
         key: value
         for key, value in chosen.at.items()
@@ -121,7 +123,8 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """Return the headlines of several hosts: a table for each benchmark with a row for each host, in their order."""
+    """Return the headlines of several hosts: a table for each benchmark with a row for each host, in the given
+    order."""
     for name, items in grouped(found, lambda item: item.id).items():
         cells = {(item.host, item.label): item for item in items}
         labels = list(dict.fromkeys(item.label for item in items))
@@ -142,7 +145,7 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
-    """Return the worst state of the host during the repeats, from their telemetry."""
+    """Return the worst state of the host during the repeats, according to their telemetry."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
     return next((mark for mark in ("invalid host", "noisy host") if mark in marks), "")
@@ -153,7 +156,7 @@ def _doubt(flags: Sequence[str]) -> str:
 
 
 def _spread(place: MetricGroup, metric: Metric) -> str:
-    """Return the confidence interval of a single repeat, or the range of several."""
+    """Return the confidence interval of a single repeat, or the range of several repeats."""
     values = [record.value for record in place.records]
     if len(values) > 1:
         text = f"median of {len(values)}"

@@ -1,4 +1,7 @@
-"""Outcome of each benchmark on each host, worst first; hosts with the same outcomes share a row. Reused results."""
+"""The outcome of each benchmark on each host, worst first, and the results that a run has reused.
+
+Hosts with the same outcomes share a row.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,17 @@ class JobOutcome:
 
     @property
     def tone(self) -> Tone:
-        """The colour of the status."""
+        """The color of the status."""
         return _TONES.get(self.status, "bad")
 
 
 @dataclass(frozen=True, slots=True)
 class HostRow:
-    """Hosts with the same outcomes. `state` is `ok`, or why the hosts could not be used. The outcome of a job that they
-    do not have is None."""
+    """Hosts with the same outcomes.
+
+    `state` is `ok`, or the reason why the hosts could not be used. The outcome of a job that these hosts do not have is
+    None.
+    """
 
     hosts: tuple[str, ...]
     state: str
@@ -49,7 +55,7 @@ class HostRow:
 
     @property
     def label(self) -> str:
-        """The names of the hosts in short form, with their state if it is not `ok`."""
+        """The names of the hosts in short form, followed by their state if it is not `ok`."""
         names = short_names(self.hosts)
         return names if self.state == "ok" else f"{names}: {self.state}"
 
@@ -63,7 +69,7 @@ class OutcomeMatrix:
 
 
 def matrix(run: Run) -> OutcomeMatrix:
-    """Return the outcome of every job of a run on every host."""
+    """Return the outcome of each job of a run on each host."""
     ids = tuple(dict.fromkeys(job.id for job in run.jobs))
     found = {(job.host, job.id): outcome(job) for job in run.jobs}
     states = {host.name: host.status for host in run.hosts}
@@ -83,13 +89,13 @@ def outcome(job: JobEntry) -> JobOutcome:
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
-    """Sort key: hosts that could not be used come first, the others by their worst outcomes."""
+    """Return a sort key: hosts that could not be used come first, then the others in order of their worst outcomes."""
     ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None and item.status != "ok")
     return row.state == "ok", (*ranks, len(WORST_FIRST))
 
 
 def short_names(names: Sequence[str]) -> str:
-    """Shorten consecutive names to ranges, as plans write them: `n[001:016], n[018:100], gw`."""
+    """Shorten consecutive names to ranges, as in a plan: `n[001:016], n[018:100], gw`."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name):
@@ -131,7 +137,7 @@ def _cell(item: JobOutcome | None) -> TableCell:
 
 def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
     """Return `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`, with the age
-    at the start of the run; empty if none was reused."""
+    relative to the start of the run, or an empty string if none were reused."""
     jobs = list(jobs)
     sources = grouped((item for job in jobs for item in job.reused), lambda item: item.run)
     counts = {run: sum(item.repeats for item in items) for run, items in sources.items()}
@@ -144,7 +150,7 @@ def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
 
 
 def _age(moment: str, present: str) -> str:
-    """Return `?` for malformed times, which a foreign results tree may contain."""
+    """Return an age, or `?` for malformed times, which a results tree from elsewhere may contain."""
     try:
         return age(moment, present)
     except (ValueError, TypeError):

@@ -28,7 +28,7 @@ MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
 _DISTURBED = "E432"
-"""The warning that counts the findings on a host; reports list the findings instead."""
+"""The warning that counts the findings on a host. Reports list the findings instead."""
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
@@ -36,9 +36,9 @@ _OWN = frozenset(
         "page-data-gzip", "plotly-gzip",
     }
 )  # fmt: skip
-"""Ids of the HTML page, which the slugs of benchmark entries must not take."""
+"""Ids of the HTML page, which must not be used as slugs of benchmark entries."""
 _MOST_NAMED = 6
-"""Number of hosts that a warning names; it counts the others."""
+"""Maximum number of hosts that a warning names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
-    """One job in a section: tables, settings, commands and failures on one host."""
+    """One job in a section: its tables, settings, commands and failures on one host."""
 
     host: str
     slug: str
@@ -68,12 +68,12 @@ class HostPart:
     failures_left: int
     remarks: tuple[str, ...] = ()
     disturbed: tuple[DisturbanceLink, ...] = ()
-    """Disturbances, present at the start of the run, that affect its results."""
+    """Disturbances that were present at the start of the run and affect its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """One benchmark entry of the plan on all of its hosts."""
+    """One benchmark entry of the plan, on all of its hosts."""
 
     slug: str
     title: str
@@ -85,13 +85,15 @@ class ReportSection:
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
     flags: tuple[Row, ...] = ()
-    """Meaning of each flag in the tables and of each reason for a noisy host."""
+    """The meaning of each flag in the tables, and of each reason for a noisy host."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """One host: its description in one line, its state and its facts. `picture` is its topology as an SVG element, or
-    empty."""
+    """One host: a one-line description, its state and its facts.
+
+    `picture` is its topology as an SVG element, or empty.
+    """
 
     name: str
     slug: str
@@ -116,20 +118,20 @@ class RunReport:
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     findings: tuple[DisturbanceCard, ...]
-    """Disturbances on the hosts at the start of the run, each once for all hosts."""
+    """Disturbances on the hosts at the start of the run, each listed once for all hosts."""
     headlines: tuple[HeadlineMetric, ...]
     headline_grids: tuple[TextTable, ...]
-    """The headlines as a table for each benchmark with a row for each host; empty if there is one host."""
+    """The key results as one table per benchmark, with a row for each host; empty if there is only one host."""
     outcomes: TextTable | None
     """The outcome of each benchmark on each host."""
     sections: tuple[ReportSection, ...]
     facts: tuple[Row, ...]
-    """The plan, times, status and asct version of the run: for the line below the title and the appendix."""
+    """The plan, times, status and asct version of the run, for the line below the title and for the appendix."""
 
 
 @lru_cache(maxsize=1)
 def build(view: RunView) -> RunReport:
-    """Return the content of the report on a run; the result is cached, so that all formats share it."""
+    """Return the content of the report on a run. It is cached, so that all formats share it."""
     run = view.run
     slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
@@ -168,7 +170,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
 
 
 def together(findings: Iterable[Caution]) -> list[Caution]:
-    """Merge equal warnings of several hosts into one with the names of the hosts."""
+    """Merge equal warnings about several hosts into one that names the hosts."""
 
     def general(item: Caution) -> Caution:
         message = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
@@ -180,7 +182,7 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 
 
 def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:
-    """The hosts in the order of the plan."""
+    """Yield the hosts in the order of the plan."""
     slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
     for host, unique in zip(view.run.hosts, slugs, strict=True):
         facts, found = view.facts.get(host.name), view.disturbances.get(host.name)
@@ -213,7 +215,7 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Return the meaning of each flag in the displayed tables; flags that question a value come first."""
+    """Yield the meaning of each flag in the displayed tables; flags that question a value come first."""
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
@@ -281,7 +283,7 @@ def _run_rows(view: RunView) -> Iterable[Row]:
 
 
 def elapsed(start: str, end: str | None) -> str:
-    """Return the time between two ISO 8601 times as text; empty if either is missing or malformed."""
+    """Return the time between two ISO 8601 timestamps as text, or an empty string if either is missing or malformed."""
     try:
         first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
         return duration_text(max(0.0, (last - first).total_seconds()))

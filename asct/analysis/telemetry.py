@@ -1,4 +1,4 @@
-"""Text about how quiet the hosts were during measurements; the verdicts come from status.json and run.json."""
+"""Describes how quiet the hosts were during measurements. The verdicts come from status.json and run.json."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """Return what each reason means for values, in order of first appearance."""
+    """Return what each reason means for the values, in order of first appearance."""
     groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: plain(reason.what))
     return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 
@@ -45,13 +45,13 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """Return `noisy host` or `invalid host`, or nothing for all other repeats."""
+    """Return `noisy host` or `invalid host`, or an empty string for all other repeats."""
     told = item.status.telemetry if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """Return `12 of 40 while the host was noisy (others, steal)`; empty if all were quiet or unobserved."""
+    """Return `12 of 40 while the host was noisy (others, steal)`; empty if all repeats were quiet or unobserved."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:

@@ -1,4 +1,5 @@
-"""A run for reports: the contents of its results tree, and the tables and figures that its benchmarks produce."""
+"""A run as seen by reports: the contents of its results tree, and the tables and figures that its benchmarks
+produce."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ from asct.values.grouping import grouped
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
-"""Coordinates in bytes; settings declare their unit."""
+"""Coordinates that are in bytes; settings declare their unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
-    """One repeat of one point in the results tree. `folder` is relative to the run; `status` and `command` are None if
-    they cannot be read."""
+    """One repeat of one point in the results tree.
+
+    `folder` is relative to the run. `status` and `command` are None if they cannot be read.
+    """
 
     host: str
     id: str
@@ -38,11 +41,11 @@ class RepeatView:
     status: Status | None
     command: CommandDocument | None
     sizes: frozenset[str] = frozenset()
-    """The settings in bytes."""
+    """The names of settings and coordinates in bytes."""
 
     @property
     def label(self) -> str:
-        """The swept settings and the number of the repeat as text."""
+        """The swept settings and the repeat number as text."""
         swept = coordinates_text(self.command.swept, self.sizes) if self.command else self.point_id
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
@@ -54,7 +57,7 @@ class RepeatView:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job: all points of a benchmark entry on one host. Tables and figures are the benchmark's own."""
+    """One job: all points of a benchmark entry on one host. Tables and figures are those of the benchmark."""
 
     entry: JobEntry
     benchmark: Benchmark[Any] | None
@@ -63,11 +66,11 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """Why the tables and figures of the benchmark are missing; empty if they are not."""
+    """The reason why the tables and figures of the benchmark are missing; empty if they are not."""
 
     @property
     def key(self) -> str:
-        """`host/id`."""
+        """The key of the job: `host/id`."""
         return f"{self.entry.host}/{self.entry.id}"
 
     @property
@@ -78,8 +81,10 @@ class JobView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """All data of a report; compared by identity. `plan_text` has no control characters; `notes` list the files that
-    could not be read."""
+    """All data for a report, compared by identity.
+
+    `plan_text` has no control characters; `notes` list the files that could not be read.
+    """
 
     root: Path
     run: Run
@@ -100,8 +105,8 @@ class RunView:
 def open_view(root: Path, catalog: Catalog) -> RunView:
     """Read the run in the folder `root`; `catalog` provides the benchmarks.
 
-    Raise StoreError if there is no run, or if its run.json or records.jsonl is damaged or newer. Skip damage elsewhere
-    and report it in `notes`.
+    Raises StoreError if there is no run, or if its run.json or records.jsonl is damaged or was written by a newer
+    version. Damage elsewhere is skipped and reported in `notes`.
     """
     stored = read_run(root)
     records = tuple(stored.records())
@@ -137,7 +142,7 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]
 
 
 def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:
-    """Return what `read` returns. If a document is damaged, return nothing and add a note."""
+    """Return the result of `read`. If a document is damaged, return an empty result and add a note."""
     try:
         return read()
     except StoreError as error:
@@ -178,7 +183,10 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
 
 @cache
 def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
-    """Return the unit of each setting that has one, from the settings schema; cached, because the schema is slow."""
+    """Return the unit of each setting that has one, from the settings schema.
+
+    The result is cached, because creating the schema is slow.
+    """
     found: dict[str, str] = {}
     for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]

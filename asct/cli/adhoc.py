@@ -1,6 +1,6 @@
-"""Turns the arguments of `asct run` (names, aliases, keywords, settings) into the text of a plan.
+"""Converts the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
 
-The plan is then processed like a written one; errors in settings point into its text.
+The plan is then processed like one in a file; errors in settings point into its text.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
-    """Return the benchmarks that `words` select, in catalog order. Raises UsageError with every unknown word.
+    """Return the benchmarks that `words` select, in catalog order. Raises UsageError, which lists every unknown word.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If there are only exclusions, `default`
-    is selected. A hidden benchmark is selected only by its name or alias.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If there are only exclusions, they
+    apply to `default`. A hidden benchmark is selected only by its name or alias.
     """
     problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
     if problems:
@@ -64,9 +64,9 @@ def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo]) -> Diagnostic:
 
 
 def user_settings(items: Iterable[str], catalog: Registry) -> dict[str, dict[str, Any]]:
-    """Return the settings by benchmark from texts like `bench.setting=value`. A setting without `=` is true.
+    """Return the settings by benchmark from strings such as `bench.setting=value`. A setting without `=` is true.
 
-    Raises UsageError for a text without a dot or an unknown benchmark; the planner rejects unknown settings.
+    Raises UsageError for a string without a dot or an unknown benchmark; the planner rejects unknown settings.
     """
     found: dict[str, dict[str, Any]] = {}
     problems: list[Diagnostic] = []
@@ -90,10 +90,10 @@ def _bad_setting(item: str, owner: str, catalog: Registry) -> Diagnostic:
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
-    """Convert a text from the command line to a value of the plan language, by the type of the setting.
+    """Convert a command-line value to a value of the plan language, according to the type of the setting.
 
-    Lists are comma-separated (integers may be ranges, `1,2,5-9:2`); a bare number for a duration means seconds and
-    1/0/yes/no stand for true/false, as in ASCT.
+    Lists are comma-separated (integers may be ranges, `1,2,5-9:2`). As in ASCT, a bare number is accepted as a duration
+    in seconds, and 1/0/yes/no as true/false.
     """
     schema = _schema(benchmark, name)
     if schema.get("type") == "array":
@@ -159,7 +159,7 @@ _LARGEST_FILE_BYTES = 8 << 20
 def file_settings(name: str, catalog: Registry) -> dict[str, dict[str, Any]]:
     """Read settings from a JSON file as written by `config save` of ASCT: {benchmark: {setting: value}}.
 
-    Raises UsageError if the file cannot be read or names an unknown benchmark.
+    Raises UsageError if the file cannot be read or contains an unknown benchmark.
     """
     hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
@@ -188,6 +188,6 @@ def file_settings(name: str, catalog: Registry) -> dict[str, dict[str, Any]]:
 
 
 def _from_json(benchmark: Benchmark[Any], name: str, value: Any) -> Any:
-    """A bare number for a duration means seconds, as in ASCT's files."""
+    """Convert a value of a settings file. A bare number for a duration is in seconds, as in ASCT's files."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value}s" if number and _schema(benchmark, name).get("unit") == "s" else value

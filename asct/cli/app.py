@@ -1,7 +1,7 @@
 """The command line: finds one file per command in cli/commands/, and converts exceptions to exit codes.
 
-`asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command. Therefore
-neither this module nor a command imports anything slow at the top.
+`asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command. Therefore,
+neither this module nor any command module imports anything slow at module level.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, Interrupted
 
 BROKEN_PIPE = 141
-"""The exit code that a shell reports for a program ended by SIGPIPE."""
+"""The exit code that a shell reports for a program terminated by SIGPIPE."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command like Ctrl-C, after cleaning up."""
+    """Raised on SIGTERM, which ends a command like Ctrl-C, after cleaning up."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """Handle SIGTERM by raising Terminated; a second SIGTERM does not interrupt the cleanup."""
+    """Raise Terminated on SIGTERM. A second SIGTERM does not interrupt the cleanup."""
     signal.signal(number, lambda *_: None)
     raise Terminated
 
 
 class Commands(click.Group):
-    """A group of commands, one per file; a file is imported when its command is used or listed."""
+    """A group of commands, one per file. A file is imported only when its command is used or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(commands.__path__))
@@ -89,7 +89,7 @@ def root(ctx: click.Context) -> None:
 
 
 def name_variables(command: click.Command, prefix: str) -> None:
-    """Let each option be set by `ASCT_<COMMAND>_<OPTION>`, for every long spelling of the option."""
+    """Let `ASCT_<COMMAND>_<OPTION>` set each option, for every long spelling of the option."""
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
             name_variables(inner, f"{prefix}_{name}")
@@ -151,7 +151,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 
 def _variable(problem: click.BadParameter) -> str:
-    """` (set by ASCT_APPLY_FORKS)` if the wrong value comes from the environment."""
+    """Return ` (set by ASCT_APPLY_FORKS)` if the invalid value comes from the environment; else empty."""
     ctx, option = problem.ctx, problem.param
     if ctx is None or option is None or not option.name or not option.envvar:
         return ""

@@ -1,4 +1,4 @@
-"""Shell completion: names of benchmarks, topics of `explain`, report formats."""
+"""Shell completion for benchmark names, topics of `explain` and report formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a click completer that calls `names` for each request; a `^` before a name is kept."""
+    """Return a click completer that calls `names` for each request. A `^` before a name is preserved."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         caret = "^" if incomplete.startswith("^") else ""
@@ -22,14 +22,14 @@ def completing(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def benchmark_names() -> list[str]:
-    """Names and aliases of the listed benchmarks."""
+    """Return the names and aliases of the listed benchmarks."""
     from asct.registry import installed
 
     return [name for item in installed().infos if not item.hidden for name in (item.name, *item.aliases)]
 
 
 def selectors() -> list[str]:
-    """The arguments that `asct run` accepts: names, aliases, keywords and the groups."""
+    """Return the arguments that `asct run` accepts: names, aliases, keywords, `all` and `default`."""
     from asct.cli.adhoc import GROUPS
     from asct.registry import installed
 
@@ -38,7 +38,8 @@ def selectors() -> list[str]:
 
 
 def topics() -> list[str]:
-    """The topics of `asct explain`: benchmarks, metrics, settings with all their spellings, flags, error codes."""
+    """Return the topics of `asct explain`: benchmarks, metrics, settings with all their spellings, flags, and error
+    codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import common_flags, installed
 
@@ -51,7 +52,7 @@ def topics() -> list[str]:
 
 
 def format_names() -> list[str]:
-    """Names of the report formats."""
+    """Return the names of the report formats."""
     from asct.plan.formats import report_formats
 
     return list(report_formats())

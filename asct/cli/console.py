@@ -1,7 +1,8 @@
 """The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
-Color: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal other than
-TERM=dumb. Width: COLUMNS, the width of the terminal, or 80. rich is loaded only for styled text and live progress.
+Color is decided by `--color`, then by NO_COLOR and FORCE_COLOR (any non-empty value), and finally by whether the stream
+is a terminal (unless TERM=dumb). The width is COLUMNS, the width of the terminal, or 80. rich is loaded only for styled
+text and live progress.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ _CONTROL = dict.fromkeys(
     ),
     _REPLACEMENT,
 )
-"""Characters that control a terminal (all but tab and line feed), and marks that change the direction of text."""
+"""Characters that control a terminal (all control characters except tab and line feed), and marks that change the
+direction of text."""
 
 _RUNNER_COMMAND = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
-"""Start of a command for GitHub's runner: `::name` at the start of a line, also after spaces, and `##[name` anywhere
-(actions/runner, ActionCommand.cs). The runner executes such commands from both output streams."""
+"""Matches the start of a command for GitHub's runner: `::name` at the start of a line, even after spaces, and `##[name`
+anywhere (actions/runner, ActionCommand.cs). The runner executes such commands from both output streams."""
 
 
 def harmless(text: str | Text) -> str | Text:
-    """Return `text` with all characters replaced that would control a terminal or GitHub's runner: names in a results
+    """Replace all characters in `text` that would control a terminal or GitHub's runner, because names in a results
     tree and the output of hosts are not trusted."""
     if isinstance(text, str):
         return _replaced(text)
@@ -63,12 +65,12 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """JSON for stdout; GitHub's runner cannot interpret any of its strings as a command."""
+    """Return JSON for stdout. GitHub's runner cannot interpret any of its strings as a command."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether to color the output to `stream`, given `--color choice`."""
+    """Return whether to color the output to `stream`, given `--color choice`."""
     if choice != "auto":
         return choice == "always"
     if environ.get("NO_COLOR"):
@@ -79,7 +81,8 @@ def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> boo
 
 
 def width(environ: Mapping[str, str], stream: TextIO) -> int:
-    """Number of columns: COLUMNS if it is a number of at least 20, else the width of the terminal, else 80."""
+    """Return the number of columns: COLUMNS if it is a number of at least 20, else the width of the terminal, else
+    80."""
     columns = environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)
@@ -106,17 +109,17 @@ class Console:
     def __init__(self, style: OutputStyle) -> None:
         self.style = style
         self.files: dict[str, str] = {}
-        """Source texts by file name, which diagnostics quote; commands that read a plan add them."""
+        """The source texts that diagnostics quote, by file name. Commands that read a plan add them."""
         self.width = width(os.environ, sys.stdout)
 
     @cached_property
     def out(self) -> RichConsole:
-        """Styled text to stdout."""
+        """The rich console for styled text on stdout."""
         return self._rich(sys.stdout)
 
     @cached_property
     def err(self) -> RichConsole:
-        """Styled text and live progress to stderr."""
+        """The rich console for styled text and live progress on stderr."""
         return self._rich(sys.stderr)
 
     def _rich(self, stream: TextIO) -> RichConsole:
@@ -149,11 +152,11 @@ class Console:
             self.out.print(harmless(text))
 
     def annotations(self, lines: str) -> None:
-        """Print commands for GitHub's runner to stdout; their values are already escaped."""
+        """Print commands for GitHub's runner to stdout. Their values must already be escaped."""
         _write(sys.stdout, f"{lines}\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """Print a JSON document to stdout; `schema` comes first."""
+        """Print a JSON document to stdout, with `schema` as its first key."""
         ordered = {"schema": document["schema"], **document} if "schema" in document else dict(document)
         sys.stdout.write(_json(ordered, indent=2))
 
@@ -171,12 +174,14 @@ class Console:
             self.err.print(harmless(text), style=style or None)
 
     def over(self, text: str) -> None:
-        """Print progress to stderr in a line that the next call overwrites; for an `interactive` console. A final call
-        with an empty text clears the line."""
+        """Print progress to stderr in a line that the next call overwrites. Requires an `interactive` console.
+
+        A final call with empty text clears the line.
+        """
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print diagnostics in the order of their locations to stderr, with --json as JSON Lines to stdout."""
+        """Print diagnostics in the order of their locations: to stderr, or with --json to stdout as JSON Lines."""
         chosen = [item for item in findings if item.severity == "error" or not self.style.quiet]
         if self.style.json:
             for item in chosen:
@@ -193,7 +198,7 @@ class Console:
             self.err.print(harmless(Text.from_ansi(text)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        """Print a table to stdout with columns two spaces apart, left-aligned except for the columns in `right`."""
+        """Print a table to stdout. Columns are two spaces apart, and left-aligned except for those in `right`."""
         body = [list(map(str, row)) for row in rows]
         widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
         title = _aligned(header, widths, right)

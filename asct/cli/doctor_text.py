@@ -1,4 +1,4 @@
-"""The report of `asct doctor` as lines for a terminal: disturbances with fix and undo, block devices, consents."""
+"""The report of `asct doctor` as lines for a terminal: disturbances with fix and undo, block devices, and consents."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _LABEL: Final = 10
 
 
 def heading(report: HostReport, width: int) -> list[str]:
-    """The host, its connection and a short description."""
+    """Return the host, its connection and a short description."""
     address = f" ({report.transport} {report.address})" if report.address else f" ({report.transport})"
     return wrapped(f"{report.name}{address}: {report.description or report.status}", width, "")
 
 
 def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Iterator[str | Text]:
-    """The disturbances. With a plan, only those that affect it in full; `verbose` shows all, with their sources."""
+    """Yield the disturbances.
+
+    With a plan, only those that affect it are shown in full; `verbose` shows all, with their sources.
+    """
     affecting = report.touching()
     others = [item for item in report.findings if item not in affecting]
     yield from wrapped(_count(report, len(affecting), len(others)), width)
@@ -67,7 +70,10 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """A shell command that is too long for `width`, continued on a second line; quoted text is never split."""
+    """Fold a shell command that is too long for `width`, so that it continues on a second line.
+
+    Quoted text is never split.
+    """
     head, mark, rest = line.partition(" >")
     if len(line) <= width or not mark or "'" in line:
         return [line]
@@ -82,7 +88,7 @@ def _unchecked(items: Iterable[Unseen], width: int) -> Iterator[str]:
 
 
 def disk_lines(disks: Sequence[Disk], width: int) -> Iterator[str]:
-    """The block devices: size, model, the names for a plan, and whether a job could write to it."""
+    """Yield the block devices: size, model, the names to use in a plan, and whether a job could write to the device."""
     writable = sum(disk.with_overwrite for disk in disks)
     yield from wrapped(f"{counted(len(disks), 'block device')}, {writable} of them writable with consent", width)
     for disk in disks:

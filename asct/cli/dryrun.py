@@ -1,7 +1,8 @@
 """`--dry-run` and `--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
-Placeholders replace values that are known only on a host: bare names for the paths of programs, examples for results of
-needed jobs. If a benchmark chooses its next step from the output of earlier ones, only the first step is shown.
+Placeholders stand for values that are known only on a host: bare names for the paths of programs, and examples for the
+results of needed jobs. If a benchmark chooses its next step based on the output of earlier ones, only the first step is
+shown.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
-    """Print the commands of every job; with --json as one document. Returns the exit code."""
+    """Print the commands of every job, or with --json one document. Return the exit code."""
     from asct.hosts.dryrun import shell_text
     from asct.registry import installed
 
@@ -42,7 +43,7 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """Yield the preparation of a job, then the first steps of every point."""
+    """Yield the preparation of a job, followed by the first steps of every point."""
     from asct.planner.bind import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
@@ -74,7 +75,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
 
 
 def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
-    """Facts of a host that has all tools; nothing else is known about it."""
+    """Return the facts of a host that has all tools and about which nothing else is known."""
     from asct.sdk.facts import HostFacts, ToolFact
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}

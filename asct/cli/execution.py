@@ -1,4 +1,4 @@
-"""Runs a resolved plan for `apply`, `run` and `resume`: measure, judge, write the reports, print a summary."""
+"""Runs a resolved plan for `apply`, `run` and `resume`: measures, judges, writes the reports and prints a summary."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def execute(
     ci: bool = False,
     resume: RunLayout | None = None,
 ) -> CommandOutcome:
-    """Run a plan, or measure what the run in `resume` is missing, and print a summary.
+    """Run a plan, or measure what is missing in the run `resume`, and print a summary.
 
     With `ci`, also write junit.xml, and print annotations under GitHub Actions. Raises StoreError if the run cannot be
     written.
@@ -92,9 +92,9 @@ def execute(
 def resume_run(
     options: GlobalOptions, name: str, how: RunOptions, *, ci: bool = False, plan: ResolvedPlan | None = None
 ) -> int:
-    """Measure what a run is missing, with the plan as it was resolved for that run. Return the exit code.
+    """Measure what is missing in a run, with the plan as it was resolved for that run. Return the exit code.
 
-    Raises StoreError if the run or its plan cannot be read, or if the run belongs to another plan than `plan`.
+    Raises StoreError if the run or its plan cannot be read, or if the run belongs to a plan other than `plan`.
     """
     stored = open_run(how.results, name)
     resolved = plan or thaw(stored.resolved())
@@ -116,7 +116,7 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> list[Verdict]:
 
 
 def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
-    """Print annotations for GitHub Actions, and add the report summary.md (at most 1 MiB) to the job summary."""
+    """Print annotations for GitHub Actions, and append the report summary.md (at most 1 MiB) to the job summary."""
     lines = render_report(view_of(layout.root), "github")
     options.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -129,7 +129,7 @@ def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
 
 
 class RunLog(AbstractContextManager["RunLog"]):
-    """A listener that logs every event with its time to asct.log of the run and to `--log-file`."""
+    """A listener that logs every event with its time to the run's asct.log and to `--log-file`."""
 
     def __init__(self, level: str) -> None:
         self._log = logging.getLogger(PROGRAM)
@@ -155,7 +155,8 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._write(logging.INFO, text)
 
     def _write(self, level: int, text: str) -> None:
-        """Log one line without control characters: output of a host must not forge lines or control a terminal."""
+        """Log one line without control characters, because the output of a host must not forge lines or control a
+        terminal."""
         self._log.log(level, "%s", printable(text))
 
     def _open(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reports of commands in several formats, and the files that they write on request (`--output-dir`)."""
+"""Reports of commands in several formats, and the files written with `--output-dir`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def output_folder(name: str, force: bool) -> Path:
-    """Create the directory; an existing one is refused without `force`. Raises UsageError or StoreError."""
+    """Create the directory.
+
+    Raises UsageError if it exists and `force` is not set, and StoreError if it cannot be created.
+    """
     folder = Path(name)
     if not force:
         refuse_existing(name)
@@ -46,7 +49,8 @@ def refuse_existing(name: str) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
-    """Write all files to a folder, then print their paths: a closed output does not prevent any file."""
+    """Write all files to a folder before printing their paths, so that a closed output does not prevent any file from
+    being written."""
     for name in texts:
         check_output(folder / name, force=force)
     for name, text in texts.items():
@@ -63,7 +67,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def print_report(console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str]) -> None:
-    """Print a report in the requested format: as JSON, as CSV (`table`) or as text (`lines`)."""
+    """Print a report in the requested format: JSON, CSV (`table`) or text (`lines`)."""
     if console.style.json or form == "json":
         console.document(document)
     elif form == "csv":

@@ -1,4 +1,5 @@
-"""Facts of machines (this one, hosts over ssh, or a snapshot) and differences between two: text, CSV, JSON."""
+"""The facts of machines (this one, hosts over ssh, or a snapshot) and the differences between two machines, as text,
+CSV and JSON."""
 
 from __future__ import annotations
 
@@ -50,12 +51,12 @@ class MachineFacts:
 
     @property
     def exit_code(self) -> int:
-        """3 if a host could not be read, else 0."""
+        """The exit code: 3 if a host could not be read, else 0."""
         return HostError.exit_code if self.problems else 0
 
 
 def read_machines(options: GlobalOptions, request: ReportRequest) -> MachineFacts:
-    """Read the facts of the requested machines, in parallel. Raises UsageError, StoreError."""
+    """Read the facts of the requested machines in parallel. Raises UsageError or StoreError."""
     if request.origin is not None:
         if request.hosts:
             raise click.UsageError("--from reads a snapshot; remove --host")
@@ -84,9 +85,9 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 
 
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
-    """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
+    """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several hosts), or a snapshot.
 
-    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError, StoreError.
+    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError or StoreError.
     """
     found = _facts_from(path, host)
     if not options.quiet and not options.json:
@@ -123,7 +124,7 @@ def _of_run(path: Path, host: str) -> HostFacts:
 
 
 def _host_name(path: Path) -> str:
-    """`altra` for altra.tar.gz, and for facts/altra/snapshot.txt."""
+    """Return the host name: `altra` for altra.tar.gz and for facts/altra/snapshot.txt."""
     resolved = path.resolve()
     return resolved.parent.name if resolved.name == KEPT else _ARCHIVE.sub("", resolved.name) or "machine"
 
@@ -134,8 +135,10 @@ SEVERAL = "asct.machines/1"
 def print_facts(
     options: GlobalOptions, request: ReportRequest, read: MachineFacts, *, network: bool = False, topology: bool = False
 ) -> None:
-    """Print the facts in the requested format, and write them to the output directory if one is given. `network` limits
-    them to the network; `topology` draws the machines instead of listing the facts."""
+    """Print the facts in the requested format, and write them to the output directory if there is one.
+
+    `network` limits them to the network; `topology` draws the machines instead of listing the facts.
+    """
     found = read.facts
     documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]
     problems = [item.to_json() for item in read.problems]
@@ -159,14 +162,17 @@ def print_facts(
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
-    """The network facts, under their own schema."""
+    """Return the network facts, under a schema of their own."""
     whole = facts.model_dump(mode="json", include={"host", "collected_at", "network", "unknown", "notes"})
     unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
     return {"schema": "asct.network/1", **whole, "unknown": unknown}
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
-    """One line per field; with several machines, the field is prefixed with the machine's name."""
+    """Return CSV with one line per field.
+
+    If there are several machines, each field is prefixed with the machine's name.
+    """
     if len(documents) == 1:
         return machine_text(flat(documents[0]))
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
@@ -191,7 +197,7 @@ _COLUMNS = ("field", "base", "other", "moves")
 
 
 def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostFacts, other: HostFacts) -> None:
-    """Print how `other` differs from `base`, and write it to the output directory if one is given."""
+    """Print how `other` differs from `base`, and write the differences to the output directory if there is one."""
     found = differences(base, other)
     rows = [{name: getattr(one, name) for name in _COLUMNS} for one in found]
     sides = {

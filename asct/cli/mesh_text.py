@@ -15,7 +15,7 @@ from asct.values.quantity import format_quantity
 COLUMNS: Final = (
     "mesh", "record", "name", "node_id", "logical_id", "x", "y", "port", "device", "cpu", "address", "value", "meaning",
 )  # fmt: skip
-"""Columns of cmn.csv, which has one line per property, count, crosspoint, port, node, CPU and register."""
+"""Columns of cmn.csv, which contains one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
@@ -27,7 +27,8 @@ _SOURCES: Final = {
 
 
 def report_lines(report: CmnReport, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
-    """All meshes as text, at most `width` columns wide: a summary, the CPUs, and on request a drawing and registers."""
+    """Yield all meshes as text, at most `width` columns wide: a summary and the CPUs, and if requested a drawing and
+    the registers."""
     for number, mesh in enumerate(report.meshes):
         if number:
             yield ""
@@ -74,7 +75,7 @@ def _summary(mesh: Mesh, total: int, width: int) -> Iterator[str]:
 
 
 def _detected(mesh: Mesh) -> str:
-    """`128 CPUs, detected at 2026-11-21T20:40:00Z, lowest confidence 0.93`."""
+    """Describe the detection: `128 CPUs, detected at 2026-11-21T20:40:00Z, lowest confidence 0.93`."""
     placed = [port for port in mesh.cpus.values() if port is not None]
     lost = len(mesh.cpus) - len(placed)
     parts = [counted(len(placed), "CPU") + (f" ({lost} not located)" if lost else "")]
@@ -92,7 +93,7 @@ def _labelled(label: str, text: str, width: int) -> list[str]:
 
 
 def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
-    """Unknown values, grouped by reason."""
+    """Yield the unknown values, grouped by reason."""
     if reasons:
         yield ""
         yield "  Unknown:"
@@ -120,7 +121,7 @@ def _fields(register: Register, width: int) -> Iterator[str]:
 
 
 def rows(report: CmnReport) -> Iterator[dict[str, Any]]:
-    """The lines of cmn.csv."""
+    """Yield the lines of cmn.csv."""
     for mesh in report.meshes:
         for row in _mesh_rows(mesh):
             yield {"mesh": mesh.instance, **row}

@@ -1,4 +1,4 @@
-"""Options shared by several commands, and the objects in which the commands receive them."""
+"""Options shared by several commands, and the objects that pass them to the commands."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ FORKS = click.option(
 
 @dataclass
 class GlobalOptions(OutputStyle):
-    """The values of the shared options. Only `console` prints."""
+    """The values of the shared options. All output goes through `console`."""
 
     log_file: str | None = None
     log_level: str = "info"
 
     @cached_property
     def console(self) -> Console:
-        """The console for these options, created on first use, when all options have been parsed."""
+        """The console for these options. It is created on first use, when all options have been parsed."""
         return Console(self)
 
 
@@ -80,7 +80,7 @@ def shared_options(command: F) -> F:
 
 
 def decorated(command: Any, options: tuple[Callable[[F], F], ...]) -> F:
-    """`command` with `options`, which `--help` lists in this order."""
+    """Add `options` to `command`; `--help` lists them in this order."""
     for option in reversed(options):
         command = option(command)
     result: F = command
@@ -88,7 +88,7 @@ def decorated(command: Any, options: tuple[Callable[[F], F], ...]) -> F:
 
 
 def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], F], ...]) -> Callable[[F], F]:
-    """Add options to a command, which receives their values as one argument `name`, a dataclass `kind`."""
+    """Add options to a command, which receives their values as one argument `name`, an instance of `kind`."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
@@ -102,7 +102,10 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 
 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
-    """`--results`. A file instead of a directory is a usage error, or with `file_okay` an error of the results tree."""
+    """Return the option `--results`.
+
+    If it names a file instead of a directory, this is a usage error, or with `file_okay` an error of the results tree.
+    """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
         help="Directory of the results tree.",
@@ -110,7 +113,7 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
 
 
 def _start_log(options: GlobalOptions) -> None:
-    """Log to `--log-file`, if one is given. Raises BadParameter if it cannot be written, UsageError for a device."""
+    """Log to `--log-file`, if it is set. Raises BadParameter if it cannot be written, and UsageError for a device."""
     if options.log_file is None:
         return
     import logging
@@ -132,8 +135,11 @@ def _start_log(options: GlobalOptions) -> None:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The options of the reports on machines. `hosts` are [USER@]ADDRESS[:PORT]; if empty, the report is about this
-    machine. `origin` is a snapshot to read instead of a machine."""
+    """The options of the reports on machines.
+
+    `hosts` are [USER@]ADDRESS[:PORT]; if empty, the report is about this machine. `origin` is a snapshot to read
+    instead of a machine.
+    """
 
     hosts: tuple[str, ...]
     origin: str | None
@@ -147,29 +153,30 @@ class ReportRequest:
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
-        """Refuse an existing output directory before a host is contacted. Raises UsageError."""
+        """Reject an existing output directory before a host is contacted. Raises UsageError."""
         from asct.cli.files import refuse_existing
 
         if self.output_dir is not None and not self.force:
             refuse_existing(self.output_dir)
 
     def folder(self) -> Path | None:
-        """Create and return the output directory; None if none is requested. Raises UsageError, StoreError."""
+        """Create and return the output directory; None if none is requested. Raises UsageError or StoreError."""
         from asct.cli.files import output_folder
 
         return None if self.output_dir is None else output_folder(self.output_dir, self.force)
 
 
 def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The values of an option that a command may or may not let the user repeat."""
+    """Return the values of an option as a tuple, whether or not the command allows the option to be repeated."""
     if isinstance(given, tuple):
         return given
     return () if given is None else (given,)
 
 
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
-    """Add `--host --from --format --output-dir --force`, which a command receives as `request`, a `ReportRequest`.
-    `files` are the names of the files that it writes; with `several`, `--host` can be repeated."""
+    """Add `--host --from --format --output-dir --force` to a command, which receives them as `request`, a
+    `ReportRequest`. `files` are the names of the files that the command writes. With `several`, `--host` can be
+    repeated."""
     again = " Can be repeated." if several else ""
     options: tuple[Callable[[F], F], ...] = (
         click.option(
@@ -211,16 +218,20 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option("--profile", metavar="P", help="Apply this profile of the plan."),
     click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s."),
 ))  # fmt: skip
-"""Adds `--host --benchmark --tag --profile --set`, which a command receives as `selection`, a `PlanSelection`."""
+"""Adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a
+`PlanSelection`."""
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for type checkers only
-    """A duration with its unit (`30s`, `2h`, `7d`), converted to seconds."""
+    """The type of an option: a duration with its unit (`30s`, `2h`, `7d`), converted to seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds. Fails with a usage error for a number without a unit or any other text."""
+        """Return the duration in seconds.
+
+        Fails with a usage error for a number without a unit or any other invalid text.
+        """
         from asct.values.duration import parse_duration, require_unit
 
         number = value

@@ -1,4 +1,4 @@
-"""The progress of a run: live lines on a terminal, plain lines otherwise, JSON Lines with --json.
+"""The progress of a run: live lines on a terminal, plain lines elsewhere, and JSON Lines with --json.
 
 All three are listeners to the engine's events.
 """
@@ -73,9 +73,10 @@ class HostProgress:
             self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
-        """Remaining seconds: the estimate for the remaining points, scaled by the error of the estimates in this job.
+        """Return the remaining seconds: the estimate for the remaining points, scaled by the estimation error so far in
+        this job.
 
-        The error does not apply to the next job, because the estimates of benchmarks have different errors.
+        The scaling does not apply to the next job, because the estimates of different benchmarks have different errors.
         """
         if self.estimated_s <= 0:
             return None
@@ -87,7 +88,7 @@ class HostProgress:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Tracks the state of all hosts; subclasses show it. It is called from several threads."""
+    """Tracks the state of all hosts; subclasses display it. Its methods are called from several threads."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -119,7 +120,7 @@ class Progress(AbstractContextManager["Progress"]):
             self.hosts[host].follow(event)
 
     def show(self, event: events.Event) -> None:
-        """Show the change that an event made."""
+        """Display the change that an event made."""
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -165,7 +166,7 @@ class Lines(Progress):
 
 
 class Live(Progress):
-    """Redraws one line per host: bar, count, current point, last result, remaining time."""
+    """Redraws one line per host with a bar, the count, the current point, the last result and the remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -201,7 +202,7 @@ class JsonLines(Progress):
 
 
 def choose(console: Console) -> Progress:
-    """Return the display for the options and the terminal of `console`."""
+    """Return the display that suits the options and the terminal of `console`."""
     if console.style.json:
         return JsonLines(console)
     if console.interactive:
@@ -210,7 +211,10 @@ def choose(console: Console) -> Progress:
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """At most `most` lines: one per host, active hosts first, then waiting ones; the last line counts the others."""
+    """Return at most `most` lines: one per host, with active hosts before waiting ones.
+
+    If there are more hosts, the last line counts the others.
+    """
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
     ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
@@ -221,7 +225,7 @@ def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most:
 
 
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
-    """`n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`, within `columns`."""
+    """Return the line of a host within `columns`: `n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`."""
     room = max(8, min(24, columns - 68))
     share = state.done / state.measurements if state.measurements else 0.0
     filled = int(room * min(1.0, share))
@@ -240,13 +244,13 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
 
 
 def rate_text(event: events.DriveRates) -> str:
-    """`412 MB/s, 100.6k ops/s`: the sum of reads and writes."""
+    """Return the sum of reads and writes: `412 MB/s, 100.6k ops/s`."""
     bandwidth = format_quantity(event.read_bandwidth + event.write_bandwidth, "B/s")
     return f"{bandwidth}, {format_quantity(event.read_iops + event.write_iops, 'ops/s')}"
 
 
 def describe(event: events.Event) -> str:
-    """Return an event as one plain line; empty for events that are not shown."""
+    """Describe an event in one plain line. Returns an empty string for events that are not shown."""
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
         hosts = counted(len(event.hosts), "host")

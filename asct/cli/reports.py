@@ -1,4 +1,4 @@
-"""A run in the results tree as reports see it, and its tables on the terminal."""
+"""Opens a run in the results tree for reports, and prints its tables on the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def view_of(root: Path) -> RunView:
-    """Open the run in the folder `root` with the installed benchmarks."""
+    """Open the run in the folder `root` for reports, with the installed benchmarks."""
     from asct.analysis.view import open_view
     from asct.registry import installed
 

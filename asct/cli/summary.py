@@ -1,4 +1,5 @@
-"""The summary of a run on the terminal: counts by host, a table of hosts and benchmarks, verdicts, report paths."""
+"""The summary of a run on the terminal: counts by host, a table of hosts and benchmarks, verdicts, and the paths of the
+reports."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 _SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
 _FEW = 8
-"""Up to this number of hosts, each has its own line."""
+"""Up to this number of hosts, each host has a line of its own."""
 _COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 MOST_ROWS: Final = 20
-"""Maximum number of rows; the worst come first."""
+"""Maximum number of rows; the worst results come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I", "skipped": "s",
     "refused": "R",
@@ -34,7 +35,7 @@ _LONGEST_NAMES: Final = 32
 
 
 def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str, Path]) -> None:
-    """Print the counts by host and the verdicts to stderr, then the paths of the reports to stdout."""
+    """Print the counts by host and the verdicts to stderr, and then the paths of the reports to stdout."""
     if console.style.json:
         return
     console.line()
@@ -52,7 +53,10 @@ def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str
 
 
 def _hosts(console: Console, run: Run) -> None:
-    """Print a line per host; with many hosts, one line for all hosts with the same results, worst first."""
+    """Print one line per host.
+
+    If there are many hosts, print one line for all hosts with the same results, worst first.
+    """
     totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
     for job in run.jobs:
         totals.setdefault(job.host, Counter()).update(job.counts)
@@ -84,7 +88,7 @@ def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> l
 
 
 def _matrix(console: Console, run: Run) -> None:
-    """Print the matrix of hosts and benchmarks if there are several benchmarks."""
+    """Print the matrix of hosts and benchmarks if there is more than one benchmark."""
     found = matrix(run)
     if len(found.ids) > 1:
         console.line()
@@ -120,7 +124,8 @@ def _last_line(run: Run, folder: Path) -> Text:
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
-    """The matrix of hosts and benchmarks: words if they fit into `width`, else letters with a legend."""
+    """Return the matrix of hosts and benchmarks, with words if they fit into `width`, else with letters and a
+    legend."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
     first = max([4, *map(len, labels)])
@@ -132,14 +137,14 @@ def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
 
 
 def left_out(hosts: int) -> list[Text]:
-    """The line that counts the hosts whose rows are omitted, if there are any."""
+    """Return a line that counts the hosts whose rows are omitted; empty if there are none."""
     if not hosts:
         return []
     return [Text(f"and {counted(hosts, 'more host')} with better results; see the reports for the full list")]
 
 
 def short_label(names: Sequence[str]) -> str:
-    """Names of hosts as ranges if that is short enough, else the first name and the number of others."""
+    """Return host names as ranges if they are short enough, else the first name and the number of others."""
     label = short_names(names)
     return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
@@ -147,7 +152,7 @@ def short_label(names: Sequence[str]) -> str:
 def _by_letters(
     ids: Sequence[str], rows: Sequence[HostRow], labels: Sequence[str], first: int, width: int
 ) -> Iterator[Text]:
-    """Columns with numbers for the benchmarks and letters for the outcomes, followed by a legend."""
+    """Yield a table with a numbered column for each benchmark and a letter for each outcome, followed by a legend."""
     size = len(str(len(ids)))
     room = max(1, (width - first) // (size + 1))
     for start in range(0, len(ids), room):
@@ -168,7 +173,7 @@ def _cell(item: JobOutcome | None, text: str) -> Text:
 def _table(
     first: int, labels: Sequence[str], names: Sequence[str], cells: Sequence[Sequence[Text]], gap: int
 ) -> Iterator[Text]:
-    """A bold header and one line per label, in aligned columns; the first column is `first` wide."""
+    """Yield a bold header and one line per label, in aligned columns; the first column is `first` characters wide."""
     bold = [Text(name, style="bold") for name in names]
     sizes = [max(map(len, column)) for column in zip(bold, *cells, strict=True)]
     for label, row in zip((Text("host", style="bold"), *map(Text, labels)), (bold, *cells), strict=True):

@@ -14,12 +14,12 @@ _NARROWEST = 40
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 job`, `2 jobs`, `0 jobs`."""
+    """Return a number with its noun: `1 job`, `2 jobs`, `0 jobs`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def short_time(seconds: float) -> str:
-    """`40s`, `3m40s`, `2h05m`."""
+    """Format a duration: `40s`, `3m40s`, `2h05m`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole}s"
@@ -29,8 +29,11 @@ def short_time(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) -> list[str]:
-    """Wrap `text` to `width`, but at least 40 columns. The first line begins with `indent`, the others with `rest`
-    (default: two more spaces). A word longer than a line is not broken."""
+    """Wrap `text` to `width`, but to at least 40 columns.
+
+    The first line begins with `indent`, and the others with `rest` (by default `indent` and two more spaces). A word
+    longer than a line is not broken.
+    """
     return textwrap.wrap(
         text,
         max(width, _NARROWEST),
@@ -50,7 +53,7 @@ def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[st
 
 
 def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Yield label and value side by side; a label that is too long for its column has its own line."""
+    """Yield each label and value side by side. A label that is too long for its column has a line of its own."""
     wide = max(width, _NARROWEST)
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
     indent = " " * (column + 4)

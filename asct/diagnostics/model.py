@@ -10,7 +10,7 @@ Severity = Literal["error", "warning", "note"]
 
 
 class Span(NamedTuple):
-    """Part of a source line. `line` and `column` count from 1; `length` is in characters, at least 1."""
+    """A part of a source line. `line` and `column` count from 1; `length` is in characters and at least 1."""
 
     file: str
     line: int
@@ -20,10 +20,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error or warning. `message` says what is wrong (lower case, no full stop), `hint` how to fix it.
+    """An error or warning. `message` describes the problem (lower case, no full stop), and `hint` how to fix it.
 
-    `code` has a file in errors/; `label` is shown next to the caret; `notes` are further facts, each with an optional
-    location.
+    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are further facts, each with an
+    optional location.
     """
 
     code: str
@@ -34,7 +34,7 @@ class Diagnostic:
     severity: Severity = "error"
     notes: tuple[tuple[str, Span | None], ...] = ()
     verbatim: str = ""
-    """A line to copy, shown after the hint on its own and never wrapped."""
+    """Text to copy, which is shown on a line of its own after the hint and never wrapped."""
 
     def to_json(self) -> dict[str, object]:
         """Return the diagnostic as an `asct.diagnostic/1` document."""

@@ -1,4 +1,4 @@
-"""Diagnostics as plain text (location, source line, caret, label, hint) and as GitHub annotations. Pure functions.
+"""Diagnostics as plain text (location, source line, caret, label, hint) and as GitHub annotations.
 
     error[E112]: ambiguous size `64k`
       ┌ plans/lab.yaml:4:12
@@ -7,11 +7,11 @@
       └
     hint: write `64kB` or `64KiB`
 
-Text from a hostile file cannot control the terminal: characters that are not printable become U+FFFD. Lines are at most
-`width` columns long where words permit; a long source line is cut around the caret.
+All functions are pure. Text from a hostile file cannot control the terminal: characters that are not printable become
+U+FFFD. Lines are at most `width` columns long unless a word is longer; a long source line is cut around the caret.
 
-GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped as the
-runner decodes them (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
+GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped in the
+form that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Literal
 from asct.diagnostics.model import Diagnostic, Severity, Span
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Line breaks as libyaml counts them, so that line numbers match."""
+"""Matches line breaks as libyaml counts them, so that line numbers are the same."""
 _TAB = 4
 _NARROWEST = 40
 _MORE = "…"
@@ -47,7 +47,10 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
-    """Render a diagnostic. `files` maps names of files to their text; without the text, only the location is shown."""
+    """Render a diagnostic.
+
+    `files` maps file names to their text; if the text is not available, only the location is shown.
+    """
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"
     lines = _wrapped(f"{head}: ", printable(diagnostic.message), width, indent="  ")
@@ -67,7 +70,7 @@ def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80,
 
 
 def printable(text: str) -> str:
-    """Replace line breaks and control, format and surrogate characters by U+FFFD."""
+    """Replace line breaks and control, format and surrogate characters with U+FFFD."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
@@ -130,7 +133,7 @@ def _source_line(text: str | None, line: int) -> str | None:
 
 
 def columns(text: str) -> int:
-    """Return the number of terminal columns that printable text takes."""
+    """Return the number of terminal columns that printable text occupies."""
     return sum(map(_cells, text))
 
 
@@ -141,7 +144,8 @@ def _cells(mark: str) -> int:
 
 
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret."""
+    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret
+    within it."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
@@ -155,7 +159,7 @@ def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
 
 
 def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) -> tuple[str, int, int]:
-    """Cut a line on both sides so that the caret is about a third into it."""
+    """Cut a line on both sides so that the caret is about a third of the way into it."""
     begin, before = first, 0
     while begin > 0 and before + widths[begin - 1] <= room // 3:
         begin -= 1
@@ -177,7 +181,7 @@ def _shown(mark: str) -> str:
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """Return an annotation in one line, which no value can break. `location` is a file, line and column, if known."""
+    """Return an annotation on one line, which no value can break. `location` is a file, line and column, if known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
@@ -192,7 +196,7 @@ def github_line(item: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape line breaks and replace other control characters."""
+    """Escape line breaks, and replace other control characters."""
     lines = text.replace("%", "%25").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "%0A".join(map(printable, lines))
 

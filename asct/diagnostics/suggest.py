@@ -1,4 +1,4 @@
-"""Suggest the nearest known name."""
+"""Suggests the nearest known name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _LISTED = 12
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar to `word`, ignoring case and `_` or `-`; None if none is close."""
+    """Return the known name that is most similar to `word`, ignoring case and the difference between `_` and `-`; None
+    if no name is similar enough."""
     names = sorted(set(known))
     if len(word) > _LONGEST:
         return None
@@ -23,7 +24,7 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint: the nearest name, else `otherwise`, else all names if there are few."""
+    """Return a hint: the nearest name, or else `otherwise`, or else all names if there are few."""
     names = sorted(set(known))
     close = nearest(word, names)
     if close is not None:

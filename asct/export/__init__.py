@@ -1,8 +1,8 @@
-"""Report formats, one module each. A format never imports another.
+"""Report formats, one per module. No format imports another.
 
-A format defines, on three consecutive lines, `NAME`, `FILE` (the file it writes, as in the results tree) and `SUMMARY`,
-and either `render(view) -> str | bytes` or, if it writes several files or depends on the folder,
-`documents(view, folder) -> dict[str, str]`, by file name.
+A format defines, on three consecutive lines, `NAME`, `FILE` (the file that it writes, as in the results tree) and
+`SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the folder,
+`documents(view, folder) -> dict[str, str]`, which returns the files by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
-    """Import the format `name`. Raises UsageError (E702) with the nearest name if there is none."""
+    """Import the format `name`. Raises UsageError (E702) with the nearest name if it does not exist."""
     known = report_formats()
     if name not in known:
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
@@ -33,7 +33,10 @@ def get(name: str) -> ModuleType:
 
 
 def render(view: RunView, name: str) -> str | bytes:
-    """Return the document of a format; equal views give equal bytes. Raises UsageError (E702, E703)."""
+    """Return the document of a format. Equal views give equal bytes.
+
+    Raises UsageError if the format is unknown (E702) or consists of several files (E703).
+    """
     module = get(name)
     if not hasattr(module, "render"):
         message = f"`{name}` consists of several files and cannot be printed"
@@ -43,15 +46,16 @@ def render(view: RunView, name: str) -> str | bytes:
 
 
 def write(view: RunView, name: str, folder: Path) -> list[Path]:
-    """Write one report and return the paths of its files, as `write_all` does."""
+    """Write one report as `write_all` does, and return the paths of its files."""
     return write_all(view, (name,), folder)[name]
 
 
 def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: bool = True) -> dict[str, list[Path]]:
-    """Write several reports to `folder`, each file atomically, and return the paths. The folder is created if needed.
+    """Write several reports to `folder`, each file atomically, and return the paths. The folder is created if
+    necessary.
 
-    Nothing is written if a format is unknown or lacks its library, or if a file exists and `replace` is False: both
-    raise UsageError. Raises StoreError if writing fails.
+    Raises UsageError before anything is written if a format is unknown or its library is missing, or if a file exists
+    and `replace` is false. Raises StoreError if writing fails.
     """
     modules = {name: get(name) for name in names}
     documents = {name: _documents(module, view, folder) for name, module in modules.items()}
@@ -67,7 +71,7 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
 
 
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:
-    """Return the files of a format by name."""
+    """Return the contents of the files of a format, by file name."""
     if hasattr(module, "documents"):
         found: Mapping[str, str | bytes] = module.documents(view, folder)
         return found

@@ -22,11 +22,11 @@ SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
 
 
 def documents(view: RunView, _folder: Path) -> dict[str, str]:
-    """Return the files by name: `<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`
-    and `system_info.csv`.
+    """Return the files by name: `<benchmark>.csv`, `<benchmark>.<table>.csv` for further tables,
+    `<benchmark>.records.csv` and `system_info.csv`.
 
-    The columns are the benchmark's own, preceded by `host` and `id` if there are several hosts or entries of a
-    benchmark. With several machines the last file is `system_info.<host>.csv`.
+    The columns are those of the benchmark, preceded by `host` and `id` if there are several hosts, or several entries
+    that use a benchmark. If there are several machines, the last file is `system_info.<host>.csv`.
     """
     texts: dict[str, str] = {}
     for name in dict.fromkeys(job.entry.benchmark for job in view.jobs):
@@ -67,7 +67,7 @@ def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:
 
 
 def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV, with a header line if one is given; no cell can act as a formula."""
+    """Return rows as CSV, with a header line if `header` is not None. No cell can act as a formula."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     if header is not None:
@@ -78,7 +78,7 @@ def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> st
 
 def harmless(value: Any) -> Any:
     """Return the text of a cell without characters that control a terminal, and with an apostrophe in front if a
-    spreadsheet would interpret it as a formula (OWASP, CSV Injection; full-width signs included): text from hosts is
+    spreadsheet would interpret it as a formula (OWASP, CSV Injection; full-width signs included). Text from hosts is
     not trusted."""
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""GitHub workflow commands: failed expectations and points as annotations on the plan."""
+"""GitHub workflow commands: annotates the plan with failed expectations and points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
-"""GitHub shows at most ten errors and ten warnings per step."""
+"""Maximum number of errors that GitHub shows per step, and also of warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Note:
 
 
 def render(view: RunView) -> str:
-    """At most ten errors and ten warnings, the most severe first; a final notice counts the rest."""
+    """Return at most ten errors and ten warnings, the most severe first. A final notice counts the others."""
     notes = [*_expectations(view), *_points(view), *_findings(view)]
     lines: list[str] = []
     left = 0

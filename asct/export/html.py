@@ -1,8 +1,8 @@
-"""A single HTML file that works offline, prints, and keeps its tables without JavaScript.
+"""A single HTML file that works offline, can be printed, and shows its tables without JavaScript.
 
-It embeds plotly.js from the installed plotly and the figures, compressed (gzip, base64) and inflated by the page. The
-Content-Security-Policy allows only the scripts of this file, by SHA-256; text from plans, hosts and programs is also
-escaped.
+It embeds plotly.js from the installed plotly, and the figures, as compressed data (gzip, base64) that the page
+decompresses. The Content-Security-Policy allows only the scripts in this file, by their SHA-256. Text from plans, hosts
+and programs is also escaped.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_RESOLVED = 200_000
-"""Maximum number of characters of plan.resolved.json in the page; a longer file is only linked."""
+"""Maximum number of characters of plan.resolved.json in the page. A longer file is only linked."""
 _MOST_RECORDS = 50_000
-"""Maximum number of records in the data of the page; with more, the data names records.jsonl instead."""
+"""Maximum number of records in the page. If there are more, it names records.jsonl instead."""
 
 
 def render(view: RunView, base: str = "") -> str:
-    """The page. `base` is the path from the page to the run's folder ("" if it is there), for links to raw files."""
+    """Return the HTML page.
+
+    `base` is the path from the page to the run's folder ("" if it is the same), for links to raw files.
+    """
     report = build(view)
     figures = {
         figure.slug: render_figure(figure, [host.name for host in view.run.hosts])
@@ -73,13 +76,13 @@ def render(view: RunView, base: str = "") -> str:
 
 
 def documents(view: RunView, folder: Path) -> dict[str, str]:
-    """Return the page for `folder`; its links point to the files of the run."""
+    """Return the page, by file name. Its links lead from `folder` to the files of the run."""
     base = os.path.relpath(view.root, folder)
     return {FILE: render(view, "" if base == "." else f"{base}/")}
 
 
 def script_json(value: Any) -> str:
-    """JSON that can neither end its script element nor begin a comment."""
+    """Return JSON that can neither end its script element nor begin a comment."""
     text = visible(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -106,12 +109,12 @@ def _library() -> str:
 
 
 def _packed(text: str) -> str:
-    """`text` as gzip in base64, without a time stamp, so that equal texts give equal results."""
+    """Return `text` as gzip in base64. It contains no timestamp, so equal input gives equal output."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _digest(script: str) -> str:
-    """The source expression of Content Security Policy Level 3, 2.3.1."""
+    """Return the hash of a script as a source expression of Content Security Policy Level 3 (section 2.3.1)."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -121,13 +124,15 @@ def _asset(name: str) -> str:
 
 
 def _raw_link(path: str) -> str:
-    """A relative path of the tree as a link target."""
+    """Return a relative path of the results tree as a link target."""
     return quote(path, safe="/")
 
 
 def _shown(value: Any) -> Any:
-    """Escape text for the page, including characters that change text direction, at any depth. Existing HTML (`Markup`)
-    is unchanged."""
+    """Escape text for the page at any depth, including characters that change the direction of text.
+
+    Existing HTML (`Markup`) is unchanged.
+    """
     return plain(value, keep_lines=True) if type(value) is str else value
 
 

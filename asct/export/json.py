@@ -13,5 +13,5 @@ SUMMARY = "one document with the run, its facts, tables, verdicts and records"
 
 
 def render(view: RunView) -> str:
-    """`asct.report/1`; no NaN, keys in the order of the models."""
+    """Return the run as `asct.report/1`, with keys in the order of the models and without NaN."""
     return visible(json.dumps(document(view), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -1,4 +1,4 @@
-"""JSON Lines: one record a line, as in the results tree."""
+"""JSON Lines: one record per line, as in the results tree."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SUMMARY = "one record (asct.record/1) per line"
 
 
 def render(view: RunView) -> str:
-    """All records in the order of measuring."""
+    """Return all records in the order in which they were measured."""
     return "".join(visible(record.model_dump_json(by_alias=True)) + "\n" for record in view.records)

@@ -1,4 +1,4 @@
-"""JUnit XML for CI servers: one case per point of each job and one per expectation."""
+"""JUnit XML for CI servers: one test case per point of each job, and one per expectation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ FILE = "junit.xml"
 SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
-"""Characters that XML does not allow and `plain` does not replace."""
+"""Matches characters that XML does not allow and `plain` does not replace."""
 _MOST_PROPERTIES = 100
 
 
 def render(view: RunView) -> str:
-    """One suite per job, then one for the expectations. A failed point is an error, a failed expectation a failure."""
+    """Return one suite per job, followed by one for the expectations.
+
+    A failed point is an error; a failed expectation is a failure.
+    """
     root = ET.Element("testsuites", {"name": _clean(view.run.plan)})
     for job in view.jobs:
         _job_suite(root, job)
@@ -40,7 +43,8 @@ def render(view: RunView) -> str:
 
 
 def _clean(text: object) -> str:
-    """Return text that XML 1.0 allows (section 2.2), without characters that control a terminal or change direction."""
+    """Return text that XML 1.0 allows (section 2.2), without characters that control a terminal or change the direction
+    of text."""
     return _FORBIDDEN.sub("�", plain(str(text), keep_lines=True))
 
 
@@ -77,7 +81,7 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: list[Re
 
 
 def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
-    """The median of every metric of the point, in base units."""
+    """Add the median of every metric of the point, in base units."""
     values = grouped((record for record in job.records if record.point_id == point_id), _property_name)
     if values:
         holder = ET.SubElement(case, "properties")

@@ -1,4 +1,4 @@
-"""Markdown for pull requests and job summaries: the verdict and the headline numbers first, then hosts, then tables."""
+"""Markdown for pull requests and job summaries: the verdict and key results first, followed by hosts and tables."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ FILE = "summary.md"
 SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
 
 MOST_BYTES = 1 << 20
-"""GitHub discards a larger job summary."""
+"""Size limit in bytes: GitHub discards a larger job summary."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
-"""With more hosts, facts, fixes and tables are omitted: a comment on a pull request has at most 65,536 characters."""
+"""If there are more hosts than this, facts, fixes and tables are omitted: a comment on a pull request has at most
+65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
-"""Mentions, URLs and issue numbers. GitHub links them in the rendered page, where backslashes are gone; an invisible
-empty comment breaks them up (github/cmark-gfm, issue 181)."""
+"""Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping does
+not suffice; an invisible empty comment breaks them up (github/cmark-gfm, issue 181)."""
 _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 
 
 def render(view: RunView) -> str:
-    """The summary; sections beyond 1 MiB are dropped from the end, with a note."""
+    """Return the summary. Sections beyond 1 MiB are dropped from the end, with a note."""
     report = build(view)
     parts = [_head(report), *(_section(section, len(report.hosts)) for section in report.sections), _tail(report)]
     note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
@@ -43,7 +44,7 @@ def render(view: RunView) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` on one line, escaped so that it contains no markup, HTML, mention or reference and does not end a
+    """Return `text` on one line, escaped so that it contains no markup, HTML, mention or reference, and does not end a
     table cell."""
     one_line = re.sub(r"\s+", " ", plain(text)).strip()
     safe = _SPECIAL.sub(r"\\\1", one_line)
@@ -52,10 +53,10 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code (CommonMark 6.1), also inside a table; the text cannot end the code.
+    """Return `text` as inline code (CommonMark 6.1), which also works in a table. The text cannot end the code.
 
-    An odd backslash before a bar is doubled, because some renderers treat the pair as one and the bar as the end of the
-    cell.
+    If the number of backslashes before a bar is odd, one is added. Otherwise, some renderers would pair the last one
+    with the backslash that escapes the bar, and treat the bar as the end of the cell.
     """
     one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
     longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)
@@ -65,7 +66,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return `text` escaped, with text between backticks as code."""
+    """Return `text` escaped, with the parts between backticks as code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -78,7 +79,7 @@ def prose(text: str) -> str:
 
 
 def table(grid: TextTable) -> str:
-    """A pipe table; long ones are truncated with a note."""
+    """Return a pipe table. A long table is truncated, with a note."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
     lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
@@ -113,7 +114,7 @@ def _head(report: RunReport) -> str:
 
 
 def _where(report: RunReport) -> str:
-    """The host on one line, or the names of several hosts."""
+    """Return a line that describes the host, or lists the names of several hosts."""
     if len(report.hosts) == 1:
         return _line(report.hosts[0])
     return f"{len(report.hosts)} hosts: {escape(short_names([host.name for host in report.hosts]))}"
@@ -160,7 +161,10 @@ def _facts(host: HostCard) -> list[str]:
 
 
 def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> list[str]:
-    """Disturbances, folded; with many hosts without the commands, which differ between hosts."""
+    """Return the disturbances in a collapsed section.
+
+    If there are many hosts, the commands are omitted because they differ between hosts.
+    """
     if not findings:
         return []
     lines = [f"<details><summary>Disturbances ({len(findings)})</summary>", ""]
@@ -183,7 +187,10 @@ def _way(way: Remedy, several: bool) -> list[str]:
 
 
 def _section(section: ReportSection, hosts: int) -> str:
-    """A benchmark entry; with many hosts only the problems, because the key results contain the values."""
+    """Return the section of a benchmark entry.
+
+    If there are many hosts, it lists only problems, because the key results contain the values.
+    """
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
         lines += [prose(section.summary), ""]

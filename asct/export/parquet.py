@@ -1,4 +1,4 @@
-"""Parquet: the tidy records as a columnar file. Requires pyarrow, which the extra `query` installs."""
+"""Parquet: the tidy records as a columnar file. Requires pyarrow, which is installed by the extra `query`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ SUMMARY = "records in columns (needs `pip install 'asct[query]'`)"
 
 
 def render(view: RunView) -> bytes:
-    """Return the file. A column that mixes texts and numbers contains only texts. Raises UsageError (E704) without
-    pyarrow."""
+    """Return the tidy records as a Parquet file.
+
+    In a column with both text and numbers, all values are text. Raises UsageError (E704) if pyarrow is missing.
+    """
     if importlib.util.find_spec("pyarrow") is None:
         message = "`parquet` needs the Python package `pyarrow`"
         raise UsageError(Diagnostic("E704", message, hint="pip install 'asct[query]'"))

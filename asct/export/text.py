@@ -1,4 +1,7 @@
-"""Plain text for a terminal: the verdict, then the tables of each job, 80 columns wide if the tables fit."""
+"""Plain text for a terminal: the verdict, followed by the tables of each job.
+
+It is 80 columns wide if the tables fit.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ _LONGEST_WORD = 24
 
 
 def render(view: RunView, width: int = WIDTH) -> str:
-    """Verdict, expectations, warnings, tables and failures, without colours and at most `width` columns wide."""
+    """Return the verdict, expectations, warnings, tables and failures, without colors and at most `width` columns
+    wide."""
     report = build(view)
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
@@ -41,7 +45,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """`id.metric at level DRAM on n1: 140 ns, expected at most 130 ns (reason)`."""
+    """Describe a verdict: `id.metric at level DRAM on n1: 140 ns, expected at most 130 ns (reason)`."""
     value = "not measured"
     if verdict.value is not None:
         value = format_quantity(verdict.value, verdict.unit or "1", 4)
@@ -52,14 +56,14 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def _verdict(verdict: Verdict, width: int) -> str:
-    """The outcome and the text of a verdict; further lines align with the text."""
+    """Return the outcome and the text of a verdict; continuation lines align with the text."""
     lead = f"{verdict.outcome:<9}"
     wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 
 def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
-    """`busy on h1 (likely): effect`; the other reports also contain fix and undo."""
+    """Describe a finding: `busy on h1 (likely): effect`. The other reports also contain the fix and undo."""
     on = f" on {item.hosts}" if several else ""
     return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
@@ -86,13 +90,16 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
 
 
 def table(grid: TextTable, width: int = WIDTH) -> str:
-    """Aligned columns within `width`: titles wrap first, then texts; columns that still do not fit continue below,
-    repeating the first column. Only a single overlong column exceeds `width`."""
+    """Return a table with aligned columns within `width`.
+
+    Titles are wrapped first, and then text cells. Columns that still do not fit continue below, after a copy of the
+    first column. Only a single overlong column exceeds `width`.
+    """
     return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
 
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
-    """The columns in groups that fit, each led by the first column."""
+    """Return the columns in groups that fit, each starting with the first column."""
     groups: list[list[int]] = [[0]]
     for index in range(1, len(grid.heads)):
         sizes = _sizes(_columns(grid, [*groups[-1], index]), width)
@@ -116,14 +123,17 @@ def _one_table(full: TextTable, width: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """Width of `text` on a terminal: two columns for wide East Asian letters, none for combining marks."""
+    """Return the width of `text` on a terminal: two columns for wide East Asian letters, none for combining marks."""
     return sum(
         0 if unicodedata.combining(mark) else 2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text
     )
 
 
 def _sizes(grid: TextTable, width: int) -> list[int]:
-    """Widths of the columns: enough for the values; wider for titles if there is room, else narrower for texts."""
+    """Return the widths of the columns.
+
+    They fit the values. If there is room, they are wider for titles; if there is too little, text columns are narrower.
+    """
     columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
     words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
@@ -138,13 +148,16 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
 
 
 def _least(column: Sequence[TableCell]) -> int:
-    """The minimum width of a column of texts: only words longer than `_LONGEST_WORD` are broken."""
+    """Return the minimum width of a text column, at which only words longer than `_LONGEST_WORD` are broken."""
     words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
     return max(_NARROWEST, *words, 0)
 
 
 def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
-    """Shrink the widest left-aligned column until the table fits or all are at their minimum; numbers never wrap."""
+    """Shrink the widest left-aligned column until the table fits or all such columns are at their minimum.
+
+    Numbers are never wrapped.
+    """
     while sum(sizes) > room:
         texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > least[index]]
         if not texts:
@@ -153,7 +166,8 @@ def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int],
 
 
 def _lines_of(text: str, size: int) -> list[str]:
-    """Lines of at most `size` columns. textwrap counts characters, of which some are two columns wide."""
+    """Return lines of at most `size` columns. textwrap is not sufficient: it counts characters, some of which are two
+    columns wide."""
     if display_width(text) == len(text):
         return textwrap.wrap(text, size, break_on_hyphens=False)
     lines = [""]

@@ -1,4 +1,4 @@
-"""Heat maps as plotly traces: colours by value, numbers in the cells where there is room, lines between groups."""
+"""Heat maps as plotly traces: values as colors, numbers in the cells if there is room, and lines between groups."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from asct.figures.scale import AxisScale, escape, even_ticks, rounded, scaling
 from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8
-"""Rows and columns up to which the cells show their numbers."""
+"""Maximum number of rows or columns for which the cells show their numbers."""
 _GAPS_UP_TO: Final = 40
 _ALL_DIGITS_UP_TO: Final = 4096
-"""Number of cells up to which values keep six digits; more cells use three, which keeps a page of 576 x 576 small."""
+"""Maximum number of cells for which values have six digits. With more cells they have three, which keeps a page with
+576 x 576 cells small."""
 
 _TITLE_BELOW: Final = 24
-"""Pixels from the axis to its title: plotly reserves no space for labels that end beside the title."""
+"""Distance in pixels from the axis to its title, because plotly reserves no space for labels that end beside the
+title."""
 
 
 def render_heatmap(figure: Heatmap) -> dict[str, Any]:
-    """`{"data": [...], "layout": {...}}`: the first row on top."""
+    """Return `{"data": [...], "layout": {...}}`, with the first row at the top."""
     scale = scaling([value for row in figure.values for value in row], figure.unit)
     cells = len(figure.rows) * len(figure.columns)
     digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
@@ -29,7 +31,7 @@ def render_heatmap(figure: Heatmap) -> dict[str, Any]:
 
 
 def square(figure: object) -> bool:
-    """Whether a figure is drawn square."""
+    """Return whether a figure is drawn as a square."""
     return isinstance(figure, Heatmap) and len(figure.rows) == len(figure.columns)
 
 
@@ -57,9 +59,9 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
 
 
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
-    """The range of the colour scale, and whether values exceed it.
+    """Return the range of the color scale, and whether values exceed it.
 
-    The scale starts at zero, so that colour is proportional to the value, unless all values are in the upper half. A
+    The scale starts at zero, so that the color is proportional to the value, unless all values are in the upper half. A
     ceiling below all values is ignored.
     """
     known = [value for row in values for value in row if value is not None]
@@ -70,8 +72,11 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
 
 
 def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
-    """The colour bar above the plot, where it takes no width; the last tick has the unit, because a title would cover
-    the first one, and marks a truncated scale."""
+    """Return the color bar.
+
+    It is above the plot, where it does not reduce the width. The last tick shows the unit, because a title would cover
+    the first tick, and marks a truncated scale.
+    """
     marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
     last = high - (high - low) * 1e-4  # at the very end rounding may push a mark off the bar
     return {
@@ -104,8 +109,10 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
 
 
 def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
-    """A line before row `at`, and before the column when rows and columns are the same: a dark core with a pale rim,
-    seen on every colour."""
+    """Return a line before row `at`, and also before the column if rows and columns are the same.
+
+    It has a dark core and a pale rim, so that it is visible on every color.
+    """
     lines: list[dict[str, Any]] = []
     for colour, width in ((theme.PAPER, 3), (theme.INK, 1)):
         style = {"type": "line", "line": {"color": colour, "width": width}}

@@ -1,7 +1,7 @@
-"""Convert figures of a benchmark (data in base units) to plotly JSON. The only module that imports plotly.
+"""Converts figures of a benchmark (data in base units) to plotly JSON. The only module that imports plotly.
 
-The JSON has plain lists, six significant digits, and neither template nor ids: the page adds both, so equal records
-give equal bytes. Text is escaped, because plotly interprets some HTML in labels.
+The JSON contains plain lists with six significant digits, but neither a template nor ids. The page adds both, so that
+equal records give equal bytes. Text is escaped, because plotly interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Se
 from asct.sdk.record import Scalar
 
 _BAND_FROM = 13
-"""Lines with at least this many points show intervals as a band, shorter ones as error bars."""
+"""A line with at least this number of points shows intervals as a band, a shorter one as error bars."""
 _LABEL_ROWS = 4
 _ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
-"""Width of the label of a vertical line as a fraction of the axis; a label that is closer is put in the next row."""
+"""Width of the label of a vertical line, as a fraction of the axis. A label that is closer to the previous one is
+placed in the next row."""
 
 
 def plotly_javascript() -> str:
-    """The source of the plotly.js bundled with the installed plotly."""
+    """Return the source of plotly.js as bundled with the installed plotly."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
 
 
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
-    """`{"data": [...], "layout": {...}}` of one figure.
+    """Return `{"data": [...], "layout": {...}}` for one figure.
 
-    `hosts` are all hosts of the run in order: with more than one, a host keeps its colour in every figure, and series
-    of one host differ by marker and dash.
+    `hosts` are all hosts of the run, in order. If there is more than one, a host has the same color in every figure,
+    and the series of one host differ in marker and dash.
     """
     if isinstance(figure, Heatmap):
         return render_heatmap(figure)
@@ -66,7 +67,7 @@ class _Style:
 
 
 def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """One style per series: by host if there are several hosts, else by position."""
+    """Return one style per series: by host if there are several hosts, else by position."""
     names = [item.host for item in series if item.host]
     by_host = len(set(hosts)) > 1 and len(names) == len(series)
     order = list(dict.fromkeys((*hosts, *names)))
@@ -91,7 +92,7 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
 
 
 def _x_in_shown_unit(figure: Chart) -> Chart:
-    """A line chart whose x axis uses SI prefixes (20 GB/s rather than 2e10 B/s); other charts are unchanged."""
+    """Return a line chart with SI prefixes on its x axis (20 GB/s rather than 2e10 B/s), and other charts unchanged."""
     axis = figure.x
     if not isinstance(figure, Line) or axis.scale not in ("linear", "log10") or not _all_numbers(figure):
         return figure
@@ -108,7 +109,8 @@ def _x_in_shown_unit(figure: Chart) -> Chart:
 
 
 def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
-    """Numbers on numeric axes, texts on category axes (bytes with their unit)."""
+    """Return a function that converts x values to numbers on numeric axes, and to text on category axes (bytes with
+    their unit)."""
     axis = figure.x
 
     def categorical(x: Scalar) -> str:
@@ -148,7 +150,7 @@ def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style)
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Whether x is not monotonic, in which case an interval band would overlap itself."""
+    """Return whether x does not strictly increase, in which case an interval band would overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
@@ -179,7 +181,7 @@ def _error_bars(
 def _band(
     xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: _Style
 ) -> dict[str, Any]:
-    """A closed outline around the intervals; points without an interval are skipped."""
+    """Return a closed outline around the intervals. Points without an interval are skipped."""
     kept = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
     return {
         "type": "scatter",
@@ -276,9 +278,10 @@ def _ticks(values: Sequence[float], label: Callable[[float], str] | None = None)
 
 
 def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
-    """Shapes and labels of level bounds (solid) and hints such as cache sizes (dotted), and the number of label rows.
+    """Return shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), and the number of label
+    rows.
 
-    Labels are above the plot, in as many rows as needed to avoid overlap.
+    The labels are above the plot, in as many rows as necessary to avoid overlap.
     """
     logarithmic = figure.x.scale in ("log2", "log10")
     markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))

@@ -1,4 +1,5 @@
-"""Axes and text of figures: the SI prefix that suits the values, round ticks on logarithmic axes, escaped labels."""
+"""Axes and text of figures: the SI prefix that suits the values, round ticks on logarithmic axes, and escaped
+labels."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from asct.diagnostics.render import printable
 
 
 def escape(text: object) -> str:
-    """`text` escaped for plotly, which interprets some HTML in labels, and text between dollar signs as TeX."""
+    """Return `text` escaped for plotly, which interprets some HTML in labels, and text between dollar signs as TeX."""
     return html.escape(printable(str(text)), quote=False).replace("$", "&#36;")
 
 
@@ -30,14 +31,15 @@ _MOST_TICKS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class AxisScale:
-    """`value / factor` is what the axis shows, in `unit`."""
+    """The scale of an axis, which shows `value / factor` in `unit`."""
 
     factor: float
     unit: str
 
 
 def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> AxisScale:
-    """The prefix for an axis: by the largest magnitude, or by the middle one when the axis is logarithmic."""
+    """Return the scale of an axis, with a prefix for the largest magnitude, or for the median one if the axis is
+    logarithmic."""
     steps = _PREFIXED.get(unit)
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     if steps is None or not sizes:
@@ -48,20 +50,22 @@ def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False
 
 
 def size_label(size: float) -> str:
-    """Bytes as on an axis: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
+    """Return a number of bytes as an axis shows it: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
     factor, name = next((step for step in _PREFIXED["B"] if abs(size) >= step[0]), (1.0, "B"))
     return f"{size / factor:.4g} {name}"
 
 
 def power_ticks(low: float, high: float) -> list[float]:
-    """Powers of two that cover `low` to `high` (both above 0), evenly spaced, at most ten, anchored at whole steps."""
+    """Return at most ten powers of two that cover `low` to `high` (both above 0), evenly spaced and anchored at whole
+    steps."""
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
     step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
     return [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5 in each decade from `low` to `high` (both above 0); only whole decades when there would be too many."""
+    """Return 1, 2 and 5 of each decade from `low` to `high` (both above 0), or whole decades only if these would be too
+    many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     inside = [
         digit * 10.0**power
@@ -75,7 +79,10 @@ def decade_ticks(low: float, high: float) -> list[float]:
 
 
 def even_ticks(low: float, high: float) -> list[float]:
-    """Round numbers from `low` to `high` (above it), evenly spaced by 1, 2 or 5 times a power of ten, two to six."""
+    """Return two to six round numbers from `low` to `high`, evenly spaced by 1, 2 or 5 times a power of ten.
+
+    `high` must be above `low`.
+    """
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(digit * power for digit in (1.0, 2.0, 5.0, 10.0) if digit * power >= rough * 0.999)
@@ -84,10 +91,10 @@ def even_ticks(low: float, high: float) -> list[float]:
 
 
 def six_digits(value: float | None) -> float | None:
-    """`value` rounded to six significant digits; None for what is not a finite number."""
+    """Return `value` rounded to six significant digits; None if it is None or not finite."""
     return None if value is None else rounded(value, 6)
 
 
 def rounded(value: float, digits: int) -> float | None:
-    """`value` at that many significant digits; None for what is not a finite number."""
+    """Return `value` rounded to `digits` significant digits; None if it is not finite."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None

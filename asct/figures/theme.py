@@ -1,8 +1,8 @@
-"""Colours, markers and the two page templates, independent of plotly.
+"""Colors, markers and the two page templates, independent of plotly.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinguishable with common colour
-vision deficiencies; each is darkened for light and lightened for dark backgrounds to a contrast of at least 3:1 (WCAG
-2.2, 1.4.11).
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinguishable with common color
+vision deficiencies. Each is darkened for light backgrounds and lightened for dark ones to a contrast of at least 3:1
+(WCAG 2.2, 1.4.11).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
 DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
-"""DARK[i] takes the place of LIGHT[i] on dark paper."""
+"""DARK[i] replaces LIGHT[i] on a dark background."""
 
 MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -20,7 +20,7 @@ PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
 
 BOUND: Final = "#5f6b7a"
 BOUND_DARK: Final = "#9aa7b8"
-"""Of the vertical lines; grey, because they are not a series."""
+"""The color of vertical lines, gray because they are not a series."""
 
 PAPER: Final = "#fefefe"
 PAPER_DARK: Final = "#13171d"
@@ -28,35 +28,35 @@ INK: Final = "#1b222d"
 INK_DARK: Final = "#e6eaf1"
 BLANK: Final = "#e8ecf0"
 BLANK_DARK: Final = "#2b333d"
-"""Of heat maps: rim and core of the lines between groups, and cells without a value."""
+"""Colors of heat maps: the rim and core of the lines between groups, and cells without a value."""
 
 VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
-"""Smith and van der Walt's perceptually uniform colour map for matplotlib (2015), which also works with colour vision
-deficiencies and in greyscale. The end with the higher contrast to the background is the high one."""
+"""Smith and van der Walt's perceptually uniform color map for matplotlib (2015), which also works with color vision
+deficiencies and in grayscale. High values are at the end with the higher contrast to the background."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
 
 def colour(index: int) -> str:
-    """The colour of the host or series with this number, on light paper."""
+    """Return the color of the host or series with this number, on a light background."""
     return LIGHT[index % len(LIGHT)]
 
 
 def translucent(colour_hex: str) -> str:
-    """The same colour for the band of an interval."""
+    """Return the same color for the band of an interval."""
     return colour_hex + "26"
 
 
 def substitutions() -> dict[str, str]:
-    """Light colour to dark colour, for the page."""
+    """Return the dark color for each light color, for the page."""
     greys = {BOUND: BOUND_DARK, PAPER: PAPER_DARK, INK: INK_DARK, BLANK: BLANK_DARK}
     return {**dict(zip(LIGHT, DARK, strict=True)), **greys}
 
 
 def templates() -> dict[str, Any]:
-    """The plotly templates `light` and `dark`, shared by all figures of a page."""
+    """Return the plotly templates `light` and `dark`, which all figures of a page share."""
     return {
         "light": _template(VIRIDIS[::-1], "#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
         "dark": _template(VIRIDIS, "#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),

@@ -1,7 +1,7 @@
-"""Evaluates expressions: compiles a tree to a function of the values of its paths.
+"""Evaluates expressions: compiles an expression tree to a function of the values that it reads.
 
-Numbers are int and float; text that is a size is converted to bytes, a duration to Seconds. Integers are limited to
-64 bits, other results must be finite.
+Numbers are int or float. Text that is a size is converted to bytes, and text that is a duration to Seconds. Integers
+are limited to 64 bits, and all other results must be finite.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NUMBER_TYPES: Final = frozenset({int, float})
 
 
 def compiled(tree: Expression, known: Values) -> Run:
-    """The tree as a function. Paths in `known` are constants; the function's argument provides the others.
+    """Compile a tree to a function. Paths in `known` are constants; the argument of the function provides the others.
 
-    The function raises ExpressionError (E122) for wrong types, division by zero and results out of range.
+    The function raises ExpressionError (E122) for wrong types, division by zero and results that are out of range.
     """
     if tree.kind == "const":
         return _constant(tree.value)
@@ -113,7 +113,7 @@ def _measured(text: str) -> int | float | Seconds:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal, or equal as numbers if one is a number and the other a text such as `4K`."""
+    """Return whether two values are equal. A number and text such as `4K` are compared as numbers."""
     if isinstance(one, str) is not isinstance(other, str) and not isinstance(one, bool) and not isinstance(other, bool):
         nowhere = Expression("const", 0)
         try:
@@ -138,7 +138,10 @@ def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, othe
 
 
 def _unit(tree: Expression, one: bool, other: bool) -> bool:
-    """Whether the result is a duration. Rejects meaningless operations (`30s + 5`)."""
+    """Return whether the result is a duration.
+
+    Raises ExpressionError (E122) for a meaningless operation (`30s + 5`).
+    """
     if not one and not other:
         return False
     if tree.kind == "//" and one:

@@ -1,6 +1,6 @@
 """Changes to a plan: profiles (`quick: {vars: {runtime: 2s}}`) and `--set PATH=VALUE`.
 
-`--set` is the highest layer. Its values are parsed as in a plan; locations refer to the text of the option.
+`--set` is the highest layer. Its values are parsed like those of a plan; locations refer to the text of the option.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The name of the options in `Plan.files`, one per line."""
+"""The name under which `Plan.files` contains all `--set` options, one per line."""
 
 SECTIONS: Final = ("vars", "defaults", "limits", "report", "baseline", "hosts", "strict", "name", "description")
 _SCALARS: Final = ("strict", "name", "description")
@@ -32,14 +32,14 @@ Parts = Sequence[tuple[str, Span]]
 
 
 class Assignment(NamedTuple):
-    """One `--set`: its path as written and in parts, and its value."""
+    """One `--set` option: its path as written and split into parts, and its value."""
 
     path: str
     parts: Parts
     value: Node
 
     def behind(self, known: Iterable[str], start: int = 0) -> tuple[str, Parts] | None:
-        """The longest known name at part `start` (names may contain dots), and the parts after it."""
+        """Return the longest known name that starts at part `start`, and the parts after it. Names may contain dots."""
         names = [name for name, _ in self.parts[start:]]
         for count in range(len(names), 0, -1):
             name = ".".join(names[:count])
@@ -50,14 +50,15 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Overrides:
-    """The changes of the options: sections, hosts, entries, and settings for the planner."""
+    """The changes that `--set` options make to sections, hosts and entries, and the settings that the planner
+    applies."""
 
     assignments: list[Assignment]
     findings: Findings
     settings: list[tuple[str, Node]] = field(default_factory=list)
 
     def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
-        """The sections of the plan with the changes applied, except hosts and benchmarks."""
+        """Return the sections of the plan with the changes applied, except hosts and benchmarks."""
         changed = dict(members)
         for item in self.assignments:
             head, span = item.parts[0]
@@ -81,7 +82,7 @@ class Overrides:
         return False
 
     def change_hosts(self, found: HostMaps) -> HostMaps:
-        """The hosts with `hosts.NAME.KEY` applied."""
+        """Return the hosts with every `hosts.NAME.KEY` applied."""
         maps = dict(found.maps)
         for item in self.assignments:
             if item.parts[0][0] != "hosts":
@@ -97,7 +98,7 @@ class Overrides:
         return HostMaps(maps, found.spans)
 
     def change_entries(self, found: Mapping[str, Node]) -> dict[str, Node]:
-        """The entries with keys such as `ID.repeats` applied; settings are stored for the planner."""
+        """Return the entries with keys such as `ID.repeats` applied. Settings are kept for the planner."""
         maps = dict(found)
         for item in self.assignments:
             if item.parts[0][0] not in SECTIONS:
@@ -124,7 +125,7 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """Handle an unknown name: a misspelt section, or a benchmark that only the planner knows."""
+        """Handle an unknown name: report a misspelled section, or keep a benchmark that only the planner knows."""
         head, span = item.parts[0]
         if head == "safety":
             hint = "edit it in the plan"
@@ -137,13 +138,13 @@ class Overrides:
 
 
 def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
-    """The options in order."""
+    """Parse the options in order. Invalid ones are reported and skipped."""
     found = [_read(text, number, findings) for number, text in enumerate(sets)]
     return Overrides([item for item in found if item is not None], findings)
 
 
 def text_of(sets: Sequence[str]) -> str:
-    """All options in one string, one per line, so that errors can point to a location in it."""
+    """Join all options, one per line, so that errors can point to a location in the text."""
     return "\n".join(_line(text) for text in sets)
 
 
@@ -174,7 +175,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
 
 
 def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
-    """The node with the value set at a path; missing maps are created."""
+    """Return the node with `value` set at the path `parts`. Missing maps are created."""
     if not parts:
         return value._replace(key_span=node.key_span if node and node.key_span else span)
     (name, place), *rest = parts
@@ -192,7 +193,7 @@ _CHANGEABLE: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses"
 def apply_profile(
     members: dict[str, Node], profiles: Mapping[str, Node], name: str | None, findings: Findings
 ) -> dict[str, Node]:
-    """The sections of the plan with the profile applied. An unknown profile is an error."""
+    """Return the sections of the plan with the profile applied. An unknown profile is an error."""
     if name is None:
         return members
     profile = profiles.get(name)
@@ -210,7 +211,10 @@ def apply_profile(
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """The entries with the `benchmarks:` of a profile applied; entries that extend them inherit the changes."""
+    """Return the entries with the `benchmarks:` section of a profile applied.
+
+    Entries that extend them inherit the changes.
+    """
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found
@@ -225,7 +229,7 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
 def check_profiles(
     profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], context: ParseContext
 ) -> None:
-    """Check every profile, selected or not: keys, names of variables and benchmarks, and values."""
+    """Check every profile, even if it is not selected: keys, values, and the names of variables and benchmarks."""
     for name, node in profiles.items():
         section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS)
         _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)

@@ -1,4 +1,4 @@
-"""The entries of `benchmarks:`: names and maps, `extends`, and sweeps."""
+"""The entries of `benchmarks:`: plain names and maps, `extends`, and sweeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SWEEP_WORDS = ("zip", "where", "exclude", "include")
 
 
 def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
-    """The items of `benchmarks:` by id. Two entries with one id are an error."""
+    """Return the items of `benchmarks:` by id. A duplicate id is an error."""
     found: dict[str, Node] = {}
     if not isinstance(node.value, list):
         findings.error(
@@ -46,7 +46,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
 
 
 def _as_map(item: Node, findings: Findings) -> Node | None:
-    """An entry as a map; a plain name is short for `uses`."""
+    """Return an entry as a map; a plain name is short for `uses`. Returns None after an error."""
     if isinstance(item.value, dict):
         return item
     if isinstance(item.value, str) and item.value:
@@ -57,7 +57,7 @@ def _as_map(item: Node, findings: Findings) -> Node | None:
 
 
 def _id_of(body: Node, findings: Findings) -> Node | None:
-    """The node that names an entry: `id`, else `uses`."""
+    """Return the node that names an entry: `id`, or else `uses`."""
     name = body.value.get("id") or body.value.get("uses")
     if name is None:
         what = "`id`" if "extends" in body.value else "`uses`"
@@ -72,7 +72,10 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Every entry with `extends` applied: maps are merged, lists are replaced. Unknown ids and cycles are errors."""
+    """Return every entry with `extends` applied: maps are merged, lists are replaced.
+
+    Unknown ids and cycles are errors.
+    """
     done: dict[str, Node] = {}
     for name in found:
         _extend(name, found, done, findings)
@@ -80,7 +83,7 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follows `extends` to an entry without it (or already done), then merges the chain from there."""
+    """Follow `extends` to an entry that has none or is already done, then merge the chain from there."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -115,7 +118,7 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
 
 
 def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:
-    """The entries after `extends`."""
+    """Read the entries, to which `extends` has been applied."""
     entries = [_entry(name, node, context) for name, node in found.items()]
     return tuple(entry for entry in entries if entry is not None)
 
@@ -184,7 +187,7 @@ def _sweep(section: Section) -> Sweep:
 
 
 def _check_axis(sweep: Section, key: str, item: Node) -> None:
-    """Lists, ranges and templates that may become one."""
+    """Check that an axis is a list, a range, or a template that may become one."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return
     hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
@@ -192,7 +195,7 @@ def _check_axis(sweep: Section, key: str, item: Node) -> None:
 
 
 def _maps(sweep: Section, key: str) -> Sequence[Node]:
-    """The maps of a list; a single map is a list of one."""
+    """Return the maps of a list; a single map counts as a list of one."""
     node = sweep.members.get(key)
     if node is None:
         return []

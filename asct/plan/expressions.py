@@ -1,4 +1,4 @@
-"""The grammar of `${...}` and `where`, parsed to a tree. Nothing else is supported.
+"""The grammar of `${...}` and `where`, and its parser. Nothing else is supported.
 
 condition  = conjunction {"or" conjunction}
 conjunction = negation {"and" negation}
@@ -38,13 +38,13 @@ _TOKEN: Final = re.compile(
 
 
 class Seconds(float):
-    """A duration in an expression; sums and multiples of durations are durations."""
+    """A duration in an expression. Sums and multiples of durations are durations."""
 
     __slots__ = ()
 
 
 class ExpressionError(Exception):
-    """An error in an expression; `at` and `length` count characters of its text."""
+    """An error in an expression. `at` and `length` count characters of the expression's text."""
 
     def __init__(self, code: str, message: str, at: int, length: int = 1, hint: str = "") -> None:
         super().__init__(message)
@@ -55,12 +55,13 @@ class ExpressionError(Exception):
         self.hint = hint
 
     def shifted(self, offset: int) -> ExpressionError:
-        """The same error, located in a text in which the expression starts at `offset`."""
+        """Return the same error for a text in which the expression starts at `offset`."""
         return ExpressionError(self.code, self.message, self.at + offset, self.length, self.hint)
 
 
 class Expression(NamedTuple):
-    """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its position."""
+    """A node of the tree: `kind` is const, path, call or an operator; `value` is a constant, path or function; `at` is
+    its position."""
 
     kind: str
     at: int
@@ -77,14 +78,14 @@ class _Token(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
-    """The tree of an expression. Raises ExpressionError (E120) at the first syntax error."""
+    """Parse an expression. Raises ExpressionError (E120) at the first syntax error."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError("E120", f"the expression has more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
     return _Parser(_tokens(text), len(text)).whole()
 
 
 def paths(tree: Expression) -> list[tuple[str, int, int]]:
-    """Every path that the tree reads, with position and length, in order."""
+    """Return the path, position and length of every path that the tree reads, in order."""
     found = [(tree.value, tree.at, tree.length)] if tree.kind == "path" else []
     for part in tree.parts:
         found += paths(part)
@@ -246,7 +247,7 @@ def _joined(word: str, parts: list[Expression]) -> Expression:
 
 
 def _number(token: _Token) -> int | float | Seconds:
-    """A number, a size in bytes or a duration."""
+    """Return the value of a number, a size (in bytes) or a duration."""
     text = token.text
     try:
         value = resolve(text) if text[-1].isdecimal() else measured(text)
@@ -256,7 +257,7 @@ def _number(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """A size in bytes, or a duration. Raises BadValueError of the size parser if it is neither."""
+    """Parse a size (in bytes) or a duration. If it is neither, raises the BadValueError of the size parser."""
     try:
         return parse_size(text)
     except BadValueError as problem:

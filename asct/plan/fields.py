@@ -21,14 +21,14 @@ _ELSEWHERE: Final = {
     "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
-"""Keys of other tools, and the keys of the plan language that replace them."""
+"""Keys of other tools, and the keys of the plan language that correspond to them."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 class ParseContext(NamedTuple):
     """The context of parsing: the findings, and the names that templates outside of `config` may read.
 
-    `literal` rejects templates (E125).
+    If `literal` is true, templates are rejected (E125).
     """
 
     findings: Findings
@@ -36,7 +36,7 @@ class ParseContext(NamedTuple):
     literal: bool = False
 
     def settled(self, node: Node) -> Node | None:
-        """The node with templates evaluated; None after an error."""
+        """Return the node with its templates evaluated; None after an error."""
         if self.literal:
             if has_template(node):
                 self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
@@ -46,7 +46,7 @@ class ParseContext(NamedTuple):
 
 
 def kind_of(value: object) -> str:
-    """Describes a value for a message."""
+    """Describe a value for a message."""
     if value is None:
         return "nothing"
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
@@ -56,10 +56,10 @@ def kind_of(value: object) -> str:
 
 
 class Section:
-    """A map of the plan; `name` describes it in messages. A node that is not a map is reported and read as empty.
+    """A map of the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
 
-    `keys` None accepts any key. At the top of a file (`whole`), an unknown key may be a misspelt section, on which
-    other sections depend.
+    If `keys` is None, any key is accepted. At the top of a file (`whole`), an unknown key may be a misspelled section
+    that other sections depend on.
     """
 
     def __init__(
@@ -101,18 +101,18 @@ class Section:
         self.findings.error("E106", message, node.span, hint)
 
     def required(self, key: str, hint: str) -> Node | None:
-        """The node of a required key."""
+        """Return the node of a required key; report the key if it is missing."""
         if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
             self.findings.error("E107", f"{self.name} has no `{key}`", self.node.span, hint)
         return self.members.get(key)
 
     def settled(self, key: str) -> Node | None:
-        """The node of a key with templates evaluated; None if it is missing or invalid."""
+        """Return the node of a key with its templates evaluated; None if it is missing or invalid."""
         node = self.members.get(key)
         return None if node is None else self.context.settled(node)
 
     def text(self, key: str) -> str | None:
-        """A non-empty text."""
+        """Return non-empty text; None if it is missing or invalid."""
         node = self.settled(key)
         if node is None:
             return None
@@ -126,7 +126,7 @@ class Section:
         return None
 
     def whole(self, key: str, low: int, high: int) -> int | None:
-        """A whole number from `low` to `high`."""
+        """Return a whole number from `low` to `high`; None if it is missing or invalid."""
         node = self.settled(key)
         if node is None:
             return None
@@ -141,7 +141,7 @@ class Section:
         return value
 
     def flag(self, key: str) -> bool | None:
-        """`true` or `false`."""
+        """Return `true` or `false` as a bool; None if it is missing or invalid."""
         node = self.settled(key)
         if node is None or isinstance(node.value, bool):
             return None if node is None else bool(node.value)
@@ -152,12 +152,12 @@ class Section:
         return None
 
     def choice(self, key: str, options: Sequence[str]) -> str | None:
-        """One of several words."""
+        """Return one of the words `options`; None if it is missing or invalid."""
         node = self.settled(key)
         return None if node is None else self.chosen(node, key, options)
 
     def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
-        """The value of a node that must be one of several words."""
+        """Return the value of a node that must be one of the words `options`; None after an error."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
@@ -165,7 +165,7 @@ class Section:
         return None
 
     def duration(self, key: str) -> float | None:
-        """Seconds; a number without unit is rejected."""
+        """Return a duration in seconds; None if it is missing or invalid. A number without a unit is rejected."""
 
         def parse(value: object) -> float:
             require_unit(value)
@@ -174,7 +174,7 @@ class Section:
         return self._parsed(key, parse)
 
     def size(self, key: str) -> int | None:
-        """Bytes."""
+        """Return a size in bytes; None if it is missing or invalid."""
         return self._parsed(key, parse_size)
 
     def _parsed(self, key: str, parse: Callable[[object], T]) -> T | None:
@@ -182,7 +182,7 @@ class Section:
         return None if node is None else self.findings.parsed(parse, node.value, node.span, local=True)
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """The members of a map, templates not evaluated; empty if it is missing."""
+        """Return the members of a map, with templates not evaluated; empty if the map is missing."""
         node = self.members.get(key)
         if node is None:
             return {}
@@ -192,7 +192,7 @@ class Section:
         return {}
 
     def items(self, key: str) -> list[Node]:
-        """The items of a list, templates not evaluated; a single text is a list of one."""
+        """Return the items of a list, with templates not evaluated. Single text counts as a list of one."""
         node = self.members.get(key)
         if node is None:
             return []
@@ -204,7 +204,7 @@ class Section:
         return []
 
     def text_nodes(self, key: str) -> list[Node]:
-        """The items of a list of texts with templates evaluated."""
+        """Return the items of a list of text values, with templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
             node = self.context.settled(item)
@@ -215,12 +215,12 @@ class Section:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The items of a list of texts, without locations."""
+        """Return the items of a list of text values, without their locations."""
         return tuple(str(node.value) for node in self.text_nodes(key))
 
 
 def merged(base: Node, over: Node) -> Node:
-    """`base` overridden by `over`: maps are merged key by key, other values are replaced."""
+    """Return `base` overridden by `over`: maps are merged key by key, other values are replaced."""
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
     members: dict[str, Any] = dict(base.value)

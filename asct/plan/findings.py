@@ -1,4 +1,4 @@
-"""Collects the errors and warnings about a plan, so that all of them are reported at once."""
+"""Collects the errors and warnings about a plan, so that all of them can be reported at once."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from asct.errors import PlanError
 from asct.values.error import BadValueError
 
 MOST = 500
-"""Maximum number of findings to keep; further ones are only counted."""
+"""Maximum number of findings to keep; any others are only counted."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """The diagnostics of one plan: at most `MOST`, each once even if it concerns several hosts or points."""
+    """The diagnostics of one plan: at most `MOST`, each listed once even if it concerns several hosts or points."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str, Span | None], Diagnostic] = {}
         self._omitted = 0
         self._blocking = False
         self.errors = 0
-        """Errors reported so far, repeated ones included: compare before and after a step to see whether it failed."""
+        """The number of errors so far, including repeated ones: compare it before and after a step to see whether the
+        step failed."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Report diagnostics; errors count as blocking."""
+        """Add diagnostics; an error is considered blocking."""
         self._blocking = self._blocking or any(item.severity == "error" for item in diagnostics)
         for item in diagnostics:
             self._add(item)
@@ -47,7 +48,7 @@ class Findings:
         self._add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
-        """Report a warning, which does not stop the plan."""
+        """Report a warning. The plan is not rejected because of it."""
         self._add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
@@ -65,7 +66,7 @@ class Findings:
     def parsed(
         self, parse: Callable[..., T], value: object, span: Span, code: str = "E112", *, local: bool = False
     ) -> T | None:
-        """Parse a value; report a value that `parse` rejects at `span` and return None."""
+        """Parse a value. If `parse` rejects it, report the error at `span` and return None."""
         try:
             return parse(value)
         except BadValueError as problem:
@@ -73,11 +74,11 @@ class Findings:
             return None
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
-        """Report a second definition at `span`; a note shows the first."""
+        """Report a second definition at `span`, with a note that shows the first."""
         self.error(code, message, span, hint, ("first defined here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112", *, local: bool = False) -> None:
-        """Report a value that a parser of `asct.values` refused."""
+        """Report a value that a parser of `asct.values` rejected."""
         self._blocking = self._blocking or not local
         self._add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
 
@@ -88,11 +89,11 @@ class Findings:
 
     @property
     def blocking(self) -> bool:
-        """Whether an error leaves the rest of the plan in doubt, so that further checks would report false errors."""
+        """Whether an error makes the rest of the plan unreliable, so that further checks would report false errors."""
         return self._blocking or self._omitted > 0
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Every finding by file, line and column, then the number of omitted ones."""
+        """Return every finding, ordered by file, line and column, and finally the number of omitted ones."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
             message = f"{self._omitted} more findings are not shown"

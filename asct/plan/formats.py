@@ -1,6 +1,7 @@
-"""The report formats of this installation: each module of asct/export that contains NAME, FILE and SUMMARY.
+"""The report formats of this installation: every module of asct/export that contains NAME, FILE and SUMMARY.
 
-The constants are read from the source text, because importing the formats is slow and a plan is checked without them.
+The constants are read from the source text, because importing the formats is slow and checking a plan does not need
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _CONSTANTS: Final = re.compile(r'^NAME = "([^"]+)"\nFILE = "([^"]+)"\nSUMMARY = 
 
 
 class ReportFormat(NamedTuple):
-    """A report format: the file that it writes, a description of one line, and the name of its module."""
+    """A report format: the file that it writes, a one-line description, and the name of its module."""
 
     file: str
     summary: str
@@ -22,7 +23,7 @@ class ReportFormat(NamedTuple):
 
 
 def report_formats() -> dict[str, ReportFormat]:
-    """The formats by name, sorted."""
+    """Return the report formats by name, sorted."""
     texts = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.py")}
     found = ((*match, module) for module, text in texts.items() for match in _CONSTANTS.findall(text))
     return {name: ReportFormat(*parts) for name, *parts in sorted(found)}

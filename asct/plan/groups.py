@@ -21,7 +21,7 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Members as written and resolved (`flat` while parsing); settings and variables by group."""
+    """Groups by name: their members as written and as resolved (in `flat` while parsing), settings and variables."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Groups:
 
 
 def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) -> Groups:
-    """`groups: {lab: [a, b], r1: "node*", big: {hosts: [lab], config: {...}, vars: {...}}}`."""
+    """Read `groups: {lab: [a, b], r1: "node*", big: {hosts: [lab], config: {...}, vars: {...}}}`."""
     found = Groups()
     if node is None:
         return found
@@ -93,7 +93,10 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
-    """Hosts with the variables of their groups, which their own override. Conflicting groups are an error."""
+    """Return the hosts with the variables of their groups; variables of the host take precedence.
+
+    It is an error if groups conflict.
+    """
     given: dict[str, dict[str, Node]] = {}
     for group, variables in groups.vars.items():
         for host in groups.members[group] if variables else ():

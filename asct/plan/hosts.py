@@ -1,4 +1,4 @@
-"""The hosts of a plan: merges ranges, defaults and variables into one specification for each host."""
+"""The hosts of a plan: merges ranges, defaults and variables into one specification per host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCAL: Final = "local"
 
 @dataclass(slots=True)
 class HostMaps:
-    """Hosts as maps, with expanded ranges and merged defaults; `spans` has the location of each name."""
+    """The maps of the hosts, with ranges expanded and defaults merged. `spans` contains the location of each name."""
 
     maps: dict[str, Node] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class HostMaps:
 
 
 def expand_hosts(node: Node, findings: Findings) -> HostMaps:
-    """The hosts of a `hosts:` map, without `from` and `defaults` (see `default_host`)."""
+    """Return the hosts of a `hosts:` map, without `from` and `defaults` (see `default_host`)."""
     found = HostMaps()
     if not isinstance(node.value, dict):
         findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
@@ -72,7 +72,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def default_host(node: Node | None, findings: Findings) -> Node | None:
-    """The `defaults` of a `hosts:` map."""
+    """Return the `defaults` of a `hosts:` map; None if there are none."""
     defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
     if defaults is None or not _is_map(defaults, "`defaults` of `hosts`", findings):
         return None
@@ -87,7 +87,7 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
 
 
 def under(defaults: Node | None, body: Node) -> Node:
-    """A host's map merged over its defaults; an empty value counts as an empty map."""
+    """Return a host's map merged over its defaults; an empty value counts as an empty map."""
     whole = body._replace(value={}) if body.value is None else body
     if defaults is None or defaults.value is None:
         return whole
@@ -113,7 +113,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
-    """The map of a host, with the keys of its transport and `host.name` in its templates."""
+    """Return the map of a host, which accepts the keys of its transport, and `host.name` in its templates."""
     named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
@@ -122,7 +122,8 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
 
 
 def _implied(name: str, address: Node | None) -> str:
-    """The transport of a host that names none: `local` for a host called `local` without an address, else `ssh`."""
+    """Return the transport of a host that does not set one: `local` for a host called `local` without an address, else
+    `ssh`."""
     return "local" if name == LOCAL and address is None else "ssh"
 
 
@@ -176,7 +177,7 @@ def _labels(section: Section) -> Mapping[str, str]:
 
 
 def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:
-    """The values of the keys that a transport adds."""
+    """Return the values of the keys that the host's transport adds."""
     options: dict[str, Any] = {}
     for key, option in declared.items():
         if key not in section.members:
@@ -203,8 +204,10 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """The hosts, with each entry that its transport splits (several nodes of a cluster) replaced by its members, and
-    `groups` with a group of that name for them."""
+    """Replace each entry that its transport splits (such as several nodes of a cluster) by its members.
+
+    Return the hosts, and `groups` with a group of the members under the name of each such entry.
+    """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
         span = hosts.spans[name]
@@ -227,7 +230,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
-    """The hosts that an entry expands to; none for a single host."""
+    """Yield the hosts that an entry expands to; none for a single host."""
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
@@ -243,7 +246,7 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
 
 
 def _value(node: Node, scope: Scope) -> object:
-    """The value of a key; None for an error, which is reported when the host is read."""
+    """Return the value of a key; None for an error, which is reported when the host is read."""
     try:
         return evaluate(node, scope).value
     except PlanError:

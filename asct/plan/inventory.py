@@ -1,6 +1,6 @@
-"""Ansible inventories as `ansible-inventory --list` prints them: JSON with `_meta.hostvars`, groups and children.
+"""Ansible inventories as printed by `ansible-inventory --list`: JSON with `_meta.hostvars`, groups and children.
 
-The names of variables are those of Ansible's ssh connection and of its inventory parameters (docs.ansible.com, "List of
+The variable names are those of Ansible's ssh connection and of its inventory parameters (docs.ansible.com, "List of
 behavioral inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
 """
 
@@ -24,12 +24,12 @@ from asct.values.error import shown
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50
 _NAMED: Final = 3
-"""The number of hosts that a warning names; the others are counted."""
+"""The number of hosts that a warning names; any others are counted."""
 
 
 @dataclass(slots=True)
 class Inventory:
-    """Host maps and group member lists as in a plan; their location is the `from` key."""
+    """Host maps and lists of group members as in a plan. The location of all of them is the `from` key."""
 
     hosts: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -38,9 +38,9 @@ class Inventory:
 def read_inventory(
     text: str, name: str, place: Span, findings: Findings, given: Mapping[str, Collection[str]] | None = None
 ) -> Inventory | None:
-    """The hosts and groups of an inventory; None after an error (E117).
+    """Return the hosts and groups of an inventory; None after an error (E117).
 
-    `given` are the keys that the plan sets for its hosts; the inventory's values for them are ignored.
+    `given` contains the keys that the plan sets for its hosts; values that the inventory has for them are ignored.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -66,7 +66,7 @@ def _no_constant(text: str) -> Any:
 
 @dataclass(slots=True)
 class _Reader:
-    """Converts the document of an inventory; `_place` is the location of all its errors."""
+    """Converts the JSON document of an inventory; `_place` is the location of all errors."""
 
     _document: Mapping[str, Any]
     _name: str
@@ -93,7 +93,10 @@ class _Reader:
         return found
 
     def _members(self, body: Mapping[str, Any], found: Inventory) -> list[str]:
-        """Hosts and groups of a group; an empty group appears only among the children of others."""
+        """Return the hosts and groups in a group.
+
+        Empty groups, which Ansible lists only as children of other groups, are omitted.
+        """
         groups = [child for child in _texts(body.get("children")) if child in self._document and child not in _IMPLIED]
         return [*(host for host in _texts(body.get("hosts")) if host in found.hosts), *groups]
 
@@ -119,7 +122,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Report ignored parts of the inventory, once for all hosts."""
+        """Report the ignored parts of the inventory, once for all hosts."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
@@ -134,7 +137,7 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """A value of the inventory as a node; it is data, so `${` is escaped."""
+        """Return a value of the inventory as a node. It is data rather than a template, so `${` is escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):
@@ -155,7 +158,7 @@ def _shallow(value: Any, depth: int = 0) -> bool:
 
 
 CONNECTIONS: Final = ("ssh", "smart", "paramiko", "paramiko_ssh")
-"""Connections that asct handles as ssh; a collection may precede the name (`ansible.builtin.ssh`)."""
+"""Connections that asct treats as ssh; the name may have the prefix of a collection (`ansible.builtin.ssh`)."""
 _NAMES: Final = {
     "address": ("ansible_host", "ansible_ssh_host"),
     "user": ("ansible_user", "ansible_ssh_user"),
@@ -180,7 +183,7 @@ _Reads = Callable[[Mapping[str, Any], "TranslatedHost"], Iterator[tuple[str, Any
 
 
 class UnsupportedVariable(Exception):
-    """An unsupported variable: its name, the reason, and the key of the plan that replaces it."""
+    """An unsupported variable: its name, the reason, and the plan key to use instead."""
 
     def __init__(self, name: str, what: str, key: str) -> None:
         super().__init__(f"{name}: {what}")
@@ -191,7 +194,7 @@ class UnsupportedVariable(Exception):
 
 @dataclass(slots=True)
 class TranslatedHost:
-    """Keys of a host, its variables, unsupported values, and remarks on differences from Ansible."""
+    """A host's keys, its variables, its unsupported values, and remarks on differences from Ansible."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     vars: dict[str, Any] = field(default_factory=dict)
@@ -200,14 +203,14 @@ class TranslatedHost:
 
 
 def connection(variables: Mapping[str, Any]) -> str:
-    """`local`, `ssh`, or the name of an unsupported connection."""
+    """Return `local`, `ssh`, or the name of an unsupported connection."""
     name = str(variables.get("ansible_connection") or "ssh")
     short = name.rpartition(".")[2]
     return "ssh" if short in CONNECTIONS else short
 
 
 def translated(variables: Mapping[str, Any], given: Collection[str]) -> TranslatedHost:
-    """The host that `variables` describe; keys that the plan sets (`given`) are ignored."""
+    """Return the host that `variables` describe. Keys that the plan sets (`given`) are ignored."""
     found = TranslatedHost()
     local = connection(variables) == "local"
     if local:
@@ -227,7 +230,7 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
 
 
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
-    """(key, value) pairs; the last value of a key takes precedence."""
+    """Yield (key, value) pairs; if a key is repeated, the last value takes precedence."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are ignored: log in with a key or an agent")
     readers: list[_Reads] = [] if local else [_from_arguments, *(partial(_from_names, key) for key in _NAMES)]
@@ -239,7 +242,10 @@ def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -
 
 
 def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
-    """A variable as text. Jinja templates, which ansible-inventory does not evaluate, are errors."""
+    """Return a variable as text; None if it is empty.
+
+    A Jinja template that ansible-inventory did not evaluate is an error.
+    """
     value = variables.get(name)
     if value is None or value == "":
         return None
@@ -253,7 +259,7 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
 
 
 def _from_names(key: str, variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """The key with the value of the first of its variables that is set."""
+    """Yield the key with the value of the first of its variables that is set."""
     for name in _NAMES[key]:
         value = _value(variables, name, key)
         if value is not None:
@@ -294,7 +300,8 @@ def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iter
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
-    """(letter, value) of each option of an ssh command line, and ("", word) of each word that is none."""
+    """Yield (letter, value) for each option of an ssh command line, and ("", word) for each word that is not an
+    option."""
     left = iter(words)
     for word in left:
         if not word.startswith("-") or word == "-":
@@ -310,7 +317,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """The keys that an option sets; options that only tune the connection set none."""
+    """Yield the keys that an option sets; options that only tune the connection set none."""
     plain = {"J": "jump", "i": "identity_file", "l": "user"}
     if option in plain:
         yield plain[option], value
@@ -342,7 +349,7 @@ def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> I
 
 
 def _jump_of(name: str, command: str) -> str:
-    """The jump host in `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
+    """Return the jump host of `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
     words = command.split()
     options = list(_options(words[1:]))
     given = dict(options)

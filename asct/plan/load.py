@@ -1,7 +1,8 @@
-"""Loads a plan: reads the file, merges the files it includes, applies the profile and `--set`, and checks the result.
+"""Loads a plan: reads the file, merges the files that it includes, applies the profile and `--set`, and checks the
+result.
 
-Every finding is reported at once. Names that need the registry (benchmarks, settings, metrics) are checked by the
-planner, as are sweeps and templates under `config`. No host is touched.
+All findings are reported at once. The planner checks names that require the registry (benchmarks, settings, metrics),
+sweeps, and templates under `config`. No host is contacted.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ PLAN_KEYS: Final = (
 
 
 def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (), text: str | None = None) -> Loaded:
-    """Load the plan at `path`, or `text` instead. Raises nothing: errors are in `diagnostics`.
+    """Load the plan at `path`, or from `text` if it is given. Does not raise: errors are in `diagnostics`.
 
-    `profile` names a profile of the plan; `sets` are texts of the form PATH=VALUE (their locations refer to a file
-    `--set` with one option per line).
+    `profile` names a profile of the plan. `sets` are strings of the form PATH=VALUE, whose locations refer to a file
+    `--set` with one option per line.
     """
     findings = Findings()
     sources = PlanFiles(path.parent, findings)
@@ -65,7 +66,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
 
 
 class _Loading:
-    """One load; its steps share the path, the files and the findings."""
+    """The state of loading one plan: the path, the files and the findings, which all steps share."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
@@ -73,7 +74,7 @@ class _Loading:
         self._findings = findings
 
     def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
-        """The plan, or None if it is not a plan that asct supports."""
+        """Return the plan; None if the file is not a plan that asct supports."""
         if not self._is_plan(root):
             return None
         context = ParseContext(self._findings, Scope())
@@ -85,7 +86,7 @@ class _Loading:
         return self._read(whole, gathered, profile, overrides)
 
     def _is_plan(self, root: Node) -> bool:
-        """Whether the file is a plan of a supported version."""
+        """Return whether the file is a plan of a supported version."""
         findings = self._findings
         if not isinstance(root.value, dict):
             findings.error(
@@ -109,7 +110,7 @@ class _Loading:
         return False
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """The plan with included files, profile and `--set` applied, except to hosts and benchmarks."""
+        """Return the plan with included files, the profile and `--set` applied, except to hosts and benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
@@ -119,7 +120,7 @@ class _Loading:
         return Section(section.context, section.node._replace(value=members), "the plan", None)
 
     def _scope(self, section: Section) -> Scope:
-        """The names that templates outside of hosts and `config` may read."""
+        """Return the names that templates outside of hosts and `config` may read."""
         named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
         scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
         return scope._replace(vars=resolved_vars(section.mapping("vars"), scope, self._findings))
@@ -161,7 +162,7 @@ class _Loading:
         )
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
-        """The entries of `benchmarks` with the profile and `extends` applied."""
+        """Return the entries of `benchmarks` with the profile and `extends` applied."""
         node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
         if node is None:
             return {}
@@ -178,7 +179,7 @@ class _Loading:
 
 
 def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
-    """The execution defaults of entries, and the settings of `defaults.config`."""
+    """Return the execution defaults of entries and the settings of `defaults.config`."""
     node = section.members.get("defaults")
     strict = Execution(strict=section.flag("strict"))
     if node is None:
@@ -193,7 +194,7 @@ _MOST_FILES: Final = 100
 
 @dataclass(slots=True)
 class MergedFiles:
-    """The hosts, groups, variables and profiles of a file and the files it includes."""
+    """The hosts, groups, variables and profiles of a file and of the files that it includes."""
 
     hosts: HostMaps = field(default_factory=HostMaps)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -202,7 +203,7 @@ class MergedFiles:
 
 
 class FileMerger:
-    """Reads `include` and `hosts: {from: ...}`, each file once."""
+    """Reads the files named by `include` and `hosts: {from: ...}`, each only once."""
 
     def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
@@ -211,7 +212,8 @@ class FileMerger:
         self._seen: set[str] = set()
 
     def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
-        """The parts of a file and its includes; `chain` lists the including files, the file itself last.
+        """Return the parts of a file and its includes. `chain` lists the including files and, as its last item, the
+        file itself.
 
         Variables of the including file override those of included files. Any other duplicate name is an error.
         """
@@ -276,7 +278,7 @@ class FileMerger:
         return found
 
     def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Adds the hosts of `from`; keys that the plan sets override those of the inventory."""
+        """Add the hosts of `from`; keys that the plan sets override those of the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None or source is None:

@@ -1,4 +1,4 @@
-"""The loaded plan: typed, with locations. Templates under `config` and `sweep` are not evaluated yet."""
+"""The loaded plan, typed and with locations. Templates under `config` and `sweep` are not evaluated yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Level = Literal["fail", "warn", "info"]
 
 
 class Node(NamedTuple):
-    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict of str to Node.
+    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict from str to Node.
 
     `key_span` is the location of its key, if it has one.
     """
@@ -25,11 +25,11 @@ class Node(NamedTuple):
 
     @property
     def location(self) -> Span:
-        """The location of the key, or of the value of a node without key."""
+        """The location of the key, or of the value if the node has no key."""
         return self.key_span or self.span
 
     def plain(self) -> Any:
-        """The value without locations."""
+        """Return the value without locations."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -39,11 +39,11 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PendingValue:
-    """A template that reads results of `needs`: the value of a setting that is known only when those jobs are done.
+    """A template that reads results of `needs`: the value of a setting that is unknown until those jobs are done.
 
-    `text` is the template as written, `aliases` are the needs whose results it reads, and `values` are the other values
-    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results
-    (`cache.dram.optimum_size`) with the locations that read them; a frozen plan omits them.
+    `text` is the template as written, and `aliases` are the needs whose results it reads. `values` are the other values
+    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results that
+    it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
     """
 
     text: str
@@ -54,7 +54,10 @@ class PendingValue:
 
 
 class HostSpec(NamedTuple):
-    """One host after ranges and defaults. `options` are keys of its transport (such as `partition` of slurm)."""
+    """One host after expanding ranges and merging defaults.
+
+    `options` are the keys of its transport (such as `partition` for slurm).
+    """
 
     name: str
     transport: str = "local"
@@ -73,19 +76,19 @@ class HostSpec(NamedTuple):
 
     @property
     def uses_sudo(self) -> bool:
-        """Whether programs that need root may run through sudo; not for root itself."""
+        """Whether programs that require root may run through sudo. False if the user is root."""
         return self.sudo and self.user != "root"
 
 
 class Retry(NamedTuple):
-    """The number of retries of a repeat, and the outcomes to retry."""
+    """How often to retry a repeat, and after which outcomes."""
 
     max: int = 0
     on: tuple[str, ...] = ()
 
 
 class Execution(NamedTuple):
-    """The execution settings of points. In an entry, None stands for the default of the plan."""
+    """The execution settings of points. In an entry, None means that the default of the plan applies."""
 
     repeats: int | None = None
     warmup: int | None = None
@@ -96,7 +99,10 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """(product of `axes` x zips), kept by `where`, minus `exclude`, plus `include`. Axis nodes are lists or ranges."""
+    """The product of `axes` and zips, filtered by `where`, minus `exclude`, plus `include`.
+
+    Axis nodes are lists or ranges.
+    """
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()
@@ -107,7 +113,10 @@ class Sweep(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One item of `benchmarks:` after `extends`. `hosts` are names, groups and patterns; None means all hosts."""
+    """One item of `benchmarks:`, with `extends` applied.
+
+    `hosts` are names, groups and patterns; None means all hosts.
+    """
 
     id: str
     uses: str
@@ -122,7 +131,7 @@ class Entry(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """Bounds of an expectation; each node is a scalar without templates, such as `130 ns` or `85%`."""
+    """The bounds of an expectation; each node is a scalar without templates, such as `130 ns` or `85%`."""
 
     min: Node | None = None
     max: Node | None = None
@@ -130,7 +139,10 @@ class Bound(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """One item of `expect:`. `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound per host."""
+    """One item of `expect:`.
+
+    `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound for individual hosts.
+    """
 
     metric: Node
     span: Span
@@ -176,7 +188,10 @@ class ReportSpec(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A loaded plan. `text` is the main file; `files` maps the name of every file to its text, for diagnostics."""
+    """A loaded plan.
+
+    `text` is the content of the main file; `files` maps the name of every file to its text, for diagnostics.
+    """
 
     name: str
     description: str
@@ -187,7 +202,7 @@ class Plan(NamedTuple):
     hosts: Mapping[str, HostSpec]
     groups: Mapping[str, tuple[str, ...]]
     defaults_config: Mapping[str, Node]
-    """Settings of `defaults.config`, the lowest layer above the benchmark's defaults."""
+    """Settings under `defaults.config`, the lowest layer above the benchmark's defaults."""
     group_config: Mapping[str, Mapping[str, Node]]
     """Settings of groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
     host_config: Mapping[str, Mapping[str, Node]]
@@ -201,14 +216,15 @@ class Plan(NamedTuple):
     report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
     overrides: tuple[tuple[str, Node], ...] = ()
-    """`--set` of a benchmark's setting: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+    """Settings of benchmarks that `--set` changes: ("fine-depth.config.iodepth" or "bench.setting", value)."""
 
 
 class Loaded(NamedTuple):
-    """The result of loading: a plan if there is no error, and all findings.
+    """The result of loading: the plan if there is no error, and all findings.
 
-    `partial` is the plan even with errors, if these are local (a misspelt key, a value out of range): the planner
-    resolves it to report all errors at once, but it is never executed. Without errors it equals `plan`.
+    `partial` is the plan even if it has errors, provided that these are local (a misspelled key, a value out of range).
+    The planner resolves it to report all errors at once, but it is never executed. Without errors it is the same as
+    `plan`.
     """
 
     plan: Plan | None

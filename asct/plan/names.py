@@ -19,7 +19,10 @@ _LONGEST: Final = 100
 
 
 def folder_name(name: str, what: str) -> str:
-    """A name that becomes a folder of the results tree (plan, host, benchmark id). Raises BadValueError."""
+    """Return `name` if it is valid as a folder in the results tree (plan, host, benchmark id).
+
+    Raises BadValueError if it is invalid.
+    """
     if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
         return name
     hint = f"use letters, digits and . _ @ + -, starting with a letter or digit, at most {_LONGEST} characters"
@@ -27,13 +30,13 @@ def folder_name(name: str, what: str) -> str:
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
-    """Message and hint for two names that are one folder on a case-insensitive file system."""
+    """Return the message and hint for two names that denote the same folder on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
 
 def identifier(name: str, what: str) -> str:
-    """A name that templates can write (`vars.max_qd`). Raises BadValueError."""
+    """Return `name` if templates can refer to it (`vars.max_qd`). Raises BadValueError if it is invalid."""
     if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
         return name
     fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
@@ -44,7 +47,10 @@ def identifier(name: str, what: str) -> str:
 
 
 def expand_range(name: str) -> list[str]:
-    """`node[01:03]` is node01, node02, node03; `[0:8:2]` has a step; several ranges combine. Raises BadValueError."""
+    """Expand ranges: `node[01:03]` is node01, node02, node03; `[0:8:2]` has a step; several ranges are combined.
+
+    Raises BadValueError if a range is invalid.
+    """
     parts: list[list[str]] = []
     position, total = 0, 1
     for found in _RANGE.finditer(name):
@@ -62,12 +68,13 @@ def expand_range(name: str) -> list[str]:
 
 
 def is_pattern(word: str) -> bool:
-    """Whether a word is a range or a shell pattern."""
+    """Return whether a word is a range or a shell pattern."""
     return any(mark in word for mark in "*?[")
 
 
 def matching(word: str, names: Iterable[str]) -> list[str]:
-    """The names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in their order."""
+    """Return the names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in the order of
+    `names`."""
     try:
         meant = set(expand_range(word)) if "[" in word else set()
     except BadValueError:

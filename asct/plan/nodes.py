@@ -1,7 +1,7 @@
-"""YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
+"""Converts YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
 
-Nodes are built from events in one loop, so that depth and size are limited before anything is built (`compose`
-recurses and crashes the interpreter at 50,000 brackets). Aliases, tags, merge keys and further documents are rejected.
+Nodes are built from events in one loop, so that depth and size are checked before anything is built (`compose` recurses
+and crashes the interpreter at 50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\
 
 
 class _TooMuchError(Exception):
-    """The text exceeds the limits of depth or size."""
+    """The text exceeds the limit on depth or size."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or map that is not complete. `key` is the key whose value comes next."""
+    """A list or map that is not yet complete. `key` is the key whose value comes next."""
 
     node: Node
     key: str | None = None
@@ -45,7 +45,7 @@ class _Open:
 
 
 def decode(data: bytes, file: str, findings: Findings) -> str | None:
-    """The bytes of a file as text, without a byte order mark; None after an error."""
+    """Decode the bytes of a file to text without a byte order mark. Returns None after an error."""
     if len(data) > MAX_BYTES:
         _too_large(file, findings)
         return None
@@ -63,9 +63,9 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
 
 
 def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
-    """The document in `text`; None if it is empty or after an error that ends parsing.
+    """Parse the document in `text`. Return None if it is empty, or after an error that ends parsing.
 
-    Duplicate keys, aliases and the like are reported, and parsing continues.
+    Errors such as duplicate keys and aliases are reported, and parsing continues.
     """
     if len(text) > MAX_BYTES:
         _too_large(file, findings)
@@ -102,7 +102,7 @@ def _place_of(file: str, before: str) -> Span:
 
 
 class _Builder:
-    """Converts events to nodes; `stack` contains the incomplete collections."""
+    """Converts events to nodes; `stack` contains the collections that are not yet complete."""
 
     def __init__(self, file: str, findings: Findings) -> None:
         self.file = file
@@ -113,7 +113,7 @@ class _Builder:
         self.count = 0
 
     def build(self, text: str) -> Node | None:
-        """The root node."""
+        """Parse the text and return the root node."""
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.ScalarEvent):
                 self._scalar(event)
@@ -268,7 +268,7 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
-    """Report an exception of PyYAML; one at the end of the text is located at the last line with content."""
+    """Report an exception of PyYAML. If it is at the end of the text, its location is the last line with content."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or start

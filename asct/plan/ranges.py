@@ -22,7 +22,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""The size limit of exact fractions; prevents endless computation for factors such as 1.0000001."""
+"""Size limit of exact fractions, which prevents endless computation for factors such as 1.0000001."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -39,10 +39,10 @@ class _Range(NamedTuple):
 
 
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
-    """The raw values of an axis with their locations; templates must be evaluated before.
+    """Return the raw values of an axis with their locations. Templates must already be evaluated.
 
-    Numbers of a range are numbers, sizes and durations are text (`8K`, `20s`), as if written in a list. `kind` is the
-    kind of the setting; by default it is derived from the ends of the range. Raises PlanError (E124).
+    In a range, numbers yield numbers; sizes and durations yield text (`8K`, `20s`), as if written in a list. `kind` is
+    the kind of the setting; by default it is derived from the ends of the range. Raises PlanError (E124).
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -92,7 +92,7 @@ def _read(node: Node, kind: Kind | None) -> _Range:
 
 
 def _kind_of(ends: list[Node]) -> Kind:
-    """The kind of a range: numbers, sizes, durations or counts; the size parser rejects `4k` with `8K`."""
+    """Return the kind of a range: numbers, sizes, durations or counts. The size parser rejects `4k` next to `8K`."""
     texts = [item.value for item in ends if isinstance(item.value, str)]
     units = [text for text in texts if not text.strip().isdecimal()]
     if not texts:
@@ -113,7 +113,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """The exact value of an end, a step or a factor; decimals are exact (0.1 is 1/10)."""
+    """Return the exact value of an end, a step or a factor; decimals are exact (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")

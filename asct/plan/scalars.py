@@ -1,4 +1,4 @@
-"""Plain scalars by the rules of the YAML 1.2 core schema: `no` and `on` are text, `3:1` is text, `1e3` is a number."""
+"""Resolves plain scalars by the rules of the YAML 1.2 core schema: `no`, `on` and `3:1` are text, `1e3` is a number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_DIGITS: Final = 40
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain (unquoted) scalar.
+    """Return the value of a plain (unquoted) scalar.
 
     Raises BadValueError for a number that is not finite or has more than 40 digits.
     """
@@ -45,7 +45,7 @@ def resolve(text: str) -> Scalar:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Whether a plain number has a leading zero: YAML 1.2 reads `017` as 17, YAML 1.1 as 15."""
+    """Return whether a plain number has a leading zero: `017` is 17 in YAML 1.2, but 15 in YAML 1.1."""
     return text[:1] in _STARTS_NUMBER and _LEADING_ZERO.fullmatch(text) is not None
 
 

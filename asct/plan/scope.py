@@ -1,4 +1,5 @@
-"""The names that a template may read: vars, host, needs, plan, and the variables in `inputs` as env."""
+"""The names that a template may read: `vars`, `host`, `needs`, `plan`, and as `env` the variables listed in
+`inputs`."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")
 
 
 class UndefinedError(Exception):
-    """An undefined path: a message and a hint."""
+    """An undefined path, with a message and a hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -23,9 +24,9 @@ class UndefinedError(Exception):
 
 
 class Scope(NamedTuple):
-    """The names available to a template. `host` and `needs` (aliases) are None where they are not available.
+    """The names available to a template. `host` and `needs` (the aliases) are None if templates cannot read them.
 
-    `environment` None means the environment of the process; only the names in `inputs` are readable.
+    If `environment` is None, it is the environment of the process. Only the names in `inputs` can be read.
     """
 
     vars: Mapping[str, Node] = {}
@@ -36,9 +37,9 @@ class Scope(NamedTuple):
     environment: Mapping[str, str] | None = None
 
     def lookup(self, path: str) -> Any:
-        """The value of a path. For `needs`, only the alias is checked and the value is None.
+        """Return the value of a path. For `needs`, only the alias is checked and the value is None.
 
-        Raises UndefinedError.
+        Raises UndefinedError if the path is undefined.
         """
         root, *rest = path.split(".")
         if root not in ROOTS:
@@ -102,7 +103,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | None = None) -> Scope:
-    """The scope of a loaded plan, on one host."""
+    """Return the scope of a loaded plan, on one host if `host` is given."""
     named = {"name": plan.name, "description": plan.description}
     return Scope(plan.vars, host, needs, named, plan.inputs)
 

@@ -1,4 +1,4 @@
-"""The smaller sections of a plan: execution, expectations, safety, limits, report, baseline, inputs."""
+"""The smaller sections of a plan: execution, expectations, safety, limits, report, baseline and inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_POINTS: Final = 10_000_000
 
 
 def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expectation, ...]:
-    """The expectations; bounds stay nodes because their unit depends on the metric."""
+    """Read the expectations. Bounds remain nodes, because their unit depends on the metric."""
     if node is None:
         return ()
     if not isinstance(node.value, list):
@@ -92,7 +92,7 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
 
 
 def read_safety(node: Node | None, context: ParseContext) -> Safety:
-    """The `safety:` section. Consent must be literal: templates are rejected."""
+    """Read the `safety:` section. Consent must be literal: templates are rejected."""
     if node is None:
         return Safety()
     section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"))
@@ -120,7 +120,7 @@ def _consent(context: ParseContext, node: Node) -> Destroys | None:
 
 
 def read_limits(node: Node | None, context: ParseContext) -> Limits:
-    """The `limits:` section; the default is 5,000 points."""
+    """Read the `limits:` section; the default is 5,000 points."""
     if node is None:
         return Limits()
     section = Section(context, node, "`limits`", ("points", "duration"))
@@ -128,7 +128,7 @@ def read_limits(node: Node | None, context: ParseContext) -> Limits:
 
 
 def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
-    """The `report:` section; the default formats are html and markdown."""
+    """Read the `report:` section; the default formats are html and markdown."""
     if node is None:
         return ReportSpec()
     section = Section(context, node, "`report`", ("title", "formats"))
@@ -140,7 +140,7 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
 
 
 def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
-    """The run of `baseline: {run: ...}`: a path, `latest` or a label."""
+    """Return the run in `baseline: {run: ...}`: a path, `latest` or a label."""
     if node is None:
         return None
     section = Section(context, node, "`baseline`", ("run",))
@@ -149,7 +149,7 @@ def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
 
 
 def read_inputs(section: Section) -> tuple[str, ...]:
-    """The environment variables that `${env.NAME}` may read."""
+    """Return the environment variables that `${env.NAME}` may read."""
     found: list[str] = []
     for node in section.items("inputs"):
         if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
@@ -170,7 +170,7 @@ _MOST_REPEATS: Final = 100_000
 
 
 def read_execution(section: Section) -> Execution:
-    """The execution keys of a map; None for missing ones."""
+    """Read the execution keys of a map; missing ones are None."""
     timeout = section.duration("timeout")
     if timeout == 0:
         message, hint = "a time limit of 0 would stop every point immediately", "use a longer one, such as `15m`"
@@ -186,7 +186,7 @@ def read_execution(section: Section) -> Execution:
 
 
 def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
-    """`given`, with missing values from `below`."""
+    """Return `given` with missing values filled in from `below`."""
     return Execution._make(low if own is None else own for own, low in zip(given, below, strict=True))
 
 

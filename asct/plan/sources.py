@@ -1,4 +1,4 @@
-"""The files of a plan, each read once and only from the plan's folder; diagnostics quote their text."""
+"""The files of a plan. Each is read once, and only from the plan's folder; diagnostics quote their text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from asct.values.error import shown
 
 @dataclass(slots=True)
 class PlanFiles:
-    """`root` is the folder of the plan; `texts` maps the name of each file to its text."""
+    """The files that have been read: `root` is the folder of the plan, and `texts` maps the name of each file to its
+    text."""
 
     root: Path
     findings: Findings
     texts: dict[str, str] = field(default_factory=dict)
 
     def main(self, path: Path, text: str | None) -> Node | None:
-        """The plan itself, from its file or from `text`."""
+        """Parse the plan itself, from its file or from `text`. Returns None after an error."""
         if text is None:
             text = self._read(path, str(path), None)
             if text is None:
@@ -31,7 +32,10 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str) -> tuple[str, str] | None:
-        """(name, text) of the file that a node names, relative to the file of the node. None after an error."""
+        """Return the name and text of a file that a node names, relative to the file that contains the node.
+
+        Returns None after an error.
+        """
         inside = self._inside(node, what)
         if inside is None:
             return None
@@ -43,7 +47,7 @@ class PlanFiles:
         return name, text
 
     def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
-        """The path and name of a file, if it is below `root` after resolving links."""
+        """Return the path and name of a file if it is below `root` after resolving links; None after an error."""
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
@@ -79,11 +83,15 @@ class PlanFiles:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is a pipe, as in `asct check <(generate)`, or /dev/stdin; allowed only on the command line."""
+    """Return whether a path is a pipe, as in `asct check <(generate)`, or /dev/stdin.
+
+    These are allowed only on the command line.
+    """
     return path.is_fifo() or str(path) == "/dev/stdin"
 
 
 def path_near(node: Node, text: str) -> str:
-    """The absolute path of a host's file (`identity_file`, `known_hosts`), relative to the file that contains it."""
+    """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`), relative to the file that
+    names it."""
     folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
     return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

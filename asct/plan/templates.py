@@ -1,8 +1,8 @@
-"""Templates: `${...}` in the texts of a plan, the variables that they read, and the conditions of `where`.
+"""Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions of `where`.
 
-A text that is one template keeps the type of its value; inside other text the value is formatted. `$$` is a dollar
-sign. A template is evaluated once; its result is not evaluated again. One that reads results of `needs` becomes a
-PendingValue, which `evaluate_pending` finishes when the results are available.
+If a template is the whole text, its value keeps its type; inside other text, the value is formatted. `$$` stands for a
+dollar sign. A template is evaluated once, and its result is not evaluated again. A template that reads results of
+`needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
 
 MAX_TEXT: Final = 65_536
-"""The maximum length of a result."""
+"""Maximum length of a result in characters."""
 
 Part = str | tuple[int, Expression]
-"""Literal text, or the offset of an expression in the template and the expression."""
+"""Literal text, or an expression and its offset in the template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled `where`: `names` are the axes it reads, `run` evaluates it for a point."""
+    """A compiled `where`: `names` are the axes that it reads, and `run` evaluates it for a point."""
 
     names: tuple[str, ...]
     node: Node
     run: Run
 
     def __call__(self, point: Mapping[str, Any]) -> bool:
-        """Whether to keep a point. Raises PlanError if the condition cannot be computed."""
+        """Return whether to keep a point. Raises PlanError if the condition cannot be computed."""
         try:
             result = self.run(point)
         except ExpressionError as problem:
@@ -53,7 +53,7 @@ class Condition:
 
 
 def has_template(node: Node, mark: str = "${") -> bool:
-    """Whether any text in the node contains `mark`."""
+    """Return whether any text in the node contains `mark`."""
     if isinstance(node.value, str):
         return mark in node.value
     inner = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
@@ -61,7 +61,7 @@ def has_template(node: Node, mark: str = "${") -> bool:
 
 
 def evaluate(node: Node, scope: Scope) -> Node:
-    """The node with every template replaced by its value, including those in lists and maps; locations stay.
+    """Replace every template in the node by its value, including those in lists and maps; locations are preserved.
 
     A value may be a PendingValue. Raises PlanError with all errors in the node (E120 to E122).
     """
@@ -73,7 +73,7 @@ def evaluate(node: Node, scope: Scope) -> Node:
 
 
 def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """The value of a PendingValue's text, given the results `needs` ({"cache.dram.optimum_size": 553648128}).
+    """Evaluate the text of a PendingValue with the results `needs` ({"cache.dram.optimum_size": 553648128}).
 
     Raises PlanError if a result is missing or the value cannot be computed.
     """
@@ -91,9 +91,9 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 
 
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
-    """A `where` as a function of a point's axes; vars and host are evaluated now.
+    """Compile a `where` to a function of a point's axes. Variables and host values are evaluated now.
 
-    Raises PlanError: syntax (E120), unknown names (E121), not a text (E123).
+    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123).
     """
     if isinstance(node.value, bool):
         return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
@@ -176,7 +176,10 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[Part, ...]:
-    """Literal parts and expressions in order, `$$` replaced. Raises ExpressionError with its position in `text`."""
+    """Split text into literal parts and expressions, and replace `$$`.
+
+    Raises ExpressionError with its position in `text`.
+    """
     parts: list[Part] = []
     literal, position = "", 0
     while (dollar := text.find("$", position)) >= 0:
@@ -193,7 +196,7 @@ def _split(text: str) -> tuple[Part, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """The position of the closing `}` outside quotes."""
+    """Return the position of the closing `}` outside of quotes."""
     quote = ""
     for position in range(start + 2, len(text)):
         mark = text[position]
@@ -227,7 +230,7 @@ def _read_paths(parts: tuple[Part, ...]) -> list[tuple[str, int, int]]:
 
 
 def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
-    """The value of a single template, or the text of all parts."""
+    """Return the value of a template that is the whole text, or else all parts joined as text."""
     if len(parts) == 1 and not isinstance(parts[0], str):
         value = _computed(parts[0], known)
         return _as_text(value, 0) if isinstance(value, Seconds) else value
@@ -263,7 +266,8 @@ def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnosti
 
 
 def _inside(node: Node, at: int, length: int) -> Span:
-    """The location of a part of the node's text; of the whole node if its text has escapes or several lines."""
+    """Return the location of a part of the node's text, or of the whole node if the text has escapes or several
+    lines."""
     span, size = node.span, len(node.value)
     quotes = span.length - size
     if quotes not in (0, 2) or at > size:
@@ -272,7 +276,7 @@ def _inside(node: Node, at: int, length: int) -> Span:
 
 
 def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, where: str = "vars") -> dict[str, Node]:
-    """The variables with templates evaluated. Plan variables (`where` is "vars") may read one another."""
+    """Return the variables with their templates evaluated. Plan variables (`where` is "vars") may read one another."""
     named: dict[str, Node] = {}
     for name, node in nodes.items():
         if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
@@ -289,7 +293,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
 
 
 class _Lazy(Mapping[str, Node]):
-    """Variables that are evaluated on first access."""
+    """Variables that are evaluated when they are first read."""
 
     def __init__(self, nodes: Mapping[str, Node], scope: Scope) -> None:
         self._nodes = nodes

@@ -13,17 +13,18 @@ from asct.sdk.record import Scalar
 
 
 def is_bound(value: Any) -> bool:
-    """Whether a value contains no PendingValue."""
+    """Return whether a value contains no PendingValue."""
     if isinstance(value, list):
         return all(is_bound(item) for item in value)
     return not isinstance(value, PendingValue)
 
 
 def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Settings with every PendingValue evaluated; `needs_values` maps `alias.path` to a value measured on this host.
+    """Return the settings with every PendingValue evaluated. `needs_values` maps `alias.path` to a value measured on
+    this host.
 
-    The benchmark's model validates the result like any other value. Raises NotMeasured (E226) when a result is missing
-    or the value cannot be computed.
+    The benchmark's model validates the result like any other value. Raises NotMeasured (E226) if a result is missing or
+    the value cannot be computed.
     """
     return {name: _bound(name, value, needs_values) for name, value in settings.items()}
 

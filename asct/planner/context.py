@@ -1,4 +1,5 @@
-"""The state that the steps of resolving a plan share: plan, catalog, findings, and the jobs under construction."""
+"""The state that is shared by the steps of resolving a plan: the plan, the catalog, findings, and jobs under
+construction."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from asct.sdk.benchmark import Benchmark, Catalog
 
 
 class Override(NamedTuple):
-    """One `--set` of a setting: for the entry `entry_id`, or for all entries that use `benchmark`."""
+    """A `--set` option that changes a setting of the entry `entry_id`, or of all entries that use `benchmark`."""
 
     entry_id: str | None
     benchmark: str | None
@@ -24,7 +25,7 @@ class Override(NamedTuple):
     node: Node
 
     def meets(self, entry: Entry, benchmark: str) -> bool:
-        """Whether the override applies to an entry."""
+        """Return whether the override applies to an entry."""
         return self.entry_id == entry.id or (self.benchmark is not None and self.benchmark == benchmark)
 
 
@@ -38,13 +39,13 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """Points by entry and by everything they depend on: hosts with the same settings share them."""
+    """Points by entry and by everything that they depend on, so that hosts with the same settings share them."""
 
     def __post_init__(self) -> None:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """The benchmark with a name or alias. Reports an unknown name at `span`."""
+        """Return the benchmark with this name or alias. Reports an unknown name at `span`."""
         found = self.catalog.get(name)
         if found is None:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -52,13 +53,13 @@ class ResolveContext:
         return found
 
     def settings(self, benchmark: Benchmark[Any]) -> Settings:
-        """The reader of a benchmark's settings."""
+        """Return the reader of a benchmark's settings."""
         if benchmark.name not in self._readers:
             self._readers[benchmark.name] = Settings(benchmark)
         return self._readers[benchmark.name]
 
     def used(self) -> list[Benchmark[Any]]:
-        """Every benchmark of the plan, dependencies included."""
+        """Return every benchmark of the plan, including dependencies."""
         found: dict[str, Benchmark[Any]] = {}
         waiting = [entry.uses for entry in self.plan.benchmarks]
         while waiting:
@@ -87,10 +88,10 @@ class ResolveContext:
 
 
 class JobDraft(NamedTuple):
-    """A job under construction, with the settings data that other jobs and expectations need.
+    """A job under construction, with information about its settings that other jobs and expectations need.
 
-    `explicit` are the settings with a value other than the default, `aliases` the needs that its templates read,
-    `pinned` the swept settings that --set fixes.
+    `explicit` contains the settings with a value other than the default, `aliases` the needs that its templates read,
+    and `pinned` the swept settings that `--set` fixes.
     """
 
     job: Job
@@ -102,5 +103,5 @@ class JobDraft(NamedTuple):
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """The settings that vary inside the job, in order."""
+        """The settings that vary within the job, in order."""
         return tuple(self.job.points[0].swept)

@@ -1,4 +1,4 @@
-"""The cost of jobs (time, bytes written, privileges), checked against the limits and time limits of the plan."""
+"""The cost of jobs (time, bytes written, privileges), and its checks against the limits and timeouts of the plan."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a job with all repeats and warm-ups. `writes` estimates the maximum of bytes written to each target
-    path ("" is the scratch file), because the speed of a drive is unknown until it is measured."""
+    """The cost of a job, including all repeats and warm-ups.
+
+    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file): a maximum,
+    because the speed of a drive is unknown until it is measured.
+    """
 
     seconds: float = 0.0
     writes: Mapping[str, int] = field(default_factory=dict)
     purges: tuple[str, ...] = ()
-    """Targets that are purged."""
+    """The targets that the job purges."""
     scratch_bytes: int = 0
-    """The size of the largest scratch file; only one exists at a time."""
+    """The size of the largest scratch file. Only one exists at a time."""
     memory_bytes: int = 0
     privileges: tuple[Privilege, ...] = ()
     targets: tuple[str, ...] = ()
@@ -42,14 +45,14 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """The settings without pending values, for which the benchmark estimates with its defaults."""
+    """Return the settings without pending values. The benchmark uses its defaults for those in its estimates."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
 def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
-    """The cost of a job. Without facts, the benchmark estimates for an unknown machine.
+    """Return the cost of a job. Without facts, the benchmark estimates it for an unknown machine.
 
-    Raises pydantic.ValidationError only for a job whose settings this version of the benchmark rejects.
+    Raises pydantic.ValidationError only if this version of the benchmark rejects the settings of the job.
     """
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
@@ -84,7 +87,10 @@ def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> 
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
-    """A function for the cost of jobs that computes it once for jobs with the same points and no facts."""
+    """Return a function for the cost of a job.
+
+    It computes the cost only once for jobs without facts that have the same points.
+    """
     done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
 
     def of(job: Job, facts: HostFacts | None) -> Cost:
@@ -102,7 +108,7 @@ def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
 
 
 def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
-    """Check `limits.points`, which counts the points of all jobs on all hosts."""
+    """Check `limits.points` against the number of points of all jobs on all hosts."""
     total, limit = sum(len(job.points) for job in jobs), plan.limits.points
     if total <= limit or any(item.code == "E217" for item in findings.all()):
         return
@@ -115,13 +121,14 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
 
 
 def section_span(plan: Plan, key: str) -> Span | None:
-    """The location of a top-level key in the plan's main file, for errors about the whole plan."""
+    """Return the location of a top-level key in the plan's main file, for errors that concern the whole plan."""
     found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
     return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
-    """Check `limits.duration` for the slowest host (hosts run in parallel) and `safety.max_written` for each target."""
+    """Check `limits.duration` for the slowest host, because hosts run in parallel, and `safety.max_written` for each
+    target."""
     longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
     if longest is None and most is None:
         return
@@ -148,7 +155,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
 def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
     """Warn (E242) about jobs whose `timeout` is shorter than the estimated time of a point.
 
-    A warning, because estimates are made without the facts of the host.
+    This is only a warning, because the estimate does not use the facts of the host.
     """
     known: dict[tuple[str, int], list[Needs]] = {}
     for draft in drafts:

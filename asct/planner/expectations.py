@@ -22,18 +22,21 @@ from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
 
 RELATIVE = ("theoretical_bandwidth",)
-"""The facts of a host that `of:` may name as the reference of a percentage."""
+"""The facts of a host that `of:` may name as the reference for percentages."""
 
 
 class ExpectedMetric(NamedTuple):
-    """A metric of a job that an expectation applies to."""
+    """A metric of a job to which an expectation applies."""
 
     draft: JobDraft
     metric: Metric
 
 
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
-    """The expectations that apply to `drafts`; one that applies only to deselected jobs yields none."""
+    """Return the expectations that apply to `drafts`.
+
+    An expectation that applies only to deselected jobs is omitted.
+    """
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
@@ -44,7 +47,7 @@ def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
 
 
 def split_metric(text: str) -> tuple[str, str] | None:
-    """The id and the metric in `matrix.iops`; `*` matches everything; None without an id."""
+    """Split `matrix.iops` into the id and the metric. `*` matches everything. None if there is no id."""
     if text == "*":
         return "*", "*"
     job, dot, metric = text.rpartition(".")
@@ -79,7 +82,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
-    """Drops informational metrics; it is an error if no other metric matches."""
+    """Return the metrics that are not informational. It is an error if there are none."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
         message = f"metric `{name}` is informational and cannot have an expectation"
@@ -133,7 +136,7 @@ def _check(
 
 
 def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
-    """The unit of all matched metrics; several units are allowed only without absolute bounds."""
+    """Return the unit of all matched metrics. Different units are allowed only if there are no absolute bounds."""
     units = sorted({item.metric.unit for item in expected})
     absolute = any(bound.min is not None or bound.max is not None for bound in _bounds(expectation))
     if len(units) > 1 and not expectation.of and absolute:
@@ -145,7 +148,7 @@ def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[
 
 
 def _bounds(expectation: Expectation) -> list[Bound]:
-    """The general bound and those of individual hosts."""
+    """Return the general bound and those of individual hosts."""
     return [expectation.bound, *(bound for _, bound in expectation.by.values())]
 
 
@@ -170,7 +173,10 @@ def _versus(context: ResolveContext, expectation: Expectation, expected: Sequenc
 def _by_host(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric], unit: str
 ) -> dict[str, NumericBounds]:
-    """The bounds of individual hosts; keys that `by` does not set come from the general bound."""
+    """Return the bounds of individual hosts.
+
+    Keys that a host does not set under `by` are taken from the general bound.
+    """
     running = dict.fromkeys(item.draft.job.host for item in expected)
     found: dict[str, NumericBounds] = {}
     for word, (node, bound) in expectation.by.items():
@@ -188,7 +194,7 @@ def _by_host(
 
 
 def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
-    """Whether the plan as a whole, without a selection, measures this on a host."""
+    """Return whether the plan measures this metric on a host, regardless of the selection."""
     parts = split_metric(str(expectation.metric.value))
     meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
     words = [str(node.value) for entry in meant for node in entry.hosts or ()]
@@ -198,11 +204,14 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
 
 
 DescribedBound = tuple[str, Node]
-"""A phrase and the bound as written: ("at least", 130 ns)."""
+"""A phrase and the bound as written in the plan: ("at least", 130 ns)."""
 
 
 class NumericBounds(NamedTuple):
-    """Bounds as numbers: in the metric's base unit, or fractions of what `of` names. `no_worse_than` is a fraction."""
+    """Bounds as numbers: in the metric's base unit, or as fractions of the value that `of` names.
+
+    `no_worse_than` is a fraction.
+    """
 
     min: float | None = None
     max: float | None = None
@@ -211,7 +220,7 @@ class NumericBounds(NamedTuple):
 
 
 def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
-    """The numeric bounds of one `Bound`. Reports invalid values."""
+    """Return the numeric bounds of one `Bound`. Reports invalid values."""
     lowest = _read_bound(context, bound.min, unit, relative=expectation.of is not None)
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
@@ -244,7 +253,7 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str, *, relati
 
 
 def _share(context: ResolveContext, node: Node) -> float | None:
-    """A percentage as a fraction; divided exactly, so that 5% is the double nearest to 0.05."""
+    """Return a percentage as a fraction. It is divided exactly, so that 5% is the double nearest to 0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
         if not text.endswith("%") or text.startswith("-"):
@@ -257,7 +266,7 @@ def _share(context: ResolveContext, node: Node) -> float | None:
 
 
 def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
-    """`latency-sweep.latency at level DRAM: at most 130 ns`."""
+    """Describe an expectation: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     place = ", ".join(f"{key} {node.plain()}" for key, node in expectation.at.items())
     bounds = ", ".join(f"{words} {node.plain()}" for words, node in nodes)
     share = f" of {expectation.of.value}" if expectation.of else ""
@@ -265,16 +274,16 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
 
 
 def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
-    """An error of an item of `at`: at its key if there is no such coordinate (E235), else at its value."""
+    """Return an error about an item of `at`: at its key if there is no such coordinate (E235), else at its value."""
     return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
 def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str, Any]:
-    """The canonical `at`: main names and typed values of settings, coordinates as they are recorded.
+    """Return the canonical `at`: main names and typed values of settings, and coordinates as they are recorded.
 
-    A pattern may include jobs without these coordinates; it is an error only when no job has them.
+    A pattern may match jobs without these coordinates; it is an error only if no job has them.
     """
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
@@ -299,7 +308,7 @@ def _settings_in(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node
 
 
 def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]) -> dict[str, Any]:
-    """The canonical `at` for one job. Raises PlanError."""
+    """Return the canonical `at` for one job. Raises PlanError if it does not apply to the job."""
     draft, metric = expected.draft, expected.metric
     swept: dict[str, tuple[Any, Node]] = {}
     coordinates: dict[str, Any] = {}
@@ -329,7 +338,7 @@ def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -
 
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Some point must have all the swept values. Raises PlanError."""
+    """Check that some point has all the swept values. Raises PlanError if none does."""
     wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
@@ -349,7 +358,10 @@ def _listed(values: Iterable[Any], most: int = 12) -> str:
 
 
 def _coordinate(key: str, node: Node, metric: Metric) -> Any:
-    """The value of a coordinate, sizes in bytes. Raises PlanError for a value that it cannot have."""
+    """Return the value of a coordinate, with sizes in bytes.
+
+    Raises PlanError if the coordinate cannot have this value.
+    """
     value, known = node.plain(), metric.coords[key]
     if isinstance(value, list | dict) or value is None:
         raise _mismatch("E236", f"`{key}` needs a single value", "write an expectation for each value", node)

@@ -19,9 +19,9 @@ _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
 
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
-    """The plan as plain JSON. `hash` is the hash of the plan; `checksum` covers the rest of the document.
+    """Return the plan as plain JSON. `hash` is the hash of the plan; `checksum` covers the rest of the document.
 
-    A job's `settings` are shared by all its points; each point adds its swept settings.
+    The `settings` of a job are shared by all its points; each point adds its swept settings.
     """
     body = plan._asdict()
     text = body.pop("text")
@@ -63,9 +63,10 @@ def _job(job: Job) -> dict[str, Any]:
 
 
 def thaw(document: Any) -> ResolvedPlan:
-    """The plan in a document that `freeze` created.
+    """Return the plan in a document that `freeze` created.
 
-    Raises PlanError for other documents (E260), modified documents (E261) and those of a newer asct (E262).
+    Raises PlanError if the document is of another kind (E260), was modified (E261) or was created by a newer asct
+    (E262).
     """
     _check_schema(document)
     content = {key: value for key, value in document.items() if key != "checksum"}
@@ -118,7 +119,7 @@ def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
 
 
 def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
-    """`body` with its `span` as a Span and the lists under the keys `tuples` as tuples."""
+    """Return `body` with its `span` as a Span and the lists under the keys `tuples` as tuples."""
     found = {key: tuple(value) if key in tuples and value is not None else value for key, value in body.items()}
     return found | {"span": _span_from(body["span"])} if "span" in body else found
 

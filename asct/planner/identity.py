@@ -1,8 +1,8 @@
 """Identity by content: the canonical JSON of a value, and the hashes of points and plans.
 
-The hash of a plan covers everything that is measured and judged. Two plans with one hash measure the same settings in
-the same order on the same hosts, allow the same devices to be overwritten and apply the same bounds. File names,
-comments, descriptions and reports do not count.
+The hash of a plan covers everything that affects what is measured and how it is judged. Two plans with the same hash
+measure the same settings in the same order on the same hosts, allow the same devices to be overwritten and apply the
+same bounds. File names, comments, descriptions and reports are not included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
-    """Encodes types that json does not support. The text of a pending value and its other inputs identify it."""
+    """Encode types that `json` does not support. A pending value is identified by its text and its other inputs."""
     if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
@@ -32,22 +32,26 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical_json(value: Any) -> str:
-    """The canonical JSON of a value: sorted keys, no spaces. Raises ValueError for NaN and TypeError for objects."""
+    """Return the canonical JSON of a value: sorted keys, no spaces.
+
+    Raises ValueError for NaN and TypeError for objects.
+    """
     return _ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:
-    """64 hex digits: SHA-256 (FIPS 180-4) of the canonical JSON in UTF-8."""
+    """Return the SHA-256 (FIPS 180-4) of the canonical JSON in UTF-8, as 64 hex digits."""
     return hashlib.sha256(_ENCODER.encode(value).encode()).hexdigest()
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """12 hex digits that identify a complete set of settings of a benchmark version, independent of host and order."""
+    """Return 12 hex digits that identify a complete set of settings of a benchmark version, regardless of host and
+    order."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
 
 def frozen_key(value: Any) -> Any:
-    """`value` as a hashable key; `True` differs from `1`."""
+    """Return `value` as a hashable key. `True` differs from `1`."""
     if isinstance(value, list | tuple):
         return tuple(frozen_key(item) for item in value)
     if isinstance(value, Mapping):
@@ -62,7 +66,7 @@ def plan_hash(
     safety: Safety,
     baseline: str | None,
 ) -> str:
-    """The hash of a plan, 64 hex digits. Hosts without a job are not included."""
+    """Return the hash of a plan, as 64 hex digits. Hosts without a job are not included."""
     used = sorted({job.host for job in jobs})
     return digest(
         {
@@ -77,12 +81,13 @@ def plan_hash(
 
 
 def job_seed(plan_digest: str, job: Job) -> int:
-    """The seed of a job's random order: 32 bits derived from the plan and the job."""
+    """Return the seed of a job's random order: 32 bits derived from the plan and the job."""
     return int(hashlib.sha256(f"{plan_digest}:{job.key}".encode()).hexdigest()[:8], 16)
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Settings that all points share, and for each point those that are neither shared nor swept (usually none)."""
+    """Return the settings that all points share, and for each point those that are neither shared nor swept (usually
+    none)."""
     if not points:
         return {}, []
     first = points[0]
@@ -97,7 +102,10 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Whether a point contains the same objects as `fixed`, as points of one job do; faster than comparing values."""
+    """Return whether a point contains the same objects as `fixed`, as the points of one job do.
+
+    This is faster than comparing values.
+    """
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

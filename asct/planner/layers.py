@@ -1,7 +1,7 @@
-"""The layers of settings and their values: templates evaluated, types checked, errors at their locations.
+"""The layers of settings and their values: evaluates templates, checks types, and reports errors at their locations.
 
-Lowest first: the benchmark, plan defaults, host groups, host, entry, --set. The sweep is between the entry and --set;
-`points` applies it to what is collected here.
+The layers are, lowest first: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep is between the
+entry and `--set`; `points` adds it to the values that are collected here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SET_RANK = 6
 
 
 class GivenSetting(NamedTuple):
-    """A setting that the plan sets: main name, spelling, value and layer. A higher `rank` takes precedence."""
+    """A setting that the plan sets: main name, spelling, value and layer. The highest `rank` takes precedence."""
 
     name: str
     spelling: str
@@ -41,9 +41,9 @@ class GivenSetting(NamedTuple):
 
 
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """The value with the highest rank of each setting that the plan sets.
+    """Return each setting that the plan sets, with the value of the highest rank.
 
-    Reports unknown settings, settings under two spellings and conflicting groups. Settings of `defaults`, groups and
+    Reports unknown settings, settings under two spellings and conflicting groups. Settings in `defaults`, groups and
     hosts may belong to another benchmark.
     """
     plan = context.plan
@@ -60,7 +60,7 @@ def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings
 def _layer(
     context: ResolveContext, settings: Settings, config: Mapping[str, Node], layer: str, rank: int
 ) -> dict[str, GivenSetting]:
-    """The settings of one map by their main names."""
+    """Return the settings of one map, by main name."""
     found: dict[str, GivenSetting] = {}
     for spelling, node in config.items():
         name = settings.spellings.get(spelling)
@@ -86,7 +86,10 @@ def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """The settings of a host's groups. Groups are unordered, so two different values are an error."""
+    """Return the settings of a host's groups.
+
+    Groups have no order, so it is an error if two of them set different values.
+    """
     found: dict[str, GivenSetting] = {}
     for group, members in context.plan.groups.items():
         if host not in members:
@@ -106,7 +109,7 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
 
 
 def check_shared(context: ResolveContext) -> None:
-    """Report settings of `defaults`, groups and hosts that no installed benchmark has."""
+    """Report settings in `defaults`, groups and hosts that no installed benchmark has."""
     plan = context.plan
     maps = [("defaults", plan.defaults_config)]
     maps += [(f"group {name}", config) for name, config in plan.group_config.items()]
@@ -129,8 +132,11 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 
 
 class SettingValue(NamedTuple):
-    """The value of a setting. `value` is canonical; a pending value is replaced by one computed from example results,
-    and `final` is the pending value for the points."""
+    """The value of a setting.
+
+    `value` is canonical; a pending value is replaced by one computed from example results, and `final` is the pending
+    value that the points receive.
+    """
 
     value: Any
     final: Any
@@ -141,13 +147,16 @@ class SettingValue(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether it reads results of other jobs."""
+        """Whether the value reads results of other jobs."""
         return bool(self.aliases)
 
 
 @dataclass(slots=True)
 class ValueReader:
-    """Reads settings of one benchmark on one host. `needed` maps the aliases that templates may read."""
+    """Reads the settings of one benchmark on one host.
+
+    `needed` maps the aliases that templates may read to their benchmarks.
+    """
 
     context: ResolveContext
     settings: Settings
@@ -163,7 +172,7 @@ class ValueReader:
         }
 
     def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
-        """The values of all valid settings. Reports the others."""
+        """Return the values of all valid settings. Reports the invalid ones."""
         found = {name: self._given(item) for name, item in given.items()}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -184,22 +193,22 @@ class ValueReader:
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node | None) -> Node | None:
-        """Expands a list of steps that is written as a range, like an axis."""
+        """Expand a list of steps that is written as a range, like an axis."""
         if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         items = self.axis(name, node)
         return None if items is None else node._replace(value=items)
 
     def axis(self, name: str, node: Node) -> list[Node] | None:
-        """The raw values of an axis; None after an error."""
+        """Return the raw values of an axis; None after an error."""
         return self.context.findings.attempt(axis_values, node, self.settings.kinds.get(name))
 
     def evaluated(self, node: Node) -> Node | None:
-        """The node with its templates evaluated; None after an error."""
+        """Return the node with its templates evaluated; None after an error."""
         return self.context.findings.attempt(evaluate, node, self.scope)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
-        """`raw` in the type of the setting, as a tuple of one; None after an error at `node`."""
+        """Return `raw` in the type of the setting, as a 1-tuple; None after an error, which is reported at `node`."""
         try:
             return (self.settings.read(name, raw, written=written),)
         except InvalidSettings as error:
@@ -208,7 +217,10 @@ class ValueReader:
             return None
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """One value of an axis, an exclude or an include; it cannot be pending."""
+        """Return one value of an axis, an exclude or an include, as a 1-tuple; it cannot be pending.
+
+        Returns None after an error.
+        """
         found = self.evaluated(node)
         if found is None:
             return None
@@ -219,7 +231,7 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """The condition of a sweep over `names` under all their spellings; None after an error."""
+        """Return the condition of a sweep over `names`, under all their spellings; None after an error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names]
         return self.context.findings.attempt(compile_where, node, spellings, self.scope)
 
@@ -236,7 +248,7 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
-        """The value of a node with examples for results. Raises PlanError for an unknown result."""
+        """Return the value of a node, with examples for results. Raises PlanError for an unknown result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]
         if not isinstance(node.value, PendingValue):

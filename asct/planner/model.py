@@ -1,4 +1,4 @@
-"""The resolved plan: jobs and points. `plan -o` freezes it, the engine executes it."""
+"""The resolved plan: jobs and points. `plan -o` freezes it, and the engine executes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry
 
 
 class Origin(NamedTuple):
-    """The source of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    """The origin of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
     `include`, `--set`) and its location."""
 
     layer: str
@@ -18,10 +18,11 @@ class Origin(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One complete set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
+    """One complete set of settings. `id` is 12 hex digits of a hash of the benchmark, its version and the canonical
+    settings.
 
-    `swept` holds the settings that vary inside the job, in the order of the axes; `settings` all of them, canonical
-    (sizes in bytes, durations in seconds), with PendingValue for values that read results of `needs`.
+    `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
+    in canonical form (sizes in bytes, durations in seconds); values that read results of `needs` are a PendingValue.
     """
 
     id: str
@@ -40,7 +41,7 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """The limit of one repeat; None to use the benchmark's own limit for the point (Needs.limit_s)."""
+    """Time limit of one repeat in seconds; None applies the benchmark's own limit for the point (Needs.limit_s)."""
     retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
@@ -48,21 +49,21 @@ class Job(NamedTuple):
     strict: bool = False
     tags: tuple[str, ...] = ()
     needs: Mapping[str, str] = {}
-    """Alias to the id of a job on the same host whose results this one reads."""
+    """Maps each alias to the id of a job on the same host whose results this job reads."""
     reason: str = "named in the plan"
     origins: Mapping[str, Origin] = {}
 
     @property
     def key(self) -> str:
-        """Unique in the run: `host/id`."""
+        """The job's key, `host/id`, which is unique in the run."""
         return f"{self.host}/{self.id}"
 
 
 class Check(NamedTuple):
     """A resolved expectation. Bounds are in the base unit of the metric; `no_worse_than` is a fraction (5% is 0.05).
 
-    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. With `relative_to` (`theoretical_bandwidth`),
-    `min` and `max` are fractions of that value.
+    `job_id` and `metric` may be patterns (`*`). If `hosts` is None, the expectation applies to all hosts. If
+    `relative_to` is set (`theoretical_bandwidth`), `min` and `max` are fractions of that value.
     """
 
     job_id: str
@@ -77,12 +78,15 @@ class Check(NamedTuple):
     severity: Level = "fail"
     if_missing: OnMissing = "fail"
     text: str = ""
-    """The bound as written: `latency-sweep.latency at level DRAM: at most 130 ns`."""
+    """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
 
 
 class ResolvedPlan(NamedTuple):
-    """Everything the engine needs. `hash` is 64 hex digits over the canonical JSON of what will be measured."""
+    """Everything that the engine needs to run a plan.
+
+    `hash` has 64 hex digits and covers everything that affects what is measured.
+    """
 
     name: str
     description: str
@@ -91,11 +95,11 @@ class ResolvedPlan(NamedTuple):
     hash: str
     hosts: Mapping[str, HostSpec]
     jobs: tuple[Job, ...]
-    """In order: a job follows the jobs that it needs."""
+    """The jobs in order: each job follows those that it needs."""
     checks: tuple[Check, ...]
     report: ReportSpec
     safety: Safety
     baseline: str | None = None
     labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Warnings that did not stop the plan."""
+    """Warnings, which did not prevent the plan from being resolved."""

@@ -1,4 +1,4 @@
-"""Dependencies: adds the jobs that others need, and orders all jobs."""
+"""Dependencies: adds the jobs that other jobs need, and orders all jobs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from asct.planner.context import JobDraft, ResolveContext
 from asct.sdk.benchmark import Benchmark, Dependency
 
 Key = tuple[str, str]
-"""(host, job id)."""
+"""A host and a job id."""
 Build = Callable[[Entry, str], JobDraft | None]
-"""Entry and host to a job; None after an error."""
+"""Converts an entry and a host to a job; None after an error."""
 
 
 def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
-    """The aliases that templates of an entry may read, and their benchmarks."""
+    """Return the aliases that templates of an entry may read, and their benchmarks."""
     uses = {other.id: other.uses for other in context.plan.benchmarks}
     names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
     names |= {alias: uses[str(node.value)] for alias, node in entry.needs.items() if str(node.value) in uses}
@@ -37,7 +37,7 @@ class DependencyResolver:
         self._tried: dict[Key, JobDraft | None] = {}
 
     def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
-        """The jobs for (entry id, host) pairs and all jobs that they need, in the order of the plan."""
+        """Return the jobs for (entry id, host) pairs and all jobs that they need, in the order of the plan."""
         drafts: dict[Key, JobDraft] = {}
         pending = [(self._entries[name], host, "") for name, host in pairs]
         while pending:
@@ -60,7 +60,7 @@ class DependencyResolver:
         return self._tried[key]
 
     def _needed(self, draft: JobDraft) -> dict[str, Entry]:
-        """The entries that a job needs on its host, by alias."""
+        """Return the entries that a job needs on its host, by alias."""
         found = {alias: self._named(draft, alias) for alias in draft.entry.needs}
         for dependency in draft.benchmark.dependencies:
             if dependency.alias not in draft.entry.needs and _required(dependency, draft):
@@ -68,7 +68,7 @@ class DependencyResolver:
         return {alias: entry for alias, entry in found.items() if entry is not None}
 
     def _named(self, draft: JobDraft, alias: str) -> Entry | None:
-        """The entry of an alias in `needs:`."""
+        """Return the entry to which `needs:` maps an alias; None after an error."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
         findings = self._context.findings
@@ -89,7 +89,10 @@ class DependencyResolver:
         return target if self._fits(draft, alias, target) else None
 
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
-        """Whether an alias that the benchmark reads refers to the benchmark it expects."""
+        """Return whether an alias that the benchmark reads refers to the benchmark that it expects.
+
+        Reports an error if not.
+        """
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
         if wanted is None or found is None or found is self._context.catalog.get(wanted):
@@ -103,7 +106,7 @@ class DependencyResolver:
         return False
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
-        """The entry that measures a dependency with default settings: an existing entry or a new one."""
+        """Return the entry that measures a dependency with default settings: an existing entry or a new one."""
         needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
@@ -121,14 +124,14 @@ class DependencyResolver:
         return fresh
 
     def _free_id(self, name: str) -> str:
-        """The benchmark's name, unless an entry with other settings has taken it."""
+        """Return the benchmark's name, or if an entry with other settings has this id, the name with a suffix."""
         candidate, suffix = name, "-default"
         while candidate in self._entries:
             candidate += suffix
         return candidate
 
     def _check_single_point(self, drafts: Mapping[Key, JobDraft]) -> None:
-        """Results can be read from a job with one point only."""
+        """Report jobs that read results of a job with more than one point."""
         for (host, name), draft in drafts.items():
             own = {dependency.alias for dependency in draft.benchmark.dependencies}
             for alias, target in draft.job.needs.items():
@@ -144,14 +147,17 @@ class DependencyResolver:
 
 
 def _required(dependency: Dependency, draft: JobDraft) -> bool:
-    """A dependency is not required if the plan sets every setting that it would fill and no template reads it."""
+    """Return whether a dependency is required.
+
+    It is not required if the plan sets every setting that it would supply, and no template reads it.
+    """
     if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True
     return not all(name in draft.explicit for name in dependency.satisfied_by)
 
 
 def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
-    """Host by host in the order of the plan, each job after those it needs. A cycle is an error."""
+    """Order the jobs by host and then as in the plan, with each job after those that it needs. A cycle is an error."""
     found: list[JobDraft] = []
     for host in context.plan.hosts:
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
@@ -176,7 +182,8 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Depth first: a needed job comes directly before the first job that needs it, or at its position in the plan."""
+    """Order depth first: a needed job comes directly before the first job that needs it, or at its position in the plan
+    if that is earlier."""
     done: dict[str, None] = {}
     for first in graph:
         stack = [(first, False)]

@@ -1,4 +1,4 @@
-"""The points of an entry on a host: applies the layers, expands the sweep, validates and identifies every point."""
+"""The points of an entry on a host: applies the layers, expands the sweep, and validates and identifies every point."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ from asct.sdk.benchmark import Benchmark, Refusal
 from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
-"""Maximum number of combinations on which `where` and `exclude` are evaluated; a larger sweep is an error."""
+"""Maximum number of combinations for which `where` and `exclude` are evaluated; a larger sweep is an error."""
 
 
 class _EntrySweep(NamedTuple):
-    """The sweep of an entry on a host before expansion. `names` lists the varying settings: axes and zips in order,
-    then those of includes."""
+    """The sweep of an entry on a host before it is expanded.
+
+    `names` lists the varying settings: axes and zips in order, followed by those of `include`.
+    """
 
     context: ResolveContext
     entry: Entry
@@ -59,7 +61,7 @@ class _EntrySweep(NamedTuple):
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """The job of an entry on a host with its points, without its needs. None after an error."""
+    """Return the job of an entry on a host, with its points but without its needs; None after an error."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     sweep = _declared(context, entry, host, benchmark) if benchmark is not None else None
     points = _shared(sweep, host) if sweep is not None else None
@@ -86,7 +88,7 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
 
 
 def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
-    """Reads and counts the sweep without expanding it; None after an error."""
+    """Read and count the sweep without expanding it. Returns None after an error."""
     before = context.findings.errors
     settings = context.settings(benchmark)
     reader = ValueReader(context, settings, context.plan.hosts[host], needed_benchmarks(context, entry, benchmark))
@@ -107,7 +109,10 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Whether the sweep is small enough to expand. Counts without expanding: 10^12 combinations fail immediately."""
+    """Return whether the sweep is small enough to expand.
+
+    It is counted without expanding, so 10^12 combinations fail immediately.
+    """
     sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -136,7 +141,7 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
 
 
 def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
-    """The points; hosts with identical settings share one tuple."""
+    """Return the points. Hosts with identical settings share one tuple."""
     reads_host = sweep.where is not None and "host." in str(sweep.where.node.value)
     key = canonical_json(
         [
@@ -158,7 +163,7 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
 
 
 def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
-    """Expands the sweep and validates every point."""
+    """Expand the sweep and validate every point. Returns None after an error."""
     before = sweep.context.findings.errors
     found = sweep.context.findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
     if found is None:
@@ -180,7 +185,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """The condition, called with each axis under the spelling that it uses."""
+    """Return the condition, which is called with each axis under the spelling that it uses; None if there is none."""
     condition = sweep.where
     if condition is None:
         return None
@@ -192,7 +197,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
 
 
 def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
-    """The varying settings of each point, and the location for its errors."""
+    """Yield the varying settings of each point, and the location for errors about it."""
     names = names_of(sweep.axes.axes)
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
@@ -202,7 +207,10 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
 
 
 def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
-    """Every point, validated by the benchmark's model and `check`, and identified by its content."""
+    """Return every point, validated by the benchmark's model and `check`, and identified by its content.
+
+    Returns None after an error.
+    """
     before = sweep.context.findings.errors
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
@@ -232,7 +240,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error of a point at the invalid value: in the axis, or where the setting is set."""
+    """Report an error in a point at the location of the invalid value: in the axis, or where the setting is set."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
         node = sweep.base[name].node
@@ -242,7 +250,7 @@ def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Map
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
-    """The origin of each setting."""
+    """Return the origin of each setting."""
     found: dict[str, Origin] = {}
     for name in sweep.settings.names:
         if name in sweep.settings.steps:
@@ -257,7 +265,10 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Settings with a value other than the default; setting the default itself keeps a dependency."""
+    """Return the settings with a value other than the default.
+
+    Setting a value equal to the default does not remove a dependency.
+    """
     defaults = sweep.settings.defaults
     given = {
         name
@@ -269,10 +280,10 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 
 
 class PointPattern:
-    """Points that share `fixed` and vary in the settings `names` (none: a single point).
+    """Points that share `fixed` and vary in the settings `names`; if `names` is empty, it is a single point.
 
-    `identity` equals `point_id` of the complete settings, but encodes the fixed settings only once, and each varying
-    value once.
+    `identity` returns the same as `point_id` of the complete settings, but the fixed settings and each varying value
+    are encoded only once.
     """
 
     def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:
@@ -282,7 +293,7 @@ class PointPattern:
         self._gaps = self._between(canonical_json([benchmark, version])[:-1] + ",{")
 
     def _between(self, start: str) -> list[str]:
-        """The fixed text before each varying value and after the last one."""
+        """Return the fixed text before each varying value and after the last one."""
         gaps, text = [], start
         for number, name in enumerate(sorted({*self.fixed, *self._names})):
             text += ("," if number else "") + canonical_json(name) + ":"
@@ -294,11 +305,11 @@ class PointPattern:
         return [*gaps, text + "}]"]
 
     def settings(self, varying: Mapping[str, Any]) -> dict[str, Any]:
-        """All settings of one point."""
+        """Return all settings of one point."""
         return {**self.fixed, **varying} if self._names else dict(self.fixed)
 
     def identity(self, varying: Mapping[str, Any]) -> str:
-        """12 hex digits; the same as `point_id(benchmark, version, self.settings(varying))`."""
+        """Return 12 hex digits, the same as `point_id(benchmark, version, self.settings(varying))`."""
         parts = [gap + self._text(name, varying[name]) for gap, name in zip(self._gaps, self._names, strict=False)]
         text = "".join(parts) + self._gaps[-1]
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
@@ -316,8 +327,8 @@ class PointPattern:
 class PointMaker:
     """Creates the points of a job from shared and varying values.
 
-    If the model validates each setting separately, only the first point is validated as a whole; the others are
-    copies with other values, which takes a third of the time.
+    If the model validates each setting separately, only the first point is validated as a whole. The others are copies
+    with different values, which takes a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:
@@ -327,7 +338,10 @@ class PointMaker:
         self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
 
     def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
-        """The benchmark's settings object and the pattern that identifies the point. Raises InvalidSettings."""
+        """Return the benchmark's settings object and the pattern that identifies the point.
+
+        Raises InvalidSettings if the model rejects a value.
+        """
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:

@@ -1,4 +1,4 @@
-"""The preview of a plan for `asct plan` and `asct plan --json`: jobs, estimated times, writes and privileges."""
+"""The preview of a plan for `asct plan` and `asct plan --json`: jobs, estimated times, bytes written and privileges."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may
-    provide; None if not requested."""
+    """A job and its estimated cost.
+
+    `reusable` is the number of its points that earlier runs may provide, or None if this was not requested.
+    """
 
     job: Job
     cost: Cost
@@ -27,7 +29,7 @@ class JobPreview:
 
     @property
     def swept(self) -> dict[str, tuple[Any, ...]]:
-        """The values of each swept setting, in order of first appearance; lists are compared by their text."""
+        """The values of each swept setting, in order of first appearance; lists are compared as text."""
         points = self.job.points
         distinct = {
             name: {repr(point.swept.get(name)): point.swept.get(name) for point in points} for name in points[0].swept
@@ -36,11 +38,11 @@ class JobPreview:
 
     @property
     def measurements(self) -> int:
-        """Repeats of all points, without warm-ups."""
+        """The number of repeats of all points, without warm-ups."""
         return len(self.job.points) * self.job.repeats
 
     def to_json(self) -> dict[str, Any]:
-        """The job as an object of the asct.preview/1 document."""
+        """Return the job as an object of the asct.preview/1 document."""
         job = self.job
         shown = _values(job, "id", "benchmark", "host", "repeats", "warmup", "reason")
         rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}
@@ -51,7 +53,8 @@ class JobPreview:
 class Destroyed:
     """A device that the plan allows to be overwritten.
 
-    `written` is False if no job writes to it. `purged`: a job purges it. `overwrite` allows known content to be lost.
+    `written` is false if no job writes to it, `purged` is true if a job purges it, and `overwrite` is true if known
+    content may be lost.
     """
 
     device: str
@@ -65,8 +68,10 @@ class Destroyed:
 
 @dataclass(frozen=True, slots=True)
 class HostPreview:
-    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it, `sudo` is
-    whether the plan allows sudo on the host."""
+    """One host: its jobs in order, and their totals.
+
+    `consents` are the entries of `safety.destroys` for the host; `sudo` is whether the plan allows sudo on it.
+    """
 
     name: str
     transport: str
@@ -77,22 +82,22 @@ class HostPreview:
 
     @property
     def points(self) -> int:
-        """Points of all jobs."""
+        """The number of points of all jobs."""
         return sum(len(item.job.points) for item in self.jobs)
 
     @property
     def measurements(self) -> int:
-        """Repeats of all points of all jobs."""
+        """The number of repeats of all points of all jobs."""
         return sum(item.measurements for item in self.jobs)
 
     @property
     def seconds(self) -> float:
-        """Estimated time; jobs of a host run one after another."""
+        """Estimated time in seconds; the jobs of a host run one after another."""
         return sum(item.cost.seconds for item in self.jobs)
 
     @property
     def writes(self) -> dict[str, int]:
-        """The estimated maximum of bytes written to each target path ("" is scratch files)."""
+        """The estimated maximum number of bytes written to each target path ("" is scratch files)."""
         total: Counter[str] = Counter()
         for item in self.jobs:
             total.update(item.cost.writes)
@@ -100,12 +105,12 @@ class HostPreview:
 
     @property
     def purges(self) -> frozenset[str]:
-        """Targets that are purged."""
+        """The targets that are purged."""
         return frozenset(path for item in self.jobs for path in item.cost.purges)
 
     @property
     def destroys(self) -> tuple[Destroyed, ...]:
-        """The devices that the plan allows asct to overwrite, and the effect of its jobs on them."""
+        """The devices that the plan allows asct to overwrite, and what the jobs do to them."""
         writes, purges = self.writes, self.purges
         return tuple(
             Destroyed(
@@ -122,7 +127,7 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """The operations that require root, each once: through sudo if the plan allows it for the host."""
+        """The operations that require root, each listed once. They use sudo if the plan allows it on the host."""
         wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
         return tuple(
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
@@ -132,7 +137,7 @@ class HostPreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The preview of a plan. Hosts run in parallel, so `seconds` is the time of the slowest."""
+    """The preview of a plan. Hosts run in parallel, so `seconds` is the time of the slowest host."""
 
     name: str
     hash: str
@@ -141,32 +146,32 @@ class Preview:
 
     @property
     def jobs(self) -> int:
-        """Jobs on all hosts."""
+        """The number of jobs on all hosts."""
         return sum(len(host.jobs) for host in self.hosts)
 
     @property
     def points(self) -> int:
-        """Points on all hosts."""
+        """The number of points on all hosts."""
         return sum(host.points for host in self.hosts)
 
     @property
     def measurements(self) -> int:
-        """Repeats of all points on all hosts."""
+        """The number of repeats of all points on all hosts."""
         return sum(host.measurements for host in self.hosts)
 
     @property
     def reusable(self) -> int | None:
-        """The most points that earlier runs may provide; None if not requested."""
+        """The maximum number of points that earlier runs may provide; None if this was not requested."""
         known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
         return sum(known) if known else None
 
     @property
     def seconds(self) -> float:
-        """The estimated time until the last host finishes."""
+        """The estimated time in seconds until the last host finishes."""
         return max((host.seconds for host in self.hosts), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
-        """The preview as asct.preview/1, sums included."""
+        """Return the preview as asct.preview/1, including totals."""
         return {
             "schema": SCHEMA,
             "plan": self.name,
@@ -195,8 +200,11 @@ def preview(
     facts: Mapping[str, HostFacts] | None = None,
     reusable: Mapping[str, int] | None = None,
 ) -> Preview:
-    """The preview of a resolved plan. `facts` by host improve the estimates; `reusable` maps the key of a job to the
-    number of its points in earlier runs."""
+    """Return the preview of a resolved plan.
+
+    `facts` by host improve the estimates. `reusable` maps the key of a job to the number of its points that earlier
+    runs may provide.
+    """
     known = facts or {}
     costs = shared_costs(catalog)
     hosts = []

@@ -1,4 +1,4 @@
-"""Resolves a plan with a catalog and a selection. Pure: contacts no host and reads no file."""
+"""Resolves a plan with a catalog and a selection. This module contacts no host and reads no file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ _SAFETY = frozenset({"E251", "E252"})
 
 
 class Resolution(NamedTuple):
-    """The result: a plan if there is no error, and all findings."""
+    """The result of resolving: the plan if there is no error, and all findings."""
 
     plan: ResolvedPlan | None
     diagnostics: tuple[Diagnostic, ...]
 
     def required(self) -> ResolvedPlan:
-        """The plan. Raises UsageError for a wrong selection or --set, SafetyError if only consent is missing, and
-        PlanError otherwise, with all findings."""
+        """Return the plan.
+
+        Raises UsageError if the selection or `--set` is wrong, SafetyError if only consent is missing, and PlanError
+        otherwise; each contains all findings.
+        """
         if self.plan is not None:
             return self.plan
         codes = {item.code for item in errors(self.diagnostics)} - {"E109"}
@@ -44,7 +47,7 @@ class Resolution(NamedTuple):
 
 
 def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
-    """The jobs and expectations of a plan, limited by a selection, or all its errors."""
+    """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors."""
     context = ResolveContext(plan, catalog)
     check_shared(context)
     check_consent(plan, context.findings)
@@ -90,7 +93,7 @@ def _resolved(
 
 
 def _baseline(plan: Plan) -> str | None:
-    """The path, `latest` or label under `baseline.run`."""
+    """Return the path, `latest` or label under `baseline.run`; None if there is none."""
     if plan.baseline is None:
         return None
     value = plan.baseline.plain()

@@ -1,4 +1,4 @@
-"""Consent to overwrite devices: literal and complete, and required by every job that writes to a device."""
+"""Consent to overwrite devices: every job that writes to a device requires it, and it must be literal and complete."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""The mark for a missing serial in the targets that guard receives: not valid as a serial."""
+"""Marks a missing serial number in the targets that guard receives; it is not valid as a serial number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
-    """The consents of a plan for a host, by device path."""
+    """Return the consents of a plan for a host, by device path."""
     from asct.sdk.guard import Consent
 
     return {
@@ -36,7 +36,7 @@ def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
 
 
 def check_consent(plan: Plan, findings: Findings) -> None:
-    """Check that every entry of `safety.destroys` names one host, a device by a stable path, and its serial."""
+    """Check that every entry of `safety.destroys` names one host, a device by a stable path, and its serial number."""
     seen: set[tuple[str, str]] = set()
     for item in plan.safety.destroys:
         problem = _problem(item, plan)
@@ -48,7 +48,7 @@ def check_consent(plan: Plan, findings: Findings) -> None:
 
 
 def _problem(item: Destroys, plan: Plan) -> tuple[str, str] | None:
-    """Why an entry is not valid, and a hint; None for a valid one."""
+    """Return why an entry is invalid, and a hint; None if it is valid."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:
@@ -83,7 +83,7 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
     """Check that each job that writes to a device has consent for that device on that host. The engine checks again on
     the host before the job.
 
-    With `whole`, when `jobs` are all jobs of the plan, an unused consent is a warning.
+    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent is a warning.
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()
@@ -112,7 +112,7 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
-    """Each device that a job opens for writing or purges, even if it writes no bytes (a mix of 100 % reads)."""
+    """Yield each device that a job opens for writing or purges, even if it writes no bytes (a mix of 100 % reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
@@ -124,13 +124,13 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
 
 
 def _names_device(job: Job) -> bool:
-    """Whether a setting may name a device: a fast check before the cost of each point is computed."""
+    """Return whether a setting may name a device: a quick check before the cost of each point is computed."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 
 
 def _device(value: Any) -> bool:
-    """Whether a value may contain a path below /dev (`//dev` and `/./dev` included)."""
+    """Return whether a value may contain a path below /dev (including `//dev` and `/./dev`)."""
     if isinstance(value, str):
         return "dev/" in value
     return isinstance(value, list | tuple) and any(_device(item) for item in value)

@@ -1,4 +1,4 @@
-"""Selects entries and hosts: the options of the command line, and the hosts of each entry."""
+"""Selects entries and hosts: applies the command-line options, and finds the hosts of each entry."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from asct.plan.model import Entry, Plan
 from asct.plan.names import is_pattern, matching
 
 Pair = tuple[str, str]
-"""(entry id, host)."""
+"""An entry id and a host."""
 
 
 class Selection(NamedTuple):
-    """Limits a plan; empty means everything. `hosts` are names, groups, ranges or patterns, separated by commas;
-    `benchmarks` are entry ids or patterns, `tags` are tags of entries. An entry must match one word of each."""
+    """Limits a plan; an empty field selects everything.
+
+    `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
+    `tags` are tags of entries. An entry must match one word of each.
+    """
 
     hosts: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
@@ -24,7 +27,10 @@ class Selection(NamedTuple):
 
 
 def hosts_named(word: str, plan: Plan) -> list[str]:
-    """The hosts that a name, group, range or pattern matches, in plan order; `all` matches every host."""
+    """Return the hosts that a name, group, range or pattern matches, in the order of the plan.
+
+    `all` matches every host.
+    """
     if word in plan.hosts:
         return [word]
     if word in plan.groups:
@@ -35,7 +41,7 @@ def hosts_named(word: str, plan: Plan) -> list[str]:
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
-    """The hosts of an entry, in plan order. A word that matches no host is an error."""
+    """Return the hosts of an entry, in the order of the plan. A word that matches no host is an error."""
     if entry.hosts is None:
         return list(plan.hosts)
     found: set[str] = set()
@@ -49,7 +55,7 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
 
 
 def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
-    """(message, hint) for a word that matches no host."""
+    """Return a message and a hint for a word that matches no host."""
     known = [*plan.hosts, *plan.groups]
     if is_pattern(word):
         return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
@@ -57,9 +63,9 @@ def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
 
 
 def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:
-    """The selected pairs in plan order; `where` maps an entry's id to its hosts.
+    """Return the selected pairs in the order of the plan. `where` maps the id of an entry to its hosts.
 
-    A word that matches nothing is an error, as is an empty selection.
+    A word that matches nothing is an error, and so is an empty selection.
     """
     hosts = _hosts(plan, selection.hosts, findings)
     ids = _ids(plan, selection.benchmarks, findings)

@@ -1,4 +1,4 @@
-"""The settings of one benchmark: names, defaults, and validation of values with the benchmark's model."""
+"""The settings of one benchmark: their names and defaults, and validation of values with the benchmark's model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN = (int, str, float, bool, type(None))
 
 
 class InvalidSettings(Exception):
-    """Values that the benchmark's model rejects."""
+    """The benchmark's model rejects values of settings."""
 
     def __init__(self, found: list[SettingError]) -> None:
         super().__init__("; ".join(problem.message for problem in found))
@@ -33,20 +33,20 @@ class InvalidSettings(Exception):
 
 
 class Settings:
-    """Validates the settings of a benchmark and returns canonical values: bytes, seconds, plain JSON."""
+    """Validates the settings of a benchmark and returns canonical values: bytes, seconds and plain JSON."""
 
     def __init__(self, benchmark: Benchmark[Any]) -> None:
         self.benchmark = benchmark
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """Maps a list setting to the setting whose values it lists."""
+        """Maps each setting that is a list of steps to the setting whose values it lists."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
-        """The kind of each setting where it is known, for parsing ranges."""
+        """The kind of each setting, if it is known; used to parse ranges."""
         decorators = self.model.__pydantic_decorators__
         self.separate = not (decorators.model_validators or decorators.field_validators)
-        """Whether the model validates each setting separately, so that one never affects another."""
+        """Whether the model validates each setting separately, so that no setting affects another."""
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
@@ -56,7 +56,7 @@ class Settings:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Canonical defaults of the settings that have one."""
+        """Canonical defaults of the settings that have a default."""
         found: dict[str, Any] = {}
         for name, info in self._fields.items():
             if not info.is_required():
@@ -64,9 +64,10 @@ class Settings:
         return found
 
     def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
-        """The canonical value of one setting. `written` marks a value from a plan, in which a duration requires a unit.
+        """Return the canonical value of one setting. `written` marks a value from a plan, in which a duration requires
+        a unit.
 
-        Raises InvalidSettings.
+        Raises InvalidSettings if the model rejects the value.
         """
         if written:
             self._check_written(name, raw)
@@ -82,14 +83,17 @@ class Settings:
         return plain(value)
 
     def whole(self, values: Mapping[str, Any]) -> Params:
-        """A complete set of canonical values as the benchmark's settings object. Raises InvalidSettings."""
+        """Return a complete set of canonical values as the benchmark's settings object.
+
+        Raises InvalidSettings if the model rejects it.
+        """
         try:
             return self.model.model_validate(values)
         except ValidationError as error:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """Validates by the type of the field, for models that cannot be created from one setting."""
+        """Validate a value by the type of its field, for models that cannot be created from one setting."""
         if name not in self._adapters:
             info = self._fields[name]
             annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
@@ -113,19 +117,20 @@ class Settings:
 
 
 def plain(value: Any) -> Any:
-    """A value of a model as plain JSON."""
+    """Return a value of a model as plain JSON."""
     return value if type(value) in _PLAIN else to_jsonable_python(value)
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """A copy of `params` with other, already validated values; None if a value needs a type of the model."""
+    """Return a copy of `params` with other values, which must be valid; None if a value must have a type of the
+    model."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
 
 
 def plain_settings(params: Params) -> dict[str, Any]:
-    """All settings of a model as plain JSON, in the order of its fields."""
+    """Return all settings of a model as plain JSON, in the order of its fields."""
     values = dict(params.__dict__)
     for name, value in values.items():
         if type(value) not in _PLAIN:
@@ -134,21 +139,21 @@ def plain_settings(params: Params) -> dict[str, Any]:
 
 
 def _truth_for_number(raw: Any, value: Any) -> bool:
-    """Whether pydantic converted `true` to 1, which is never intended."""
+    """Return whether pydantic converted a bool to a number, which is never intended."""
     if isinstance(raw, list) and isinstance(value, list | tuple):
         return any(_truth_for_number(one, other) for one, other in zip(raw, value, strict=False))
     return isinstance(raw, bool) and isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """The kind of a field, from the validator in its annotation, at any depth."""
+    """Return the kind of a field, derived from the validator in its annotation, at any depth; None if it is unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
     return next((kind for reader, kind in _READERS.items() if reader in readers), None)
 
 
 def _annotations(annotation: Any) -> Iterator[Any]:
-    """All parts of an annotation, at any depth (`list[Duration] | None`)."""
+    """Yield all parts of an annotation, at any depth (`list[Duration] | None`)."""
     for part in get_args(annotation):
         yield part
         yield from _annotations(part)
@@ -158,7 +163,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 class SettingError(NamedTuple):
-    """One error of one setting. `path` locates it in a list or map value: (2,) is the third item."""
+    """One error in one setting. `path` locates it in a list or map: (2,) is the third item."""
 
     setting: str
     path: tuple[int | str, ...]
@@ -178,9 +183,9 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 
 
 def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
-    """pydantic's errors (`ValidationError.errors()`) as setting errors, one per setting and item.
+    """Convert pydantic's errors (`ValidationError.errors()`) to setting errors, one per setting and item.
 
-    The errors of a union's members are combined. Errors of the whole model have the setting "".
+    The errors of a union's members are combined. An error that concerns the whole model has the setting "".
     """
     grouped: dict[tuple[str, tuple[int | str, ...]], list[Any]] = {}
     for error in errors:
@@ -190,7 +195,10 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """The setting and the indices of an error; names of union members in `loc` are not part of the plan."""
+    """Return the setting and the indices of an error.
+
+    `loc` also contains names of union members, which are not part of the plan.
+    """
     if not loc or loc[0] not in fields:
         return "", ()
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))
@@ -214,7 +222,7 @@ def _context(error: Any, key: str) -> Any:
 
 
 def _texts_of(error: Any) -> tuple[str, str]:
-    """(message, hint) for one error."""
+    """Return the message and hint for one error."""
     kind, value = str(error["type"]), error.get("input")
     if kind in ("value_error", "assertion_error"):
         return _raised(_context(error, "error"), error["msg"])
@@ -254,7 +262,7 @@ def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
 
 
 def _written(value: Any) -> str:
-    """The value as written in YAML."""
+    """Return the value as written in YAML."""
     if isinstance(value, bool):
         return str(value).lower()
     return "null" if value is None else shown(value)

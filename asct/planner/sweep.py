@@ -1,7 +1,7 @@
-"""Sweeps: (product of the axes x zips), kept by `where`, minus `exclude`, plus `include`.
+"""Sweeps: the product of the axes and zips, filtered by `where`, minus `exclude`, plus `include`.
 
-Values are read in the types of their settings. Nothing is expanded before it is counted: `combinations` of an axis of
-10^12 values costs one multiplication.
+Values are read in the types of their settings. Everything is counted before it is expanded: `combinations` of an axis
+of 10^12 values costs one multiplication.
 """
 
 from __future__ import annotations
@@ -25,27 +25,31 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 
 class SweepAxis(NamedTuple):
-    """Settings that change together: one name, or the names of a zip. Each row has a value per name."""
+    """Settings that change together: one name, or the names of a zip. Each row contains one value per name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`: matches a row whose values equal all of `values`, compared in the setting's own type."""
+    """An item of `exclude`.
+
+    It matches a row whose values equal all of `values`, compared in the type of each setting.
+    """
 
     values: Mapping[str, Any]
     span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
-        """(column, comparable value) pairs."""
+        """Return (column, comparable value) pairs."""
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule: exclude i removed `matched[i]` rows.
+    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that exclude i
+    removed.
 
-    `dropped_by_where` is, for each exclude, whether it matches a row that `where` removes.
+    `dropped_by_where` contains, for each exclude, whether it matches a row that `where` removes.
     """
 
     names: tuple[str, ...]
@@ -55,23 +59,23 @@ class Expansion(NamedTuple):
 
 
 def names_of(axes: Sequence[SweepAxis]) -> tuple[str, ...]:
-    """All swept names in order."""
+    """Return all swept names in order."""
     return tuple(itertools.chain.from_iterable(axis.names for axis in axes))
 
 
 def combinations(axes: Sequence[SweepAxis]) -> int:
-    """The number of rows of the product; 1 without axes."""
+    """Return the number of rows in the product; 1 if there are no axes."""
     return math.prod(len(axis.rows) for axis in axes)
 
 
 def product(axes: Sequence[SweepAxis]) -> Iterator[Row]:
-    """Rows of the product; the last axis changes fastest."""
+    """Yield the rows of the product; the last axis changes fastest."""
     for parts in itertools.product(*(axis.rows for axis in axes)):
         yield tuple(itertools.chain.from_iterable(parts))
 
 
 def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
-    """The product filtered by `where`, minus `excludes`. Raises what `where` raises."""
+    """Return the product filtered by `where`, minus `excludes`. Exceptions of `where` are propagated."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
     matched, dropped = [0] * len(rules), [False] * len(rules)
@@ -91,17 +95,20 @@ def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[Ex
 
 @dataclass(slots=True)
 class DeclaredAxes:
-    """An axis or zip whose values are not read yet, so that combinations can be counted first."""
+    """An axis or zip whose values have not been read yet, so that combinations can be counted first."""
 
     names: tuple[str, ...]
     columns: tuple[Sequence[Node], ...]
     places: tuple[Span, ...]
-    """Locations of the keys."""
+    """The locations of the keys."""
 
 
 @dataclass(slots=True)
 class Axes:
-    """Axes with canonical values; `nodes` locates each (setting, value), `origins` is the origin of each setting."""
+    """Axes with canonical values.
+
+    `nodes` locates each (setting, value), and `origins` contains the origin of each setting.
+    """
 
     axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -109,7 +116,10 @@ class Axes:
 
 
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
-    """The axes and zips of an entry by main names. Reports unknown, duplicate and empty axes, and unequal zips."""
+    """Return the axes and zips of an entry by main names.
+
+    Reports unknown, duplicate and empty axes, and zips of unequal length.
+    """
     taken: dict[str, Node] = {}
     found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
     found += [_group(reader, members, taken) for members in entry.sweep.zips]
@@ -117,7 +127,7 @@ def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
 
 
 def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, Node]) -> DeclaredAxes | None:
-    """One axis, or the members of a zip."""
+    """Return one axis, or the members of a zip; None after an error."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
         name = axis_name(reader, key, node)
@@ -146,7 +156,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
 
 
 def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
-    """The main name of a swept setting; None after an error at its key."""
+    """Return the main name of a swept setting; None after an error, which is reported at its key."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.location
@@ -167,7 +177,10 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """All axes with their values: first the sweep, then the lists of steps; --set takes precedence."""
+    """Return all axes with their values: first those of the sweep, then the lists of steps.
+
+    `--set` takes precedence.
+    """
     axes = Axes()
     for item in written:
         axis = _read(reader, item, base, axes)
@@ -180,7 +193,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
 
 
 def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis | None:
-    """The typed values of one axis or zip. Reports duplicate values."""
+    """Return the typed values of one axis or zip; None after an error. Reports duplicate values."""
     before = reader.context.findings.errors
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
@@ -218,7 +231,7 @@ def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinn
 def _add_steps(
     reader: ValueReader, steps: str, single: str, swept: bool, base: Mapping[str, SettingValue], axes: Axes
 ) -> None:
-    """Adds a list of steps as an axis of its setting, unless a higher layer sets that setting."""
+    """Add a list of steps as an axis of its setting, unless a higher layer sets that setting."""
     listed, fixed = base.get(steps), base.get(single)
     if swept and (listed is None or listed.rank < SWEEP_RANK):
         return
@@ -245,7 +258,7 @@ def _add_steps(
 def _single_values(
     reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
-    """The steps as values of the single setting. Reports duplicates."""
+    """Return the steps as values of the single setting. Reports duplicates."""
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
@@ -268,7 +281,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """The rules of `exclude`. Reports settings that are not swept."""
+    """Return the rules of `exclude`. Reports settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude:
@@ -295,7 +308,10 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
-    """The points of `include`. Omitted settings have the value without the sweep (`config`, then the default)."""
+    """Return the points of `include`.
+
+    A setting that is omitted has the value that it would have without the sweep (`config`, then the default).
+    """
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -329,8 +345,10 @@ def report_unmatched(
     pinned: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules of `exclude` that match nothing, unless --set fixes a swept setting. `job_id` is in the message
-    because an entry may inherit the rule."""
+    """Report rules of `exclude` that match nothing, unless `--set` fixes a swept setting.
+
+    The message contains `job_id`, because an entry may inherit the rule.
+    """
     if pinned:
         return
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
@@ -344,7 +362,7 @@ def report_unmatched(
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
-    """A hint: a value of the rule that no axis contains."""
+    """Return a hint that names a value of the rule that no axis contains."""
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:

@@ -1,4 +1,4 @@
-"""Lists of CPUs and of whole numbers: `0-3,8`, with a stride `5-9:2` (5, 7, 9), as taskset and numactl read them."""
+"""Lists of CPUs and of whole numbers, as read by taskset and numactl: `0-3,8`, or with a stride `5-9:2` (5, 7, 9)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """The numbers of `3000,900,5-9:2` in their order; at most 100,000. An empty text is an empty list.
+    """Return the numbers of `3000,900,5-9:2` in their order, at most 100,000. Empty text yields an empty list.
 
     Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
     """
@@ -47,9 +47,10 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """CPU numbers of `0-3,8`, sorted, each once; an empty text is an empty list (a memory-only NUMA node).
+    """Return the CPU numbers of `0-3,8`, sorted and without duplicates. Empty text yields an empty list (a memory-only
+    NUMA node).
 
-    Raises BadValueError (a ValueError) for anything else and for a CPU above 65,535.
+    Raises BadValueError (a ValueError) for anything else, and for a CPU above 65,535.
     """
     cpus = sorted(set(parse_integers(text)))
     if cpus and cpus[-1] > MAX_CPU:
@@ -58,7 +59,7 @@ def parse_cpulist(text: str) -> list[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """`0-3,8` from CPU numbers in any order, as the Linux kernel formats it; empty for none."""
+    """Format CPU numbers, given in any order, as the Linux kernel does: `0-3,8`. Empty if there are none."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:

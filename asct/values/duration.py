@@ -1,7 +1,7 @@
-"""Durations: seconds as a number, and as text with units (`30s`, `15m`, `1h30m`, `250ms`).
+"""Durations: seconds as a number, or text with units (`30s`, `15m`, `1h30m`, `250ms`).
 
-A number is in seconds, the canonical form in JSON. Values in plans and options must also pass `require_unit`, which
-rejects `duration: 60`.
+A number is in seconds, which is the canonical form in JSON. Values in plans and options must also pass `require_unit`,
+which rejects `duration: 60`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from asct.values.error import BadValueError, shown
 
 MAX_DURATION: Final = 1e9
-"""Seconds; about 31 years."""
+"""The longest duration in seconds, about 31 years."""
 
 _UNITS: Final = {
     "w": Fraction(604800),
@@ -37,9 +37,9 @@ _HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
 
 
 def parse_duration(value: object) -> float:
-    """Seconds from text with units, or from a number, which is seconds.
+    """Return the seconds of text with units, or of a number, which is already in seconds.
 
-    Raises BadValueError (a ValueError) for text without unit, units out of order, a negative or infinite duration.
+    Raises BadValueError (a ValueError) for text without a unit, units out of order, or a negative or infinite duration.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadValueError(f"`{shown(value)}` is not a duration", _HINT)
@@ -51,9 +51,9 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Reject a duration without unit, except 0; for values in a plan or after `--set`.
+    """Reject a duration without a unit, except 0, for values in a plan or after `--set`.
 
-    Raises BadValueError with the number and units as a hint.
+    Raises BadValueError with the number and possible units as a hint.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
@@ -69,7 +69,7 @@ def _bounded(seconds: float, text: str) -> float:
 
 
 def _read(text: str) -> float:
-    """The sum of the parts, rounded once."""
+    """Return the sum of the parts, rounded once."""
     if len(text) > _LONGEST or not text.strip():
         raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
     total, position, last = Fraction(0), 0, Fraction(10**9)

@@ -8,8 +8,8 @@ _SHOWN = 40
 class BadValueError(ValueError):
     """An invalid value.
 
-    `message` describes the error (lower case, no full stop), `label` is printed next to the caret, `hint` says what to
-    write instead. `str()` joins message, label and hint.
+    `message` describes the error (lower case, no full stop), `label` is printed next to the caret, and `hint` tells the
+    user what to write instead. `str()` joins the message, label and hint.
     """
 
     def __init__(self, message: str, hint: str, *, label: str = "") -> None:
@@ -20,7 +20,7 @@ class BadValueError(ValueError):
 
 
 def shown(value: object) -> str:
-    """A value for a message: at most 40 characters, one line, without control characters."""
+    """Return a value for use in a message: at most 40 characters on one line, without control characters."""
     text = value if isinstance(value, str) else repr(value)[: _SHOWN * 2]
     text = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _SHOWN + 1])
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

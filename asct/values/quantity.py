@@ -1,7 +1,7 @@
-"""Quantities: a number in the base unit of a metric, and text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
+"""Quantities: a number in the base unit of a metric, or text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
 
-Base units: s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI), except in
-sizes and rates with binary units (`KiB`, `GiB/s`).
+The base units are s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI),
+except in sizes and rates with binary units (`KiB`, `GiB/s`).
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ _EXAMPLE: Final = {
 
 
 def parse_quantity(text: object, unit: str) -> float:
-    """The value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
+    """Return the value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
 
-    A number without unit is accepted where no unit is usual (ops/s, cycles, B/cycle, 1). Raises BadValueError
-    for another dimension, naming the units that fit; KeyError for an unknown base unit.
+    A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises
+    BadValueError, which names the units that fit, if the dimension is another one, and KeyError if the base unit is
+    unknown.
     """
     known = _UNITS[unit]
     written = _as_text(text)
@@ -76,12 +77,12 @@ def parse_quantity(text: object, unit: str) -> float:
 
 
 def _spelt(suffix: str) -> str:
-    """`k ops/s` and `kops/s` are the same."""
+    """Remove spaces, so that `k ops/s` and `kops/s` are the same unit."""
     return suffix.replace(" ", "")
 
 
 def _as_text(value: object) -> str | None:
-    """A number or text as text; None for other types."""
+    """Return a number or text as text; None for other types."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -117,7 +118,7 @@ _COUNT: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kKMGT]?
 
 
 def parse_count(value: object) -> int | float:
-    """A count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`; a number is returned unchanged.
+    """Return a count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`. A number is returned unchanged.
 
     Whole results are int. Raises BadValueError (a ValueError) for anything else.
     """
@@ -145,7 +146,7 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """Return a value for display: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85%`, with `digits` digits.
+    """Format a value for display with `digits` digits: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85%`.
 
     An unknown unit is appended unchanged.
     """
@@ -162,7 +163,10 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
 
 
 def _significant(value: float, digits: int) -> str:
-    """`digits` significant digits, all digits before the point kept, no trailing zeros, no exponent up to 1e15."""
+    """Format a number with `digits` significant digits.
+
+    All digits before the point are kept; there are no trailing zeros, and no exponent up to 1e15.
+    """
     if value == 0:
         return "0"
     whole = math.floor(math.log10(abs(value))) + 1

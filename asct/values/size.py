@@ -1,7 +1,7 @@
-"""Sizes: bytes as a whole number, and as text with a unit.
+"""Sizes: bytes as a whole number, or text with a unit.
 
 `K`, `Ki`, `KiB` (and M, G, T, P) are powers of 1024; `kB`, `KB`, `MB` ... are powers of 1000 (IEC 80000-13). A single
-lower-case letter is rejected: fio reads `4k` as 4096, SI as 4000.
+lower-case letter is rejected because it is ambiguous: `4k` is 4096 in fio, but 4000 in SI.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from asct.values.error import BadValueError, shown
 
 MAX_SIZE: Final = 2**63 - 1
-"""The largest size, the limit of off_t."""
+"""The largest size, which is the limit of off_t."""
 
 _LETTERS: Final = "KMGTP"
 _BINARY: Final = {letter: 1024 ** (power + 1) for power, letter in enumerate(_LETTERS)}
@@ -35,10 +35,11 @@ _UNITS: Final = _units()
 
 
 def parse_size(value: object) -> int:
-    """Bytes from `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K`, `512`; an integer is returned unchanged.
+    """Return the bytes of `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512`. An integer is returned
+    unchanged.
 
-    Raises BadValueError (a ValueError) for the rest: bool, float, a negative number, an unknown or ambiguous unit, a
-    fraction of a byte.
+    Raises BadValueError (a ValueError) for anything else: a bool, a float, a negative number, an unknown or ambiguous
+    unit, or a fraction of a byte.
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadValueError(
@@ -65,7 +66,7 @@ def _bounded(number: int, text: str) -> int:
 
 
 def _factor(number: str, unit: str) -> int:
-    """The factor of a unit; raises BadValueError for an unknown or ambiguous unit."""
+    """Return the factor of a unit. Raises BadValueError if the unit is unknown or ambiguous."""
     if unit in _UNITS:
         return _UNITS[unit]
     letter = unit.upper()[:1]
@@ -88,7 +89,7 @@ def _grouped(number: Fraction) -> str:
 
 
 def _decimal(number: int, factor: int, places: int) -> str | None:
-    """`number / factor` written exactly with at most `places` decimals, or None."""
+    """Return `number / factor` written exactly with at most `places` decimals; None if that is not possible."""
     scaled, rest = divmod(number * 10**places, factor)
     if rest:
         return None
@@ -97,7 +98,7 @@ def _decimal(number: int, factor: int, places: int) -> str | None:
 
 
 def about_size(n: int) -> str:
-    """Return `n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
+    """Format `n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
     for letter in reversed(_LETTERS):
         if n >= _BINARY[letter]:
             share = n / _BINARY[letter]
@@ -106,7 +107,8 @@ def about_size(n: int) -> str:
 
 
 def format_size(n: int) -> str:
-    """Return the shortest exact text: `64K`, `32.0625K`, `400MB`, `1001`; `parse_size(format_size(n)) == n`."""
+    """Return the shortest exact text, such that `parse_size(format_size(n)) == n`: `64K`, `32.0625K`, `400MB`,
+    `1001`."""
     texts = [f"{_decimal(n, _BINARY[letter], 4)}{letter}" for letter in _LETTERS if n >= _BINARY[letter]]
     texts += [
         f"{_decimal(n, _DECIMAL[letter], 1)}{'k' if letter == 'K' else letter}B"

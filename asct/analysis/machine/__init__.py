@@ -1,4 +1,5 @@
-"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with reasons."""
+"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with the
+reasons."""
 
 from __future__ import annotations
 
@@ -15,21 +16,21 @@ _MOST_FIELDS = 8
 
 
 def sections(facts: HostFacts) -> list[MachineSection]:
-    """Return all known facts by subject, without subjects that have no facts."""
+    """Return all known facts by subject. Subjects without facts are omitted."""
     found = [*system.whole(facts), *hardware.sections(facts), *system.rest(facts)]
     return [one for one in found if one.rows or one.details]
 
 
 def network_sections(facts: HostFacts) -> list[MachineSection]:
-    """Return the facts about the network only."""
+    """Return only the facts about the network."""
     found = hardware.network(facts)
     return [found] if found.rows or found.details else []
 
 
 def unknown(facts: HostFacts, below: str = "") -> list[Row]:
-    """Return each reason why facts are unknown, with their names, starting with facts that root can read.
+    """Return each reason why facts are unknown, with the names of the facts. Facts that root can read come first.
 
-    `below` selects the facts of one part, such as `network`.
+    `below` limits the result to one part of the facts, such as `network`.
     """
     names = (name for name in sorted(facts.unknown) if not below or f"{name}.".startswith(f"{below}."))
     reasons = grouped(names, lambda name: plain(facts.unknown[name]))
@@ -46,12 +47,12 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """Return the unknown facts of a host for a report: each reason with the first of its facts."""
+    """Return the unknown facts of a host for a report: each reason, with the first facts that it concerns."""
     return [f"{shortened(names.split(', '), _MOST_FIELDS)}: {reason}" for reason, names in unknown(facts)]
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
-    """Return the host's description from the run, or one made from the facts: model, CPUs, memory, kernel."""
+    """Return the host's description from the run, or else one derived from the facts: model, CPUs, memory, kernel."""
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [

@@ -1,4 +1,4 @@
-"""Processors and caches; memory and NUMA nodes; drives, file systems and network."""
+"""Sections about processors and caches, memory and NUMA nodes, drives, file systems and the network."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from asct.values.grouping import grouped
 
 _MOST_INSTANCES = 4
 _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
-"""Values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+"""Describes values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
 def sections(facts: HostFacts) -> Iterator[MachineSection]:
-    """Return the sections from the CPU to the network."""
+    """Yield the sections from the CPU to the network."""
     caches = ((f"L{level.level}{_TYPES[level.type]}", _level(level)) for level in facts.cache_levels)
     yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
     yield section("Caches", _caches(facts), caches)
@@ -63,8 +63,11 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
 
 
 def processor(cpu: Cpu) -> str:
-    """Return the model of the processor. With several kinds of cores, return the number of each, after the common model
-    name if there is one: `4 x Cortex-A55, 4 x Cortex-A78`."""
+    """Return the model of the processor.
+
+    If there are several kinds of cores, return the number of each, preceded by the common model name if there is one:
+    `4 x Cortex-A55, 4 x Cortex-A78`.
+    """
     models = {kind.model for kind in cpu.kinds}
     one = cpu.model or cpu.vendor or ""
     if len(cpu.kinds) < 2:
@@ -111,7 +114,8 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
 
 
 def _now(cpu: Cpu) -> str:
-    """Return the clock of each kind of core when the facts were read: the median and range of its policies."""
+    """Return the clock of each kind of core when the facts were read: the median and range over its frequency
+    policies."""
     several = len(cpu.kinds) > 1
     told = []
     for kind in cpu.kinds:
@@ -161,7 +165,7 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
 
 
 def _policies(cpu: Cpu) -> list[tuple[FrequencyPolicy, list[int]]]:
-    """Merge policies that differ only in their CPUs and current clock."""
+    """Merge frequency policies that differ only in their CPUs and current clock."""
     alike = grouped(cpu.policies, lambda one: one.model_dump_json(exclude={"cpus", "current_hz"}))
     return [(same[0], sorted(cpu for one in same for cpu in one.cpus)) for same in alike.values()]
 
@@ -229,7 +233,7 @@ def _kind(module: MemoryModule) -> str:
 
 
 def _installed(memory: Memory) -> str:
-    """`8 x 32 GiB DDR4 3200 MT/s in 16 slots, 8 channels`."""
+    """Describe the installed memory: `8 x 32 GiB DDR4 3200 MT/s in 16 slots, 8 channels`."""
     kinds = Counter(_kind(module) for module in memory.modules if module.size_bytes != 0)
     modules = listed(*(f"{count} x {kind or 'unknown type'}" for kind, count in kinds.items()))
     slots = f"in {counted(len(memory.modules), 'slot')}" if memory.modules else ""
@@ -274,7 +278,7 @@ def _firmware(node: NumaNode) -> str:
 
 
 def _drives(devices: list[BlockDevice]) -> str:
-    """List physical drives, without devices backed by a file or another device."""
+    """List physical drives, without devices that are backed by a file or by another device."""
     drives = [one for one in devices if one.kind == "disk"]
     return listed(*(listed(one.name, decimal_size(one.size_bytes), by=" ") for one in drives))
 

@@ -1,4 +1,5 @@
-"""The machine as a whole: manufacturer, firmware, kernel, security, observability, activity, tools."""
+"""Sections about the machine as a whole: manufacturer, firmware, kernel, security, observability, activity and
+tools."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from asct.sdk.facts import HostFacts, Perf, System
 
 
 def virtualization(facts: HostFacts) -> str:
-    """Return the virtualization and container: `kvm`, `docker on kvm`, `docker`, or `none` on bare metal."""
+    """Return the kind of virtualization and container: `kvm`, `docker on kvm`, `docker`, or `none` on bare metal."""
     below, around = facts.system.virtualization, facts.system.container
     known = [name for name in (around, below) if name and name != "none"]
     return " on ".join(known) or below or ""
 
 
 def whole(facts: HostFacts) -> Iterator[MachineSection]:
-    """Return system, firmware and kernel."""
+    """Yield the sections about the system, firmware and kernel."""
     system = facts.system
     yield section("System", _system(facts), _names(facts))
     yield section("Firmware", _firmware(system))
@@ -70,7 +71,7 @@ def _kernel(system: System) -> Iterator[Row]:
 
 
 def _options(system: System) -> Iterator[Row]:
-    """Yield the options of the kernel configuration, without `CONFIG_`."""
+    """Yield the options of the kernel configuration, without the prefix `CONFIG_`."""
     known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
     given = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")
     yield "Options", " ".join(given)
@@ -78,7 +79,7 @@ def _options(system: System) -> Iterator[Row]:
 
 
 def rest(facts: HostFacts) -> Iterator[MachineSection]:
-    """Return security, observability, state and tools."""
+    """Yield the sections about security, observability, state and tools."""
     yield _security(facts.system)
     yield _observability(facts.perf)
     yield _state(facts)

@@ -1,4 +1,5 @@
-"""A machine's topology: a tree of boxes from its facts (`boxes`), drawn as text (`text`) or SVG (`svg`)."""
+"""The topology of a machine: a tree of boxes derived from its facts (`boxes`), drawn as text (`text`) or SVG
+(`svg`)."""
 
 from asct.analysis.topology.boxes import Box, machine
 from asct.analysis.topology.svg import drawing

@@ -1,7 +1,7 @@
-"""The topology as an SVG drawing: nested boxes with every core and thread.
+"""The topology as an SVG drawing: nested boxes that contain every core and thread.
 
-A standalone drawing follows the light or dark scheme of the reader; inside a page, it uses the variables of the page.
-Lengths are CSS pixels.
+A standalone drawing follows the reader's light or dark color scheme. Inside a page, it uses the variables of the page.
+Lengths are in CSS pixels.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from asct.values.cpulist import format_cpulist
 _GAP: Final = 6.0
 _LINE: Final = 15.0
 _GLYPH: Final = 6.4
-"""Mean width of a character of the 11 px font, used to wrap texts."""
+"""Mean character width of the 11 px font, used to wrap text."""
 _CORE: Final = 46.0
 _WIDEST: Final = 1080.0
 _LEAST: Final = {"machine": 240.0, "socket": 240.0, "node": 240.0, "drive": 150.0, "interface": 150.0, "cluster": 110.0}
-"""Smallest width of a box."""
+"""Minimum width of each kind of box."""
 _LIGHT: Final = {
     "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
     "machine": "var(--paper, #ffffff)", "socket": "#e8eef6", "node": "#dfeee4", "cache": "#f6ecd9", "core": "#ffffff",
@@ -43,7 +43,7 @@ _FILLS: Final = {
 
 
 def _style() -> str:
-    """Return the style sheet: light, dark by the scheme of the reader, dark by the choice of the page."""
+    """Return the style sheet: light by default, dark if the reader's color scheme or the page's setting is dark."""
     light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
     fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
     return (
@@ -58,7 +58,8 @@ def _style() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rectangle:
-    """A box with its size; `inner` are the boxes inside, with the positions of their corners relative to this one."""
+    """A box with its size; `inner` are the boxes inside it, with the positions of their corners relative to this
+    box."""
 
     part: Box
     heading: tuple[tuple[str, str], ...]
@@ -69,7 +70,7 @@ class _Rectangle:
 
 
 def drawing(facts: HostFacts) -> str:
-    """Return an `<svg>` element as text, with values of the facts escaped."""
+    """Return an `<svg>` element as text, in which values from the facts are escaped."""
     whole, across = machine(facts)
     box = _boxed(whole, _WIDEST)
     width, height = f"{box.width + 2:g}", f"{box.height + 2:g}"
@@ -84,7 +85,10 @@ def drawing(facts: HostFacts) -> str:
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out the inner boxes in rows of at most `widest`. `told`: an outer box already describes the cores."""
+    """Lay out the inner boxes in rows of at most `widest`.
+
+    `told` is true if an outer box already describes the cores.
+    """
     if part.kind == "core":
         return _core(part)
     everywhere = _designs(part)
@@ -112,7 +116,8 @@ def _designs(part: Box) -> set[str]:
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
-    """Describe the cores in a box: all of them if they are equal, or those directly inside by design."""
+    """Describe the cores in a box: all of them if they have the same design, else those directly inside it, by
+    design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
         if one.kind == "core":
@@ -124,7 +129,10 @@ def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
 
 
 def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
-    """Arrange boxes in rows that make the whole about twice as wide as high; prefer rows of equal length."""
+    """Arrange boxes in rows so that the whole is about twice as wide as it is high.
+
+    Rows of equal length are preferred.
+    """
     width = max(box.width for box in inner) + _GAP
     height = max(box.height for box in inner) + _GAP
     fitting = max(1, min(len(inner), int((widest - _GAP) // width)))
@@ -136,7 +144,7 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
 
 
 def _core(part: Box) -> _Rectangle:
-    """Lay out a core with its CPU numbers; a surrounding box and a tooltip show its details."""
+    """Lay out a core with its CPU numbers. An outer box and a tooltip show its details."""
     text = format_cpulist(part.cpus).replace(",", " ")
     lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
     return _Rectangle(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)

@@ -1,4 +1,4 @@
-"""The topology as a text tree of limited width. Equal boxes are counted, not repeated."""
+"""The topology as a text tree of limited width. Equal boxes are counted rather than repeated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from asct.values.cpulist import format_cpulist
 _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
-"""Number of groups of CPUs that are listed completely; of more, only the first and the last are."""
+"""Maximum number of groups of CPUs that are listed completely. If there are more, only the first and the last are
+listed."""
 
 
 def lines(facts: HostFacts, width: int = 80) -> list[str]:
@@ -29,7 +30,7 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
-    """Yield the lines of the boxes in a box; `each` means that the box represents several equal ones."""
+    """Yield the lines of the boxes in a box; `each` is true if the box represents several equal ones."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
@@ -39,7 +40,7 @@ def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -
 
 
 def _alike(part: Box) -> object:
-    """Return a key that is equal for neighbours that share a line."""
+    """Return a key that is equal for neighbors that share a line."""
     return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
 
 
@@ -57,7 +58,10 @@ def _line(group: Sequence[Box], each: bool) -> str:
 
 
 def _cpus(group: Sequence[Box]) -> str:
-    """Format the CPUs of a group of boxes: `CPUs 0-3 | 4-7`; single CPUs as one list."""
+    """Format the CPUs of a group of boxes: `CPUs 0-3 | 4-7`.
+
+    If each box has one CPU, they are formatted as one list.
+    """
     lists = [format_cpulist(part.cpus) for part in group]
     if all(len(part.cpus) == 1 for part in group):
         lists = [format_cpulist(cpu for part in group for cpu in part.cpus)]
@@ -76,7 +80,8 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
 
 
 def _distances(facts: HostFacts) -> list[str]:
-    """Return the matrix of relative distances (ACPI SLIT: 10 is the node itself), in panels of 12 columns."""
+    """Return the matrix of relative distances in panels of 12 columns (ACPI SLIT: 10 is the distance of a node to
+    itself)."""
     nodes = [node for node in facts.nodes if node.distances]
     if len(nodes) < 2 or any(len(node.distances) != len(nodes) for node in nodes):
         return []

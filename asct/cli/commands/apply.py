@@ -1,4 +1,4 @@
-"""`asct apply PLAN...`, the main command."""
+"""The main command, `asct apply PLAN...`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
 
 
 def _plans_and_resume(plans: tuple[str, ...], resume: str | None) -> tuple[tuple[str, ...], str | None]:
-    """The plans, and the run to resume. In `--resume plan.yaml`, the argument is the plan."""
+    """Return the plans and the run to resume. In `--resume plan.yaml`, the argument of the option is a plan."""
     if not plans and resume is not None:
         plans, resume = (resume,), "latest"
     if not plans:
@@ -101,7 +101,7 @@ def _measure(options: GlobalOptions, plan: ResolvedPlan, given: dict[str, Any], 
 
 
 def _check_hash(plans: list[ResolvedPlan], approved: str) -> None:
-    """Raise SafetyError unless `approved` is the hash of every plan, or its first 8 or more digits."""
+    """Raise SafetyError unless `approved` is the hash of every plan, or at least its first 8 digits."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import SafetyError
 

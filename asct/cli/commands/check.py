@@ -1,4 +1,4 @@
-"""`asct check PLAN...`."""
+"""The command `asct check PLAN...`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct cmn`."""
+"""The command `asct cmn`."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Return a function that shows the progress of a detection: on a terminal a line that it overwrites, else one line
-    at the beginning."""
+    """Return a function that shows the progress of a detection: on a terminal as a line that is overwritten, else as
+    one line at the start."""
     from asct.cli.text import counted
 
     announced = False
@@ -112,7 +112,10 @@ def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: boo
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
-    """Print the result of the detection and return the exit code; a stopped detection exits as interrupted."""
+    """Print the result of the detection and return the exit code.
+
+    If the detection was stopped, this is the exit code for an interruption.
+    """
     from asct.diagnostics.model import Diagnostic
 
     detection = reading.detection

@@ -1,4 +1,4 @@
-"""`asct completion SHELL`."""
+"""The command `asct completion SHELL`."""
 
 from __future__ import annotations
 

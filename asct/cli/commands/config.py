@@ -1,4 +1,4 @@
-"""`asct config save|check`: the settings file for `asct run --config-file`."""
+"""The commands `asct config save` and `asct config check`, for the settings file of `asct run --config-file`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force
 
 
 def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
-    """Every setting that has a default, in plan notation; a setting that is swept is represented by its list."""
+    """Return every setting that has a default, in plan notation.
+
+    A setting that is swept is represented by its list of values.
+    """
     swept = set(benchmark.params_model.step_settings.values())
     values = {}
     for setting in info.settings:
@@ -57,7 +60,7 @@ def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
 
 
 def _in_plan(setting: SettingInfo, value: Any) -> Any:
-    """Sizes and durations as text with their unit; other values are unchanged."""
+    """Return sizes and durations as text with their unit, and other values unchanged."""
     if isinstance(value, list | tuple):
         return [_in_plan(setting, item) for item in value]
     number = isinstance(value, int | float) and not isinstance(value, bool)

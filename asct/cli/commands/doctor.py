@@ -1,4 +1,4 @@
-"""`asct doctor [PLAN]`."""
+"""The command `asct doctor [PLAN]`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
 
 
 def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: Path) -> list[HostReport]:
-    """Check the hosts in parallel; relative paths of a plan start from `folder`."""
+    """Check the hosts in parallel. Relative paths in a plan are resolved against `folder`."""
     from asct.doctor import examine
     from asct.engine.services import default_services
 
@@ -109,7 +109,10 @@ def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: P
 
 
 def _write_scripts(console: Console, reports: Sequence[HostReport], folder: Path | None, force: bool) -> None:
-    """Print the script, or write one file per host and print the paths; a host that could not be read has no script."""
+    """Print the script, or write one file per host and print their paths.
+
+    A host that could not be read has no script.
+    """
     from asct.disturbances.script import script
     from asct.store.layout import safe_name
     from asct.store.outputs import write_output

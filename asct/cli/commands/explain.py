@@ -1,4 +1,4 @@
-"""`asct explain NAME`."""
+"""The command `asct explain NAME`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def command(options: GlobalOptions, name: str) -> None:
 
 
 def reflowed(text: str, width: int) -> str:
-    """Markdown for a terminal: headings in capitals, code indented; paragraphs, items and tables wrapped to `width`."""
+    """Format Markdown for a terminal: headings in capitals, indented code, and paragraphs, items and tables wrapped to
+    `width`."""
     blocks = []
     for block in re.split(r"\n{2,}", _without_marks(text)):
         if block.startswith("|"):
@@ -46,7 +47,7 @@ def reflowed(text: str, width: int) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Headings and code blocks without `#` and fences."""
+    """Return headings and code blocks without `#` and fences."""
     lines: list[str] = []
     fenced = False
     for line in text.split("\n"):
@@ -64,7 +65,7 @@ def _without_marks(text: str) -> str:
 
 
 def _table(block: str, width: int) -> str:
-    """A Markdown table unchanged if it fits, else each row as indented text below its first cell."""
+    """Return a Markdown table unchanged if it fits, else each row as indented text below its first cell."""
     lines = block.split("\n")
     if max(map(len, lines)) <= width:
         return block
@@ -79,7 +80,7 @@ def _table(block: str, width: int) -> str:
 
 
 def _items(block: str) -> list[str]:
-    """The items of a list, each on one line."""
+    """Return the items of a list, each on one line."""
     items: list[str] = []
     for line in block.split("\n"):
         if line.startswith(_ITEMS) or not items:
@@ -121,7 +122,10 @@ def _benchmark(name: str) -> tuple[str, str] | None:
 
 
 def _part(name: str) -> tuple[str, str] | None:
-    """A metric, a setting or a flag, of one benchmark or of all that have it."""
+    """Explain a metric, a setting or a flag, of one benchmark or of all benchmarks that have it.
+
+    Returns None if no benchmark has one with this name.
+    """
     from asct.registry import common_flags, installed
 
     common = next((flag for flag in common_flags() if flag.name == name), None)
@@ -140,7 +144,7 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
-    """The descriptions of the metric, the setting and the flag `name` of a benchmark, if it has them."""
+    """Return the descriptions of the metric, the setting and the flag `name` of a benchmark, if it has them."""
     texts = []
     for metric in benchmark.metrics:
         if metric.name == name:

@@ -1,4 +1,4 @@
-"""`asct help [COMMAND]`."""
+"""The command `asct help [COMMAND]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct init [FILE]`."""
+"""The command `asct init [FILE]`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 _KEEP_FREE = 10
-"""The temporary file takes at most this fraction (1/10) of the free space."""
+"""The temporary file takes at most this fraction of the free space (1/10)."""
 
 
 @click.command("init", short_help="Write a commented plan for this machine or --host.")
@@ -64,7 +64,8 @@ def _facts(spec: HostSpec) -> HostFacts:
 
 
 def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
-    """Return the text of a plan for a host with these facts: caches in comments, sizes that fit its memory and disk."""
+    """Return the text of a plan for a host with these facts, with its caches in comments, and with sizes that fit its
+    memory and disk."""
     import yaml
     from jinja2 import StrictUndefined, Template
 

@@ -1,4 +1,4 @@
-"""`asct list [WHAT] [BENCHMARK]`."""
+"""The command `asct list [WHAT] [BENCHMARK]`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Listing:
-    """A table: `name` is part of its schema and file name, columns are keys of the rows."""
+    """A table. `name` is part of its schema and file name; the columns are the keys of its rows."""
 
     name: str
     rows: list[dict[str, Any]]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns in the order of the CSV file."""
+        """The columns, in the order of the CSV file."""
         return _COLUMNS[self.name]
 
 
@@ -118,7 +118,7 @@ def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
 
 
 def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
-    """The attributes of each item that have a column."""
+    """Return, for each item, the attributes that have a column."""
     return [
         {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
     ]
@@ -144,7 +144,7 @@ def _find(name: str) -> BenchmarkInfo:
 
 
 def _first_paragraph(markdown: str) -> str:
-    """The first paragraph below the title, on one line."""
+    """Return the first paragraph below the title, on one line."""
     blocks = [block.strip() for block in markdown.split("\n\n")]
     text = next((block for block in blocks if block and not block.startswith("#")), "")
     return " ".join(text.split())
@@ -162,7 +162,7 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
-    """One line per benchmark; on a terminal too narrow for that, fewer columns and folded keywords."""
+    """Print one line per benchmark. If the terminal is too narrow, print fewer columns and fold the keywords."""
     shown = listing.columns[:-1]
     table = [[row[key] for key in shown] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -174,7 +174,7 @@ def _print_benchmarks(console: Console, listing: Listing) -> None:
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
-    """A table whose last column is folded at the width of the terminal."""
+    """Print a table whose last column is folded at the width of the terminal."""
     *fixed, last = shown
     widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))
@@ -189,7 +189,7 @@ def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> N
 
 
 def _print_blocks(console: Console, listing: Listing) -> None:
-    """The name, then the text and the other columns indented below it."""
+    """Print the name of each item, with its text and other columns indented below."""
     for row in listing.rows:
         facts = [f"{key}: {row[key]}" for key in listing.columns[1:-1] if row[key] not in ("", "-")]
         console.result(row[listing.columns[0]])

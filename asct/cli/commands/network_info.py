@@ -1,4 +1,4 @@
-"""`asct network-info`."""
+"""The command `asct network-info`."""
 
 from __future__ import annotations
 

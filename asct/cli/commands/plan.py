@@ -1,4 +1,4 @@
-"""`asct plan PLAN`."""
+"""The command `asct plan PLAN`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """The maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
+    """Return the maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable
@@ -127,7 +127,7 @@ def _values(job: Job, name: str, values: tuple[object, ...]) -> str:
 
 
 def _written(benchmark: str, setting: str, value: object) -> str:
-    """The value of a setting in plan notation."""
+    """Return the value of a setting in plan notation."""
     from asct.registry import installed
 
     found = installed().info(benchmark)
@@ -136,7 +136,7 @@ def _written(benchmark: str, setting: str, value: object) -> str:
 
 
 def _effects(host: HostPreview) -> list[str]:
-    """The resources that the run uses and changes on the host: memory, disk space, bytes written, privileges."""
+    """Return the resources that the run uses and changes on the host: memory, disk space, bytes written, privileges."""
     from asct.values.quantity import format_quantity
     from asct.values.size import format_size
 
@@ -156,7 +156,7 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _destroyed(item: Destroyed) -> list[str]:
-    """The effects on a device that the plan consents to overwrite."""
+    """Describe what happens to a device that the plan consents to overwrite."""
     if not item.written:
         return [f"may be overwritten, but no job writes to it: {item.device}"]
     lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]
@@ -178,7 +178,7 @@ def _print_origins(console: Console, resolved: ResolvedPlan) -> None:
 
 
 def _origins(job: Job) -> list[tuple[str, str, str]]:
-    """(setting, value, layer and location) of every setting of a job, in order."""
+    """Return the name, value, and layer with location of every setting of a job, in order."""
     from asct.plan.model import PendingValue
 
     rows = []

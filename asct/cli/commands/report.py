@@ -1,4 +1,4 @@
-"""`asct report RUN...`."""
+"""The command `asct report RUN...`."""
 
 from __future__ import annotations
 

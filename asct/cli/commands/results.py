@@ -1,4 +1,4 @@
-"""`asct results list|show|verify`."""
+"""The commands `asct results list`, `asct results show` and `asct results verify`."""
 
 from __future__ import annotations
 

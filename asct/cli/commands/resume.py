@@ -1,4 +1,4 @@
-"""`asct resume [RUN]`."""
+"""The command `asct resume [RUN]`."""
 
 from __future__ import annotations
 

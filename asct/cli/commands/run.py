@@ -1,4 +1,4 @@
-"""`asct run [SELECT...]`."""
+"""The command `asct run [SELECT...]`."""
 
 from __future__ import annotations
 
@@ -78,12 +78,15 @@ def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
 
 
 def _names_setting(word: str) -> bool:
-    """Whether an argument is a further setting of --user-config (`ls.stride=128`). Names of benchmarks have no dot."""
+    """Return whether an argument is a further setting for --user-config (`ls.stride=128`).
+
+    Benchmark names contain no dot.
+    """
     return "=" in word or "." in word
 
 
 def _require_unused(folder: Path) -> None:
-    """Refuse a directory that is not empty before the first measurement. Raises UsageError, StoreError."""
+    """Reject a directory that is not empty, before the first measurement. Raises UsageError or StoreError."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import StoreError, UsageError
 

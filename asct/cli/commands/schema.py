@@ -1,4 +1,4 @@
-"""`asct schema [KIND]`."""
+"""The command `asct schema [KIND]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct system-info`."""
+"""The command `asct system-info`."""
 
 from __future__ import annotations
 

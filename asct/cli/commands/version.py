@@ -1,4 +1,4 @@
-"""`asct version`."""
+"""The command `asct version`."""
 
 from __future__ import annotations
 
