@@ -1,4 +1,7 @@
-"""The JSON Schema of events (asct.event/1); `python -m asct.engine.event_schema FOLDER` writes all schemas."""
+"""The JSON Schema of events (asct.event/1).
+
+`python -m asct.engine.event_schema FOLDER` writes all schemas to FOLDER.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _KINDS = [
 
 
 def event_schema() -> dict[str, Any]:
-    """Return one object per kind of event; lines of the journal also have `at`, the time."""
+    """Return the schema of events, with one alternative per kind. Journal lines also contain `at`, the time."""
     body = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in _KINDS]}
     definitions = {kind.__name__: _kind(kind) for kind in _KINDS}
     definitions["Diagnostic"] = _diagnostic()
@@ -65,7 +68,7 @@ def _diagnostic() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Return every schema of results_schema/ that comes from models, by kind."""
+    """Return all schemas in results_schema/ that are generated from models, by kind."""
     meshes = model_schema("cmn", CmnReport, "the document of `asct cmn`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 

@@ -1,4 +1,4 @@
-"""Events of a run and the bus that distributes them to the journal, `--json` and the progress display."""
+"""The events of a run, and the bus that distributes them to the journal, `--json` and the progress display."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from asct.store.writer import RunWriter
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base class; `t` is the kind in JSON."""
+    """Base class of all events. `t` is the kind of the event in JSON."""
 
     t: ClassVar[str] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event as one JSON object (schema `asct.event/1`)."""
+        """Return the event as a JSON object (schema `asct.event/1`)."""
         body: dict[str, Any] = {"schema": "asct.event/1", "t": self.t}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """Hosts, jobs and the number of planned measurements, in total and `per_host`; `estimated_s` per host."""
+    """The run starts. `measurements` is the planned number in total, `per_host` per host; `estimated_s` is per host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -50,7 +50,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostReady(Event):
-    """A host is open and its facts are read; `text` describes it in one line, `work` is the work folder there."""
+    """A host is open and its facts have been read. `text` describes it in one line; `work` is its work folder."""
 
     t: ClassVar[str] = "host-ready"
     host: str
@@ -60,7 +60,7 @@ class HostReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelBuilt(Event):
-    """A kernel was built for the host."""
+    """A kernel was built for the host, or taken from the cache of earlier builds (`cached`)."""
 
     t: ClassVar[str] = "kernel-built"
     host: str
@@ -84,7 +84,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RepeatEvent(Event):
-    """Base class of events of one repeat. `repeat` counts from 1; warm-ups are 0 and negative."""
+    """Base class of the events of one repeat. `repeat` counts from 1; warm-ups have the numbers 0, -1, ..."""
 
     host: str
     id: str
@@ -94,7 +94,7 @@ class RepeatEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PointStarted(RepeatEvent):
-    """One repeat of a point starts. `repeat` counts from 1; warm-ups are 0 and negative."""
+    """A repeat of a point starts. `repeat` counts from 1; warm-ups have the numbers 0, -1, ..."""
 
     t: ClassVar[str] = "point-started"
     label: str = ""
@@ -103,7 +103,7 @@ class PointStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(RepeatEvent):
-    """A step of a long repeat starts; `number` counts from 1. Not in the journal."""
+    """A step of a long repeat starts. `number` counts from 1. Not written to the journal."""
 
     t: ClassVar[str] = "step-started"
     number: int
@@ -112,7 +112,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """Rates of the drives below the targets during the last second: B/s and requests per second. Not in the journal."""
+    """Rates of the drives below the targets in the last second: B/s and requests/s. Not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float
@@ -123,7 +123,7 @@ class DriveRates(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class PointEnded(RepeatEvent):
-    """One repeat ended, and its files are on disk."""
+    """A repeat ended, and its files are on disk."""
 
     t: ClassVar[str] = "point-ended"
     status: PointStatus
@@ -134,7 +134,7 @@ class PointEnded(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobEnded(Event):
-    """A job ended: all points were measured or skipped."""
+    """A job ended: all of its points were measured or skipped."""
 
     t: ClassVar[str] = "job-ended"
     host: str
@@ -153,7 +153,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The run ended; `reports` has the path of each format."""
+    """The run ended. `reports` maps each format to the path of its report."""
 
     t: ClassVar[str] = "run-ended"
     run: str
@@ -167,9 +167,9 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Distributes events: to the journal first, then to the listeners, one event at a time and in one order for all.
+    """Distributes events to the journal first, then to the listeners.
 
-    Thread-safe.
+    Events are distributed one at a time, so that all receivers get them in the same order. Thread-safe.
     """
 
     def __init__(self, writer: RunWriter, listeners: Iterable[Listener]) -> None:
@@ -177,22 +177,25 @@ class EventBus:
         self._listeners = tuple(listeners)
         self._mutex = Lock()
         self.findings: list[tuple[str | None, Diagnostic]] = []
-        """Every diagnostic passed to `notice`, with its host."""
+        """All diagnostics passed to `notice`, each with its host (None for the whole run)."""
 
     def emit(self, event: Event) -> None:
-        """Store an event in the journal and distribute it. Raises StoreError if the journal cannot be written."""
+        """Write an event to the journal and distribute it. Raises StoreError if the journal cannot be written."""
         with self._mutex:
             point = isinstance(event, PointStarted | PointEnded)
             self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
-        """Distribute an event without storing it in the journal: it is only for live displays."""
+        """Distribute an event that is only for live displays, without writing it to the journal."""
         with self._mutex:
             self._distribute(event)
 
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
-        """Emit a diagnostic of a host or of the run; it is kept for run.json even if the journal cannot be written."""
+        """Emit a diagnostic of a host, or of the run if `host` is None.
+
+        The diagnostic is kept for run.json even if the journal cannot be written.
+        """
         event = Notice(host, diagnostic)
         with self._mutex:
             self.findings.append((host, diagnostic))
@@ -217,11 +220,11 @@ class EventBus:
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """Return the event as a line of the journal, with the time."""
+    """Return the content of an event's journal line, which includes the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 
 
 def now() -> str:
-    """Return the present time as documents contain it: ISO 8601, UTC, milliseconds."""
+    """Return the current time in the format that documents use: ISO 8601, UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

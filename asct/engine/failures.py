@@ -1,4 +1,7 @@
-"""Why a step or a repeat failed, as diagnostics: cause, last lines of output, raw files, how to run it again."""
+"""The diagnostics of failed steps and repeats.
+
+Each contains the cause, the last lines of output, the raw files and the command that runs the program again.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,18 @@ _TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """A step that was run: its output, the folder of its files (relative to the run) and its command line."""
+    """A finished step: its output, the folder of its files (`raw`, relative to the run folder) and its command line."""
 
     output: Output
     host: str
     raw: str
     argv: tuple[str, ...]
     timed_out_s: float | None = None
-    """The time limit that it reached; None if it ended on its own."""
+    """The time limit in seconds that the step reached; None if it ended by itself."""
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
-    """Return the diagnostic of a step that failed; None for one that succeeded."""
+    """Return the diagnostic of a failed step; None if the step succeeded."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
     status = ran.output.status
@@ -92,7 +95,10 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """Return the diagnostic of a step that reached a limit: its own, which is generous, or the rest of the point's."""
+    """Return the diagnostic of a step that reached a time limit.
+
+    The limit is either the step's own, which is generous, or what remained of the point's limit.
+    """
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
@@ -101,7 +107,7 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """Return the `end` object if the last line is one and is complete."""
+    """Return the `end` object in the last line; None if the last line is incomplete or contains no such object."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
@@ -121,13 +127,13 @@ def signal_name(number: int) -> str:
 
 
 def _cause(ran: StepRun) -> str:
-    """Return the last line of its output, as the cause."""
+    """Return the last line of the output as the cause, ready to be appended to a message; empty without output."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
 
 def _failure(code: str, ran: StepRun, what: str, hint: str) -> Diagnostic:
-    """Return the diagnostic of a program that failed; `what` follows its name."""
+    """Return the diagnostic of a failed program. `what` completes the sentence that begins with the program's name."""
     program, step = ran.output.step.program.name, ran.output.step.name
     title = program if step == program else f"{program} ({step})"
     return Diagnostic(code, f"{title} {what}", hint=hint, notes=_notes(ran))
@@ -151,7 +157,7 @@ def tail(output: Output) -> list[str]:
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return the command as typed in a shell."""
+    """Return the command line as it would be typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
@@ -164,7 +170,7 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
-    """Return the diagnostic for a point that reads a missing result of another job."""
+    """Return the diagnostic for a point that needs a result that another job did not produce."""
     hint = "set the value that the other job would have measured"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
@@ -176,16 +182,16 @@ def invalid_settings(job: Job, error: Exception) -> Diagnostic:
 
 
 def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
-    """Return the diagnostic for an output that the benchmark cannot read."""
+    """Return the diagnostic for output that the benchmark cannot read."""
     lines = tail(outputs[-1]) if outputs else []
-    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # a file that was not fetched comes first
+    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # notes on missing files come first
     reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     message = f"{job.benchmark}: cannot read values from the output: {reason}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """Return the diagnostic for a repeat that starts over: its finished steps belong to another measurement."""
+    """Return the diagnostic for a repeat that starts over because its steps belong to a different measurement."""
     message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
     hint = "the program or asct has changed since; its earlier files are kept in a folder whose name ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

@@ -1,7 +1,7 @@
-"""Guards the drives of one host: checks the plan's consent and the drives before a write, counts the bytes written.
+"""Guards the drives of one host: checks consents and drives before a write, and counts the bytes written.
 
 Every job that writes to a target of the plan has an audit.json with inspections, decisions and bytes written. A resumed
-run reads these files, so that the limit of the plan covers all parts of the run.
+run reads these files, so that the plan's limit covers all parts of the run.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from asct.values.quantity import format_quantity
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
 _WRITE_BYTES: Final = 3
-"""Index of the bytes written among the counters of a device in a sample of guard."""
+"""Index of the bytes written in the list of a device's counters, in a sample of the kernel `guard`."""
 
 
 class DriveGuard:
-    """Consents and bytes written on one host, over all jobs of a run."""
+    """The consents for one host, and the bytes written there by all jobs of a run."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer
@@ -50,11 +50,11 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """Paths that a program of this run was allowed to write."""
+        """The paths to which a program of this run may already have written."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """Return the guard of one job, with the audit of an earlier part of the run."""
+        """Return the guard of one job, including the audit of an earlier part of the run."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,
@@ -68,7 +68,7 @@ class DriveGuard:
 
 
 class JobGuard:
-    """The targets of one job and its audit."""
+    """The targets and the audit of one job."""
 
     def __init__(self, gate: DriveGuard, job: Job, audit: Audit) -> None:
         self._gate = gate
@@ -78,12 +78,12 @@ class JobGuard:
         self._first: list[str] = []
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Return the targets for guard of these devices; each must have a consent."""
+        """Return the devices in `paths` as targets for the kernel `guard`. Each of them must have a consent."""
         consents, begun = self._gate.consents, self._gate.begun
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
     def expect(self, demand: JobNeeds) -> None:
-        """Note how many bytes the job will write, as estimated by its benchmark."""
+        """Record in the audit how many bytes the job will write to each target, as estimated by its benchmark."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
             self._target(path).planned_bytes = demand.writes.get(path, 0) * times
@@ -91,7 +91,7 @@ class JobGuard:
     # ---- inspections ----
 
     def note(self, occasion: Occasion, found: GuardReport, raw: str = "") -> None:
-        """Add an inspection to the audit, whatever its result; `raw` is the folder of its output."""
+        """Add an inspection to the audit, whatever its result. `raw` is the folder that contains its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
@@ -112,7 +112,7 @@ class JobGuard:
         self._save()
 
     def inspection_folder(self, occasion: Occasion) -> Path:
-        """Return an empty folder for the output of the next inspection."""
+        """Create and return an empty folder for the output of the next inspection."""
         writer = self._gate.writer
         number = len(self._audit.looks) + 1
         return writer.repeat_folder(writer.layout.look(self._job.host, self._job.id, number, occasion))
@@ -125,8 +125,10 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Lower the step's limit of bytes written if the plan allows less. guard adds up the targets of a program, so
-        that none of several can exceed the limit."""
+        """Return `step`, with a lower limit on the bytes written if the plan allows less than the step.
+
+        guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
+        """
         limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
         if limit is None or not paths:
             return step
@@ -140,8 +142,10 @@ class JobGuard:
         return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
 
     def begin(self, step: Step) -> Diagnostic | None:
-        """Note before a step that its program writes, in case the run ends meanwhile. Returns a refusal if the limit of
-        the plan is already reached."""
+        """Record before a step that its program writes, in case the run ends before the step does.
+
+        Returns a refusal if the limit of the plan has already been reached, otherwise None.
+        """
         paths = self._written_paths(step)
         for path in paths:
             if self._gate.limit is not None and self._gate.spent[path] >= self._gate.limit:
@@ -155,8 +159,10 @@ class JobGuard:
         return None
 
     def settle(self, output: Output, raw: str) -> Diagnostic | None:
-        """Count the bytes written by a step, or note why guard refused to start it. Returns a refusal if the limit of
-        the plan stopped it."""
+        """Count the bytes that a step wrote, or record why guard refused to start it.
+
+        Returns a refusal if the step was stopped because it reached the limit of the plan, otherwise None.
+        """
         paths = self._written_paths(output.step)
         if not paths:
             return None
@@ -180,7 +186,10 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return a path of the plan, or "" for a temporary file, whose name differs between the parts of a run."""
+        """Return the path if it is a target of the plan.
+
+        The result is "" for a temporary file, because its name differs between the parts of a run.
+        """
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -199,13 +208,13 @@ class JobGuard:
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """Return the arguments of guard, and the program with its own arguments, from `--`."""
+    """Return the arguments of guard and, from `--` on, the program with its arguments."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 
 
 def _own_limit(step: Step) -> int | None:
-    """Return the step's own limit of bytes written."""
+    """Return the limit on the bytes written that the step sets itself; None if it sets none."""
     head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
@@ -223,7 +232,11 @@ def _taken(output: Output) -> dict[str, int]:
 
 
 def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """Return the first or last complete line that starts with `start`; there may be hundreds of thousands of lines."""
+    """Return the JSON object of the first or last line that starts with `start`; empty if there is none.
+
+    An incomplete line also gives an empty object. The text is searched instead of split into lines, because there may
+    be hundreds of thousands of them.
+    """
     at = stdout.rfind(start) if last else stdout.find(start)
     end = stdout.find("\n", at)
     if at < 0 or end < 0:

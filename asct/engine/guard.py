@@ -1,4 +1,4 @@
-"""Reads the output of the kernel guard: checks of targets, refusals, transfer rates. Pure."""
+"""Reads the output of the kernel `guard`: checks of targets, refusals and transfer rates. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, de
 from asct.sdk.guard import Target
 
 REFUSED_STATUS: Final = 4
-"""Exit status of guard when a check did not pass."""
+"""Exit status of guard if a check did not pass."""
 _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTALL)
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""Checks that must be reported before a device is written, even if a version of guard omits one."""
+"""Checks whose results are required before a device is written, even if a version of guard omits some of them."""
 
 
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard, and every reason not to write. `error` is the error in its `end` line."""
+    """The parsed output of guard, and all reasons not to write. `error` is the error message in its `end` line."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
@@ -36,8 +36,11 @@ class GuardReport:
 def inspection_result(
     host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
 ) -> GuardReport:
-    """Evaluate the output of guard for `targets`. Anything but a complete output in which each written target passed
-    every check is a refusal; all refusals are returned, not only the first."""
+    """Evaluate the output of guard for `targets`.
+
+    Only a complete output in which every written target passed every check has no refusals. Otherwise all refusals are
+    returned, not only the first.
+    """
     try:
         report = parse_report(stdout)
     except ValueError as error:
@@ -53,7 +56,10 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """Return the failed check because of which guard did not start its program; None if there was another reason."""
+    """Return the refusal for the check that kept guard from starting its program.
+
+    None if there was another reason, or if the output cannot be parsed.
+    """
     try:
         return _refusal(host, parse_report(stdout))
     except ValueError:
@@ -61,7 +67,10 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """Return the refusal: the `end` line names the check ("refused: mounted: ..."), its own line the target."""
+    """Return the refusal; None if no check was the reason.
+
+    The `end` line names the check ("refused: mounted: ..."), and the check's own line names the target.
+    """
     found = _REFUSAL.fullmatch(report.error or "")
     if found is None:
         return None
@@ -70,7 +79,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
 
 
 def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
-    """Return what is missing in an output without a failed check."""
+    """Return descriptions of what is missing in output that contains no failed check."""
     if status is None:
         return ["the checks reached their time limit"]
     if not report.ended:
@@ -86,7 +95,7 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
 
 
 def parse_report(stdout: str) -> GuardReport:
-    """Parse what guard prints before it starts a program. Raises ValueError for any other output."""
+    """Parse what guard prints before it starts a program. Raises ValueError if a line is not valid."""
     report = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
@@ -112,7 +121,7 @@ def _last(stderr: str) -> str:
 
 
 class FailedCheckText(NamedTuple):
-    """The error code and the hint of a failed check."""
+    """The error code and the hint for a failed check."""
 
     code: str
     hint: str
@@ -150,7 +159,7 @@ _HINTS: Final = {
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}
-"""By the names of the checks in the output of guard."""
+"""Error codes and hints, by the names that the checks have in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
     "E444", "run as root, or allow the account to read it; asct writes only to devices that it could check"
@@ -160,18 +169,18 @@ VOLUME: Final = FailedCheckText(
     "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan again"
 )
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})
-"""Codes that end a run with exit code 4."""
+"""Error codes that end a run with exit code 4."""
 
 _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Return whether a target was not used for safety."""
+    """Return whether the diagnostic reports a target that was not used for safety reasons."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
 def one_line(text: str) -> str:
-    """Text of a host as one line of limited length, without control characters."""
+    """Return text from a host as one line of limited length, without control characters."""
     line = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _LONGEST + 1])
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
 
@@ -189,7 +198,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """Return the refusal if the checks themselves failed: nothing is written without them."""
+    """Return the refusal that applies if the checks themselves failed: nothing is written without them."""
     message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
@@ -199,13 +208,15 @@ _EVERY_S: Final = 1.0
 _COUNTERS: Final = 4
 
 Rates = tuple[float, float, float, float]
-"""Per second: reads, bytes read, writes, bytes written."""
+"""Reads, bytes read, writes and bytes written, each per second."""
 _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """Computes the rates of all drives together from the output of guard, and passes them to `emit` at most once per
-    second."""
+    """Computes the total rates of all drives from the output of guard.
+
+    The rates are passed to `emit` at most once per second.
+    """
 
     def __init__(self, emit: Callable[[Rates], None]) -> None:
         self._emit = emit
@@ -213,7 +224,7 @@ class RateFeed:
         self._due = 0.0
 
     def __call__(self, line: str) -> None:
-        """Process one line of the output; other lines than samples are ignored."""
+        """Process one line of the output. Lines other than samples are ignored."""
         if not line.startswith(_SAMPLE) or time.monotonic() < self._due:
             return
         try:
@@ -228,7 +239,7 @@ class RateFeed:
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """Return the rates between two samples; None if no time passed or no drive is known."""
+    """Return the rates between two samples; None if no time passed between them or no drive is known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

@@ -1,4 +1,4 @@
-"""One host during a run: the connection, its facts, its kernels, and the checks that need the host itself."""
+"""A host during a run: its connection, facts and kernels, and the checks that need the host itself."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Enough for the checks of many drives; asct does not write to a drive that does not respond."""
+"""Time limit of an inspection in seconds, enough for many drives. asct writes to no drive that does not respond."""
 
 
 class HostSession:
-    """A host while a run uses it; reopened after the connection was lost. One thread uses it; `interrupt` may come from
-    another one."""
+    """A host while a run uses it. It is reopened if the connection is lost.
+
+    Only one thread uses it, but `interrupt` may be called from another thread.
+    """
 
     def __init__(self, run: RunContext, spec: HostSpec, folder: str = "") -> None:
         """`folder` is the work folder of an earlier part of the run, which may still exist on the host."""
@@ -58,32 +60,32 @@ class HostSession:
         self._programs: Programs | None = None
         self.guard = DriveGuard(run.writer, run.plan.safety, spec.name)
         self.made: set[str] = set()
-        """Named files that did not exist before this run wrote them."""
+        """Files named in the plan that did not exist before this run wrote them."""
         self.generation = 0
-        """Number of connections so far: a change tells a job that its folder is gone."""
+        """Number of connections so far. If it changes, a job knows that its folder is gone."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the host can be used; False once it was given up."""
+        """Whether the host can be used; False after it was given up."""
         return self._host is not None
 
     @property
     def host(self) -> Host:
-        """The open host."""
+        """The open host. Raises RuntimeError if it is not open."""
         if self._host is None:
             raise RuntimeError(f"host {self.name} is not open")
         return self._host
 
     @property
     def programs(self) -> Programs:
-        """The programs of the host, known since its facts were read."""
+        """The programs of the host, known once its facts have been read. Raises RuntimeError before that."""
         if self._programs is None:
             raise RuntimeError(f"the facts of host {self.name} were not read")
         return self._programs
 
     @property
     def facts(self) -> HostFacts:
-        """The facts, read when the host was opened."""
+        """The facts of the host, read when it was opened."""
         return self.programs.facts
 
     # ---- connection ----
@@ -100,7 +102,7 @@ class HostSession:
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
-        """Open the host for this run. If two hosts of a plan are one machine, the second waits for the first."""
+        """Open the host for this run. If two hosts of a plan are the same machine, the second waits for the first."""
         session = SessionSpec(
             self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
         )
@@ -132,7 +134,7 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Connect again after a loss, with the same kernels; False if the host is given up."""
+        """Connect again after a lost connection and provide the same kernels. Returns False if the host is given up."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -149,23 +151,23 @@ class HostSession:
         return True
 
     def forgive_losses(self) -> None:
-        """Reset the number of lost connections after a successful measurement."""
+        """Reset the count of lost connections after a successful measurement."""
         self._losses = 0
 
     def close(self) -> None:
-        """End all programs of the run, remove the work folder, disconnect; closing twice is harmless."""
+        """Stop all programs of the run, remove the work folder and disconnect. Closing twice is harmless."""
         if self._host is not None:
             self._host.close()
             self._host = None
 
     def interrupt(self) -> None:
-        """End the running task; may be called from another thread."""
+        """Stop the running task. May be called from another thread."""
         host = self._host
         if host is not None:
             host.interrupt()
 
     def remove(self, path: str) -> None:
-        """Remove the folder of a finished job; if that fails, `close` removes it. Raises HostLost."""
+        """Remove the folder of a finished job. If that fails, `close` removes it later. Raises HostLost."""
         try:
             self.host.remove(path)
         except HostLost:
@@ -176,7 +178,7 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Build the kernels of a job with these needs; returns why it cannot run here. Raises HostLost."""
+        """Build the kernels that a job needs. Returns why the job cannot run here; empty if it can. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -190,7 +192,10 @@ class HostSession:
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
-        """Check the present state of the plan's files and devices; called again right before a job writes to them."""
+        """Check the current state of the plan's files and devices.
+
+        This is repeated right before a job writes to them.
+        """
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
@@ -201,7 +206,7 @@ class HostSession:
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:
-        """Inspect devices with the kernel guard before a job writes to them."""
+        """Inspect devices with the kernel `guard` before a job writes to them. Returns all refusals."""
         if missing := self._kernel(GUARD):
             return list(missing)
         writer, step = self._run.writer, inspection(targets)
@@ -218,7 +223,7 @@ class HostSession:
         return found.refusals
 
     def will_write(self, needs: JobNeeds) -> None:
-        """Remember which files the job will create: later jobs of this run may overwrite them."""
+        """Remember which files the job will create, because later jobs of this run may overwrite them."""
         kinds = target_kinds(self.host, list(needs.writes))
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
@@ -247,7 +252,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return the holder of a lock, as shown to others: the run, the account and this machine."""
-    with suppress(OSError, KeyError):  # an account without a name
+    """Return the text that identifies the holder of a lock to others: the run, the account and this machine."""
+    with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

@@ -1,6 +1,6 @@
-"""One job on one host: checks, preparation, repeats in the planned order, retries, results for other jobs.
+"""One job on one host: checks, preparation, repeats in the planned order, retries, and results for other jobs.
 
-How a repeat is retried is decided in one place, `JobRunner._measure`.
+Only `JobRunner._measure` decides how a repeat is retried.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ _MEASURED = ("ok", "noisy")
 
 
 class JobRunner:
-    """One job in a host session. `entry` is its part of run.json, counted while it runs; `exports` are its results for
-    other jobs, None while nothing was measured."""
+    """One job in a host session.
+
+    `entry` is its part of run.json, whose counts are updated while the job runs. `exports` are its results for other
+    jobs; None as long as nothing has been measured.
+    """
 
     def __init__(
         self, run: RunContext, session: HostSession, job: Job, earlier: EarlierResults, *, last: bool = False
     ) -> None:
-        """`last`: no other job of the host follows, so that its folder is removed with the session."""
+        """`last` means that no other job of the host follows: the job's folder is then removed with the session."""
         self._run = run
         self._session = session
         self._earlier = earlier
@@ -51,7 +54,7 @@ class JobRunner:
         self._points: Sequence[BoundPoint] | None = None
         self._needed: Mapping[str, Scalar] = {}
         self._results: dict[str, list[Mapping[str, Scalar]]] = {}
-        """Results of each repeat for other jobs, by point."""
+        """The results of each repeat that other jobs may read, by point."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
         self._queue: deque[Attempt] = deque()
@@ -70,7 +73,10 @@ class JobRunner:
         )
 
     def document(self) -> JobEntry:
-        """Return the job in run.json: every planned repeat counts once, those without a status as skipped."""
+        """Return the job as it appears in run.json.
+
+        Every planned repeat counts once; those without a status count as skipped.
+        """
         entry = self.entry
         counts = dict(entry.counts)
         missing = entry.points * entry.repeats - sum(counts.values())
@@ -82,7 +88,7 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check the job before any job runs; one that needs results of other jobs is checked in `run`."""
+        """Check the job before any job runs. A job that needs results of other jobs is checked in `run` instead."""
         if not waits_for_results(self.job):
             self._bind()
 
@@ -103,14 +109,14 @@ class JobRunner:
         self._give_up(self._session.assess(self.needs, self._guard))
 
     def _give_up(self, problems: Sequence[Diagnostic]) -> None:
-        """Note why the job cannot run; does nothing without problems."""
+        """Record why the job cannot run. Does nothing if there are no problems."""
         self._run.events.notices(self.job.host, problems)
         if problems:
             self.entry.note = problems[0].message
             self.entry.refused = any(map(is_refusal, problems))
 
     def request(self) -> JobRequest | None:
-        """Return the request of the job to a scheduler; None if it will not run."""
+        """Return the job's request to a scheduler; None if the job will not run."""
         job = self.job
         if self.entry.note:
             return None
@@ -126,8 +132,10 @@ class JobRunner:
     # ---- the job ----
 
     def run(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> None:
-        """Measure the job; `exports` are the results of the host's jobs by id. Raises StoreError, and HostLost before
-        the first point."""
+        """Measure the job. `exports` contains the results of the host's jobs, by job id.
+
+        Raises StoreError, and HostLost before the first point.
+        """
         job, session = self.job, self._session
         points = self._admitted(exports)
         if points is None:
@@ -153,7 +161,10 @@ class JobRunner:
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
     def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
-        """Return the points if the job may start: the results it needs exist and its targets pass the checks."""
+        """Return the points if the job may start, otherwise None.
+
+        It may start if the results that it needs exist and its targets pass the checks.
+        """
         if self.entry.note or self._run.stop.requested:
             return None
         try:
@@ -170,8 +181,10 @@ class JobRunner:
         return None if self.entry.note else self._points
 
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
-        """Return the repeats that are not measured yet, in planned order: neither by an earlier part of this run nor by
-        a run that is reused. Raises HostLost."""
+        """Return the repeats that still have to be measured, in planned order.
+
+        These are the repeats that neither an earlier part of this run nor a reused run has measured. Raises HostLost.
+        """
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
         done = self._completed(points)
@@ -186,7 +199,7 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Count the repeats that are not measured again; returns (point id, repeat) of each. Raises StoreError."""
+        """Count the repeats that are not measured again. Returns the (point id, repeat) of each. Raises StoreError."""
         job, done = self.job, set[tuple[str, int]]()
         for point in points:
             for repeat in range(1, job.repeats + 1):
@@ -232,7 +245,7 @@ class JobRunner:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove the job's folder; a host that was just lost has none."""
+        """Remove the job's folder. A host that was just lost no longer has one."""
         session = self._session
         if not session.is_open:
             return
@@ -246,10 +259,10 @@ class JobRunner:
         except HostTimeout as error:
             self._run.events.notices(self.job.host, error.diagnostics)
 
-    # ---- preparation, again after the connection was lost ----
+    # ---- preparation, repeated after a lost connection ----
 
     def _prepared(self) -> RepeatRunner | None:
-        """Return the runner for the present connection, with the job prepared; None if that is impossible."""
+        """Return the runner for the current connection, with the job prepared; None if that is impossible."""
         session = self._session
         if not session.is_open:
             self.entry.note = self.entry.note or f"the connection to host {self.job.host} was lost"
@@ -273,7 +286,7 @@ class JobRunner:
         return self._repeats
 
     def _announce(self, repeats: RepeatRunner) -> None:
-        """Send the tasks that are known in advance to the host: its runner continues if the connection breaks."""
+        """Send the tasks that are known in advance to the host, whose runner continues if the connection breaks."""
         tasks: list[Task] = []
         for attempt in self._queue:
             found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
@@ -286,7 +299,10 @@ class JobRunner:
     # ---- one repeat ----
 
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
-        """Measure one attempt and decide whether it counts. Retries come last: the cause may have passed by then."""
+        """Measure one attempt and decide whether it counts.
+
+        Retries are queued last, as the cause may have passed by then.
+        """
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
         repeats.measure(attempt)
@@ -327,7 +343,7 @@ def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
-    """Return the value of the first metric that has exactly one, or the number of values."""
+    """Return the value of the first metric that has exactly one value; otherwise the number of values."""
     for metric in benchmark.metrics:
         values = [item.value for item in found if item.metric == metric.name]
         if len(values) == 1:
@@ -336,7 +352,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Estimate the seconds for all repeats of a job without its host; 0 if nothing is known."""
+    """Return the estimated seconds for all repeats of a job, without contacting its host; 0 if nothing is known."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0
@@ -345,7 +361,7 @@ def estimate(services: Services, job: Job) -> float:
 
 
 ScheduledRepeat = tuple[int, int]
-"""(index of the point, repeat). Repeats are numbered 1, 2, ...; warm-ups 0, -1, ... in order of execution."""
+"""(index of the point, repeat). Repeats have the numbers 1, 2, ..., warm-ups 0, -1, ... in order of execution."""
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
@@ -366,7 +382,7 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Return the repeats sorted by a keyed hash, which does not depend on a library's random generator."""
+    """Return the repeats sorted by a keyed hash, so that the order does not depend on a library's random generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Options of a run, with their defaults. Importing this module loads nothing else."""
+"""The options of a run, with their defaults. Importing this module loads no other module of asct."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ FORKS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. `folder` replaces results/<plan>/<run id>/; it must be empty, or contain a run
-    that `force` allows to be removed."""
+    """Options of a run.
+
+    `folder` replaces results/<plan>/<run id>/. It must be empty, or contain a run that `force` allows to be removed.
+    """
 
     results: Path = Path("results")
     folder: Path | None = None
@@ -22,7 +24,7 @@ class RunOptions:
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None
-    """Largest age of a point below `results` that is reused; None: measure all points."""
+    """Maximum age in seconds of a point below `results` that is reused; None if all points are measured."""
     label: str | None = None
     command: tuple[str, ...] = ()
-    """The command line, for run.json."""
+    """The command line, as recorded in run.json."""

@@ -1,4 +1,4 @@
-"""Binds the points of a job to its host, and combines results that other jobs read. Pure."""
+"""Binds the points of a job to its host, and combines the results that other jobs read. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ from asct.sdk.record import Scalar
 
 @dataclass(frozen=True, slots=True)
 class BoundPoint:
-    """A point on its host: results of other jobs are filled in, and `params` are its validated settings."""
+    """A point on its host: the results of other jobs are filled in, and `params` contains the validated settings."""
 
     id: str
     params: Params
     settings: Mapping[str, Any]
     swept: dict[str, Scalar | list[Scalar] | None]
-    """The swept settings as JSON scalars or lists of them (sizes in bytes)."""
+    """The swept settings as JSON scalars or lists of scalars, with sizes in bytes."""
     estimated_s: float = 0.0
     limit_s: float = SHORTEST_LIMIT_S
-    """Time limit of one attempt."""
+    """Time limit of one attempt in seconds."""
     unfit: Diagnostic | None = None
-    """Why the host cannot run it: the point fails without an attempt, the other points are measured."""
+    """Why the host cannot run this point; None if it can.
+
+    An unfit point fails without an attempt; the others are measured.
+    """
     reuse_key: str = ""
-    """Hash of everything its values depend on; empty for a point that is never reused."""
+    """Hash of everything that the point's values depend on; empty for a point that is never reused."""
 
     @property
     def label(self) -> str:
@@ -45,16 +48,16 @@ class BoundPoint:
 
 
 def waits_for_results(job: Job) -> bool:
-    """Return whether settings of the job need results of other jobs."""
+    """Return whether settings of the job depend on results of other jobs."""
     return not all(is_bound(value) for point in job.points for value in point.settings.values())
 
 
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """Return all points, and the needs of those that fit the host; the others carry their diagnostic (E422, E427).
+    """Return all points, and the needs of those that fit the host. The others contain their diagnostic (E422, E427).
 
-    Raises NotMeasured (E612, E614) with every point whose settings are invalid.
+    Raises NotMeasured with the diagnostics (E612, E614) of all points whose settings are invalid.
     """
     points: list[BoundPoint] = []
     needs: list[Needs] = []
@@ -127,7 +130,7 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
 
 
 def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
-    """Return results that `job` needs, by `alias.path`; raise NotMeasured (E611) if one was not measured."""
+    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if one was not measured."""
     values: dict[str, Scalar] = {}
     failed: list[tuple[str, str]] = []
     for alias, job_id in job.needs.items():
@@ -147,8 +150,11 @@ def _needed_failed(job: Job, job_id: str) -> Diagnostic:
 
 
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
-    """Combine the results of a job that other jobs read: for each path the middle value of a point's repeats. A path
-    whose value differs between points is omitted."""
+    """Combine the results of a job that other jobs read.
+
+    The result for each path is the middle value of a point's repeats. A path whose value differs between points is
+    omitted.
+    """
     found: dict[str, set[Scalar]] = {}
     for repeats in points:
         for path in dict.fromkeys(path for values in repeats for path in values):
@@ -157,8 +163,10 @@ def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str
 
 
 def middle(values: Sequence[Scalar]) -> Scalar:
-    """Return the median of numbers (of integers the lower median, which was measured), otherwise the most frequent
-    value."""
+    """Return the median if all values are numbers, otherwise the most frequent value.
+
+    For integers, this is the lower median, which is a measured value.
+    """
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < len(values):
         return mode(values)

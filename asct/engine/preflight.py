@@ -1,4 +1,4 @@
-"""Checks before a job that its host can run it: tools, space, files and devices, disturbances."""
+"""Checks, before a job runs, that its host can run it: tools, space, files, devices and disturbances."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
-"""Free space that must remain on the host besides a scratch file."""
+"""Bytes that must remain free on the host in addition to a scratch file."""
 
 
 @dataclass(slots=True)
@@ -33,19 +33,19 @@ class JobNeeds:
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Path to whether a point writes to it without permission to overwrite; False if it is only read."""
+    """Maps each path to whether a point writes to it without permission to overwrite it; False if it is only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Targets of the plan that a point writes or purges."""
+        """The targets of the plan that a point writes or purges."""
         return tuple(dict.fromkeys((*self.writes, *self.purges)))
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest version of each tool, every scratch file and target."""
+        """Combine the needs of points: the highest required version of each tool, and all scratch files and targets."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -71,8 +71,10 @@ class JobNeeds:
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
-    """Return what the host lacks for `demand` according to its facts; `found` has the paths of tools that are not in
-    the facts."""
+    """Return what the host lacks for `demand` according to its facts.
+
+    `found` contains the paths of tools that are not in the facts.
+    """
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
     findings.append(_scratch(demand, facts, host))
     return [item for item in findings if item is not None]
@@ -93,7 +95,10 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Return why the host cannot run a point, although it may run others of its job; the message starts with `what`."""
+    """Return why the host cannot run a point, although it may run other points of its job; None if it can.
+
+    The message starts with `what`.
+    """
     usable = usable_cpus(facts)
     if usable and need.cpus > len(usable):
         message = f"{what}: requires {need.cpus} CPUs, {len(usable)} are usable (CPU {format_cpulist(usable)})"
@@ -118,7 +123,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Format bytes as whole MiB, rounded up, or as GiB from 10 GiB on."""
+    """Format a number of bytes in whole MiB, rounded up, or in GiB from 10 GiB on."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
@@ -126,10 +131,13 @@ def mib(number: int) -> str:
 
 _MOST_NAMES: Final = 3
 _LIKE: Final = 0.6
-"""Minimum similarity of a suggested name (Ratcliff/Obershelp)."""
+"""Minimum similarity of a suggested name, from 0 to 1 (Ratcliff/Obershelp)."""
 
 Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
-"""`homeless`: the path does not exist, and neither does its folder."""
+"""What a path is on a host.
+
+`absent` means that it does not exist; `homeless`, that its folder does not exist either.
+"""
 
 _LOOK = """for p do
   if [ -f "$p" ]; then echo file
@@ -144,7 +152,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """Return the kind of each path on the host, links followed, in one exchange. Raises HostError."""
+    """Return the kind of each path on the host in one exchange, following links. Raises HostError."""
     found = _lines(host, _LOOK, paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
@@ -165,9 +173,11 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Return why targets of the plan must not be used. `made` are files that this run created on the host, `consented`
-    devices that the plan allows to be overwritten (the kernel guard checks those), `known` names of the host's devices,
-    for suggestions."""
+    """Return why targets of the plan must not be used; empty if all may be used.
+
+    `made` contains the files that this run created on the host, and `consented` the devices that the plan allows to be
+    overwritten, which the kernel `guard` checks. `known` contains the names of the host's devices, for suggestions.
+    """
     findings = []
     for path, careful in demand.targets.items():
         kind, written = kinds.get(path, "other"), path in demand.written
@@ -211,8 +221,10 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
 
 
 def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
-    """Return the names of the host's block devices that a plan may use: by-id, and loop devices in use. They are read
-    only if a device in `kinds` does not exist. Raises HostError."""
+    """Return the names of the host's block devices that a plan may use: by-id links, and loop devices in use.
+
+    They are read only if a device in `kinds` does not exist. Raises HostError.
+    """
     if not any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items()):
         return []
     script = 'for p in /dev/disk/by-id/* /sys/block/loop*/loop; do [ ! -e "$p" ] || echo "$p"; done'
@@ -221,7 +233,7 @@ def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def _missing_device(path: str, known: Collection[str]) -> str:
-    """Return the hint for a missing device: the most similar names among the existing ones."""
+    """Return the hint for a missing device, which suggests the most similar names among the existing ones."""
     names = {PurePosixPath(name).name: name for name in known}
     close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
     if close:
@@ -234,13 +246,13 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Return the absolute paths of the programs that are on the host's PATH. Raises HostError."""
+    """Return the absolute paths of the programs that are on the host's PATH, by name. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 
 
 _MOST: Final = 4
-"""Number of findings that the notice names."""
+"""Maximum number of disturbances that the notice names."""
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
@@ -254,7 +266,7 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """Return the kernel's names of devices, links followed, in one exchange."""
+    """Return the Linux kernel's name of each device in one exchange, following links."""
     try:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
@@ -265,7 +277,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """Return a notice of the disturbances that affect jobs with these subjects; None if there are none."""
+    """Return a notice about the disturbances that affect jobs with these subjects; None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

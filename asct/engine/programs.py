@@ -1,4 +1,4 @@
-"""The programs on a host: paths of kernels and tools, and which kernels sudo allows to run as root."""
+"""The programs on a host: the paths of kernels and tools, and the kernels that sudo allows to run as root."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from asct.toolchain.provide import BuiltKernel
 
 
 class MissingProgram(LookupError):
-    """The host does not have a program; the argument is its name."""
+    """Raised if the host does not have a program. The argument is the program's name."""
 
 
 @dataclass(slots=True)
 class Programs:
-    """Paths by name. `found` has tools on the host's PATH that are not in the facts, `elevated` the kernels that sudo
-    allows to run as root."""
+    """The paths of programs on a host, by name.
+
+    `found` contains tools on the host's PATH that are not in the facts, and `elevated` the kernels that sudo allows to
+    run as root.
+    """
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, BuiltKernel] = field(default_factory=dict)
-    """How the kernels were built."""
+    """How each kernel was built, by name."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
     def path(self, program: Program) -> str:
-        """Return the absolute path of a program on the host; raise MissingProgram if it has none."""
+        """Return the absolute path of a program on the host. Raises MissingProgram if the host does not have it."""
         if isinstance(program, Kernel):
             path = self.kernels.get(program.name)
         else:
@@ -45,18 +48,18 @@ class Programs:
         return path
 
     def through_sudo(self, step: Step) -> bool:
-        """Return whether a step is run as root, through sudo."""
+        """Return whether a step runs as root, through sudo."""
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """Return the tools among `names` that are not in the facts and were not looked up yet."""
+        """Return the tools among `names` that are not in the facts and have not been found on the host's PATH."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """Return the process that runs the program at `path` for a step or companion, in `folder` of the host.
+    """Return the process that runs the program at `path` for a step or companion, in the folder `folder` of the host.
 
-    With `sudo` it is a kernel that restarts itself as root; before, it creates the files that are collected.
+    With `sudo`, the program must be a kernel: it creates the files to be collected, then restarts itself as root.
     """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
@@ -66,7 +69,7 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the fetched files as text; invalid bytes become replacement characters."""
+    """Return the content of the fetched files as text, by name. Invalid bytes become replacement characters."""
     found = {}
     for name in names:
         with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123 - pathlib doubles the time for thousands of files
@@ -75,14 +78,14 @@ def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 _ASK_S: Final = 20.0
-"""Time limit of sudo: looking up an account on a directory server may take several seconds."""
+"""Time limit of sudo in seconds: looking up an account on a directory server may take several seconds."""
 _DESCRIBED: Final = '{"t":"describe"'
 
 
 class Rights:
-    """The kernels that may run as root on one host with `sudo: true`; `granted` are those that sudo allows.
+    """The kernels that may run as root on one host with `sudo: true`. `granted` contains those that sudo allows.
 
-    Each kernel is run through sudo once, with an option that only makes it describe itself. This shows more than
+    Each kernel is run once through sudo, with an option that makes it only describe itself. This reveals more than
     `sudo -l`: whether sudo requires a password or a terminal, and whether the file may be executed in its folder.
     """
 
@@ -90,13 +93,16 @@ class Rights:
         self._host = host
         self._sudo = sudo
         self._refusals: dict[str, tuple[str, str]] = {}
-        """Why sudo refused a kernel, and the line of sudoers that allows it."""
+        """Why sudo refused each kernel, and the line of sudoers that would allow it."""
         self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try the kernels that are built; returns a diagnostic for each refusal: an error if the job cannot run without
-        it, otherwise a warning, once. Raises HostLost."""
+        """Try to run the wanted kernels through sudo, except those that have not been built. Raises HostLost.
+
+        Returns a diagnostic for each refusal: an error if the job cannot run without the privilege, otherwise a
+        warning, which is returned only once.
+        """
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []
@@ -122,7 +128,7 @@ class Rights:
 
 
 def _tried(connection: Host, path: str) -> str | None:
-    """Return why a kernel cannot be run through sudo; None if it was run."""
+    """Return why a kernel could not be run through sudo; None if it could."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
@@ -134,13 +140,15 @@ def _tried(connection: Host, path: str) -> str | None:
 
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
-    """Return the line of sudoers that allows `account` to run the program at `path` as root, only with this
-    checksum."""
+    """Return the line of sudoers that allows `account` to run the program at `path` as root.
+
+    The line applies only to a program with this checksum.
+    """
     return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
 
 
 def _escaped(text: str) -> str:
-    """Escape what would end a word or start a comment. Wildcards in a path are harmless because of the checksum."""
+    """Escape characters that would end a word or start a comment. The checksum makes wildcards in a path harmless."""
     return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
 
 

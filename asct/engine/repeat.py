@@ -1,7 +1,7 @@
-"""One repeat of a point: runs its steps, parses their outputs, writes its files. A failure is a status, no exception.
+"""Measures one repeat of a point: runs its steps, parses their outputs and writes its files.
 
-A step becomes a task for the transport, the task an output, the outputs measurements, these records. status.json comes
-last: its presence means that the repeat ended.
+A failure becomes a status, not an exception. Each step becomes a task for the transport; tasks yield outputs, outputs
+yield measurements, and these become records. status.json is written last: its presence means that the repeat has ended.
 """
 
 from __future__ import annotations
@@ -44,50 +44,51 @@ from asct.store.layout import RepeatKey
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
-"""A benchmark that returns more steps than this would never end."""
+"""Maximum number of steps of a repeat: a benchmark that returns more would never end."""
 _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
-"""Exceptions of a benchmark that reads an output of an unexpected shape."""
+"""Exceptions that a benchmark may raise when it reads output of an unexpected form."""
 
 
 class _UnreadableError(Exception):
-    """A benchmark cannot derive its next steps from earlier outputs; the argument is the error."""
+    """Raised if a benchmark cannot derive its next steps from earlier outputs. The argument is the error."""
 
 
 class _ContractBreachError(ValueError):
-    """A benchmark returned an undeclared metric, or a value that is not a finite number."""
+    """Raised if a benchmark returns an undeclared metric or a value that is not a finite number."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt to measure one repeat of a point: what to measure, results of its steps, how it ended.
+    """One attempt to measure one repeat of a point: what to measure, the results of its steps, and how it ended.
 
-    `repeat` counts from 1; warm-ups are 0, -1, ..."""
+    `repeat` counts from 1; warm-ups have the numbers 0, -1, ...
+    """
 
     point: BoundPoint
     repeat: int
     number: int = 1
     previous: Attempt | None = None
-    """The failed attempt that this one repeats."""
+    """The failed attempt that this attempt repeats; None for a first attempt."""
     folder: Path = field(default_factory=Path)
     steps: StepOutputs = field(default_factory=StepOutputs)
     notes: StepNotes | None = None
-    """Notes of the finished steps, for a benchmark that continues after the last of them."""
+    """Notes about the finished steps, for a benchmark that can continue after the last of them; None for any other."""
     status: PointStatus = "ok"
     elapsed_s: float = 0.0
     measurements: Sequence[Measurement] = ()
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     lost: bool = False
-    """The connection broke."""
+    """Whether the connection broke."""
     cut_off: bool = False
-    """It ended before its last step."""
+    """Whether the attempt ended before its last step."""
     advanced: bool = False
-    """It finished steps, after which the next attempt continues."""
+    """Whether the attempt finished steps after which the next attempt can continue."""
     telemetry: Telemetry | None = None
-    """Host state during the steps; None if no step ran."""
+    """The host state during the steps; None if no step was run."""
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """Return the next attempt at this repeat; `counted` is False if it only continues this one."""
+        """Return the next attempt at this repeat. `counted` is False if it only continues this attempt."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)
@@ -98,9 +99,9 @@ class Attempt:
 
 
 class RepeatRunner:
-    """Measures repeats of one job over one connection to its host; a reconnection creates a new runner.
+    """Measures repeats of one job over one connection to its host. A new runner is created after a reconnection.
 
-    Methods raise StoreError only.
+    StoreError is the only exception that its methods raise.
     """
 
     def __init__(
@@ -113,7 +114,10 @@ class RepeatRunner:
         context: Context,
         ends: Mapping[RepeatKey, int],
     ) -> None:
-        """`context` is passed to the benchmark; `ends` counts the ends of repeats in earlier parts of the run."""
+        """`context` is passed to the benchmark.
+
+        `ends` counts how often each repeat ended in earlier parts of the run.
+        """
         self._run = run
         self._job = job
         self._benchmark = benchmark
@@ -129,7 +133,10 @@ class RepeatRunner:
         self._numbers = count(1)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
-        """Run the steps that prepare a job; returns why one failed. `number` counts the preparations of the job."""
+        """Run the steps that prepare a job. Returns why one failed; None if all succeeded.
+
+        `number` counts the preparations of the job.
+        """
         steps = self._benchmark.prepare([point.params for point in points if point.unfit is None], self._context)
         if not steps:
             return None
@@ -154,16 +161,16 @@ class RepeatRunner:
         done = attempt.steps
         attempt.telemetry = summarize([*zip(done.outputs, done.readings, strict=True)]) if done.outputs else None
         records = self._evaluate(attempt) if attempt.status == "ok" else []
-        # tasks that were announced may have run before they were asked for
+        # announced tasks may have run before their results were requested
         measured_s = sum(output.elapsed_ns for output in done.outputs) / 1e9
         attempt.elapsed_s = round(max(time.monotonic() - started, measured_s), 6)
         if attempt.notes is not None:
             self._close_notes(attempt, attempt.notes)
         self._document(attempt, records, started_at)
-        attempt.steps = StepOutputs()  # on disk now: one that waits for its retry takes no memory
+        attempt.steps = StepOutputs()  # they are on disk: an attempt that waits for its retry needs no memory
 
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
-        """Return the tasks of a repeat if its steps are known before it runs; otherwise none."""
+        """Return the tasks of a repeat if its steps are known in advance; otherwise an empty list."""
         benchmark, params, context = self._benchmark, point.params, self._context
         if (
             point.unfit is not None
@@ -174,7 +181,7 @@ class RepeatRunner:
         try:
             steps = benchmark.steps(params, context)
         except _SHAPE_ERRORS:
-            return []  # the attempt itself will fail and say why
+            return []  # the attempt itself will fail and report why
         folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
         try:
             return [
@@ -190,7 +197,7 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Distinguishes an attempt from every other of the run, also from one that ended in an earlier part."""
+        """Return what distinguishes an attempt from all others of the run, including those of an earlier part."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -198,7 +205,7 @@ class RepeatRunner:
     # ---- the steps of an attempt ----
 
     def _open(self, attempt: Attempt) -> None:
-        """Create its folder, or keep the one in which an earlier part of the run finished steps."""
+        """Create the attempt's folder, or keep the one in which an earlier part of the run finished steps."""
         point = attempt.point
         attempt.folder = self._folder(point, attempt.repeat)
         if point.unfit is None and self._benchmark.continues(point.params):
@@ -213,7 +220,10 @@ class RepeatRunner:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps without a note; if the notes belong to another measurement, start with the first step."""
+        """Run all steps that have no note.
+
+        If the notes belong to a different measurement, start over with the first step.
+        """
         try:
             self._run_steps(attempt)
         except StepsChangedError as change:
@@ -226,7 +236,7 @@ class RepeatRunner:
             self._run_steps(attempt)
 
     def _run_steps(self, attempt: Attempt) -> None:
-        """Run all steps; an exception becomes the status of the attempt. Raises StepsChangedError."""
+        """Run all steps. An exception becomes the status of the attempt, except StepsChangedError, which is raised."""
         try:
             self._next_steps(attempt)
         except HostLost as error:
@@ -259,7 +269,7 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """Yield the steps one by one; the benchmark is asked for more once the earlier ones are done."""
+        """Yield the steps one by one. The benchmark is asked for more once the earlier ones have finished."""
         context = replace(self._context, done=attempt.steps.outputs, written=self._session.guard.begun)
         while steps := self._more_steps(attempt.point, context):
             yield from steps
@@ -267,7 +277,7 @@ class RepeatRunner:
                 raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
-        """Raises _UnreadableError when the outputs of earlier steps have an unexpected shape."""
+        """Return the next steps. Raises _UnreadableError if the outputs of earlier steps have an unexpected form."""
         try:
             return self._benchmark.steps(point.params, context)
         except _SHAPE_ERRORS as error:
@@ -276,7 +286,10 @@ class RepeatRunner:
             raise _UnreadableError(error) from error
 
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
-        """Emit the start of a step of a long repeat; returns the reader for the output of guard, if it runs."""
+        """Emit the start of a step of a long repeat.
+
+        Returns a function that reads the lines of guard's output; None if the step does not run guard.
+        """
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
         if attempt.notes is not None:
@@ -291,7 +304,7 @@ class RepeatRunner:
         return RateFeed(emit)
 
     def _cut_off(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """End the attempt before its last step; if the run is being stopped, it was interrupted."""
+        """End the attempt before its last step. If the run is being stopped, the status is `interrupted`."""
         attempt.cut_off = True
         if self._run.stop.at_once:
             status, diagnostic = "interrupted", None
@@ -308,10 +321,10 @@ class RepeatRunner:
         on_line: Callable[[str], None] | None = None,
         identity: Sequence[str] = (),
     ) -> bool:
-        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`; False if it failed.
+        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`. Returns False if it failed.
 
-        `deadline` is a time of `time.monotonic`; `on_line` gets the lines of standard output while it runs. Raises
-        HostError.
+        `deadline` is a time of `time.monotonic`. `on_line` receives the lines of standard output while the step runs.
+        Raises HostError.
         """
         number = len(done.rows)
         into = self._layout.step(folder, number, step.name)
@@ -343,7 +356,7 @@ class RepeatRunner:
             for name, text in task.files.items():
                 (task.into / name).write_text(text, encoding="utf-8")
             finished = self._host.run(task, on_line)
-        except OSError as error:  # a failure of the transport is a HostError: this one is of the results tree
+        except OSError as error:  # a failure of the transport is a HostError: this one concerns the results tree
             raise self._writer.fail(task.into, error) from error
         if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
             self._writer.probe()
@@ -353,8 +366,10 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """Return the task of a step. Each runs in its own folder on the host, so that it finds no files of another
-        one."""
+        """Return the task of a step.
+
+        Each step runs in a separate folder on the host, so that it finds no files of others.
+        """
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -379,7 +394,7 @@ class RepeatRunner:
     # ---- values and files ----
 
     def _evaluate(self, attempt: Attempt) -> list[Record]:
-        """Parse the outputs; return the records; the attempt fails if there are none."""
+        """Parse the outputs and return the records. The attempt fails if there are none."""
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
             found = self._flagged(
@@ -402,7 +417,10 @@ class RepeatRunner:
         return records
 
     def _record(self, item: Measurement, attempt: Attempt, raw: str) -> Record:
-        """Return the record of a measurement; raise _ContractBreachError if the benchmark must not return it."""
+        """Return the record of a measurement.
+
+        Raises _ContractBreachError if the benchmark must not return that measurement.
+        """
         job, metric = self._job, self._metrics.get(item.metric)
         if metric is None:
             raise _ContractBreachError(
@@ -435,16 +453,18 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
-        """Flag the values if the host state makes them doubtful: a noisy host only with `strict`, because kernels
-        report themselves whether noise affected their values."""
+        """Flag the values if the host state makes them doubtful.
+
+        A noisy host matters only with `strict`, because kernels report themselves whether noise affected their values.
+        """
         state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
         flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
         return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
     def _judge(self, attempt: Attempt) -> None:
-        """Flagged results make the repeat `noisy`; with `strict` it then counts as not measured.
+        """Set the status to `noisy` if results are flagged. With `strict`, the repeat then counts as not measured.
 
-        Flags of details do not count: if they make the summarizing result doubtful, it is flagged as well.
+        Flags on details do not count: if details make the summarizing result doubtful, that result is flagged as well.
         """
         results = [item for item in attempt.measurements if not item.detail]
         flags = sorted({flag for item in results for flag in item.flags if doubtful(flag)})

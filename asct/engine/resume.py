@@ -1,4 +1,4 @@
-"""Finds the missing repeats of a run from its journal and status files, and reopens it to measure only these."""
+"""Finds the missing repeats of a run from its journal and status files, and reopens the run to measure only these."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ _DONE = ("ok", "noisy")
 
 @dataclass(frozen=True, slots=True)
 class EarlierResults:
-    """Earlier results: from an earlier part of a resumed run, and from earlier runs (`--reuse`)."""
+    """Results of an earlier part of a resumed run, and of earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
-    """Repeats that are not measured again."""
+    """The status of each repeat that is not measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
-    """(host, job id) to the results of that job for others, by path."""
+    """Maps (host, job id) to the results of that job for other jobs, by path."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
-    """How often the journal has the end of a repeat."""
+    """How often the journal contains the end of each repeat."""
     folders: Mapping[str, str] = field(default_factory=dict)
-    """Host to the work folder of its last session, which may still exist there."""
+    """The work folder of each host's last session, which may still exist there."""
     runs: EarlierRuns | None = None
-    """Runs that `--reuse` searches; None without that option."""
+    """The runs that `--reuse` searches; None without that option."""
 
 
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
-    """Return (job, point id, repeat) of every repeat that the run in `layout` did not measure, in planned order.
+    """Return the (job, point id, repeat) of every repeat that the run in `layout` did not measure, in planned order.
 
-    A repeat is measured if the journal has its end as ok or noisy (only ok for a strict job), status.json is valid and
-    agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError if the run is unreadable.
+    A repeat is measured if the journal contains its end with the status ok or noisy (only ok for a strict job), its
+    status.json is valid and agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError if the run
+    cannot be read.
     """
     done = measured(resolved, read_run(layout.root))
     return [
@@ -54,7 +55,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Status]:
-    """Return the repeats of `resolved` that the run has measured."""
+    """Return the repeats of `resolved` that the run has measured, with their status."""
     ends = stored.ends()
     recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, Status] = {}
@@ -86,8 +87,10 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """Return the writer of the run, and its earlier results; raise StoreError if `resolved` is not the plan of the
-    run."""
+    """Return the writer of the reopened run and its earlier results.
+
+    Raises StoreError if `resolved` is not the plan of the run.
+    """
     stored = read_run(layout.root)
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
@@ -102,9 +105,9 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """Return how often the journal has the end of each repeat, and the work folder of each host's last session.
+    """Return how often the journal contains the end of each repeat, and the work folder of each host's last session.
 
-    A lost connection is no end: the host continues, and its results are used.
+    A lost connection does not count as an end, because the host continues and its results are used.
     """
     ends: Counter[RepeatKey] = Counter()
     folders: dict[str, str] = {}
@@ -119,7 +122,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def _exports(
     resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Status], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Return results of jobs that others need, from the records that are kept."""
+    """Return the results that other jobs need, computed from the records that are kept."""
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
@@ -135,5 +138,5 @@ def _exports(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements of stored records, for results of an earlier part of the run or of an earlier run."""
+    """Return the measurements in stored records, which come from an earlier part of the run or from an earlier run."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

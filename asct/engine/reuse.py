@@ -1,6 +1,6 @@
 """Reuses points that an earlier run measured under the same conditions (`apply --reuse AGE`).
 
-A point is reused with all of its repeats or not at all: repeats of different runs would not show its spread.
+A point is reused with all of its repeats or not at all, because repeats of different runs would not show its spread.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _MOST_CHANGES: Final = 6
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """Return the runs below `results` with measurements of the last `age_s` seconds, without the run `leave_out`."""
+    """Return the runs below `results` with measurements from the last `age_s` seconds, except the run `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:
-    """Yield the earlier points that have every repeat of the job's point."""
+    """Yield the earlier points that contain every repeat of the job's point."""
     return runs.of(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
@@ -47,7 +47,7 @@ ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
 
 @dataclass(slots=True)
 class Reuse:
-    """Reuses points of one job. Methods raise StoreError if this run cannot be written."""
+    """Reuses points of one job. Its methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -55,10 +55,10 @@ class Reuse:
     benchmark: Benchmark[Any]
     facts: HostFacts
     others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
-    """By run: points that it measured under different conditions."""
+    """Points that were measured under different conditions, by run."""
 
     def reuse(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
-        """Yield each repeat that is reused; then emit a notice for points measured under different conditions."""
+        """Yield each reused repeat, then emit a notice about points that were measured under different conditions."""
         for point in points:
             if point.reuse_key and not self.run.stop.requested:
                 yield from self._point(point)
@@ -77,8 +77,10 @@ class Reuse:
         return []
 
     def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
-        """Return the repeats, with their raw files linked into this run; none, with a notice, if they are
-        incomplete."""
+        """Return the repeats after linking their raw files into this run.
+
+        If the repeats are incomplete, a notice is emitted and none are returned.
+        """
         layout = self.run.writer.layout
         try:
             whole = found.repeats()
@@ -95,7 +97,7 @@ class Reuse:
         return whole
 
     def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
-        """Store a repeat in this run, with its events, so that a resume finds it like any other."""
+        """Store a repeat and its events in this run, so that a resumed run finds it like any other repeat."""
         writer, job, status = self.run.writer, self.job, earlier.status
         source = status.reused_from or run
         folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
@@ -116,7 +118,7 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """Explain what has changed since points were measured, as far as the facts show it."""
+        """Return a notice of what has changed since the points were measured, as far as the facts show it."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
@@ -133,8 +135,11 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """Return how many points of each job (by its key) can be reused at most: those recent enough and measured on hosts
-    whose facts equal the newest known ones. Only the host itself can confirm this."""
+    """Return the maximum number of points of each job (by its key) that can be reused.
+
+    These points are recent enough and were measured on hosts whose facts equal the newest known ones. Only the host
+    itself can confirm that they can be reused.
+    """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {
         job.key: sum(_may_be_reused(job, point, benchmark, runs, newest[job.host]) for point in job.points)

@@ -1,8 +1,8 @@
-"""Computes a key of everything a measurement depends on: while it is unchanged, the result can be reused (`--reuse`).
+"""Computes a key of everything that a measurement depends on; while it is unchanged, the result can be reused.
 
 The key is a SHA-256 over the benchmark and its version, the settings (with the results of other jobs filled in), the
 kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
-targets. Times of files, names of plans and versions of asct do not count.
+targets. File times, plan names and asct versions do not count. The option `--reuse` compares the keys.
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ _MOVING: Final[dict[str, Any]] = {
     },
     "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change by themselves or do not affect a measurement; also tools and drives, of which only those count that
-a point uses."""
+"""Facts that change by themselves or do not affect a measurement.
+
+Tools and drives are listed here as well, because only those that a point uses count.
+"""
 _GRAIN: Final = 64 << 20
-"""Memory sizes are rounded to this many bytes: the Linux kernel reserves a slightly different size at each boot."""
+"""Memory sizes are rounded to multiples of this: the Linux kernel reserves slightly different amounts at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
-    """Return whether a point modifies only its own files: one that writes or purges a target of the plan is measured
-    every time."""
+    """Return whether a point modifies only its own files.
+
+    A point that writes or purges a target of the plan is measured every time.
+    """
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
 
 
@@ -56,7 +60,7 @@ def conditions(facts: HostFacts) -> dict[str, Any]:
         found.update(parts)
     found["memory.total_bytes"] = _coarse(found["memory.total_bytes"])
     found["nodes"] = [{**node, "memory_bytes": _coarse(node["memory_bytes"])} for node in found["nodes"]]
-    if facts.cpu.governor is None:  # then the frequency is a momentary one
+    if facts.cpu.governor is None:  # the frequency is then only a momentary value
         del found["cpu.frequency_hz"]
     return found
 
@@ -66,7 +70,7 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """Return the names of the facts that differ between two states of a host and that a measurement depends on."""
+    """Return the names of the facts that measurements depend on and that differ between two states of a host."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
@@ -78,8 +82,10 @@ def with_reuse_keys(
     session: HostSession,
     needed: Mapping[str, Scalar],
 ) -> list[BoundPoint]:
-    """Return the points with their keys; a point that cannot be reused, or cannot be measured, has none. `needed` are
-    the results of other jobs that the points read. Raises HostLost."""
+    """Return the points with their keys. A point that cannot be reused or cannot be measured has no key.
+
+    `needed` contains the results of other jobs that the points read. Raises HostLost.
+    """
     facts, spec, host = session.facts, session.spec, session.host
     asked = {
         point.id: needs
@@ -101,7 +107,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """Return the paths that a point opens; files that its job creates are in the work folder."""
+    """Return the paths that a point opens. Files that its job creates are in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -148,14 +154,17 @@ for path do
   drive=$(readlink -f -- "$drive")
   [ ! -b "$drive" ] || tell "/sys/class/block/${{drive##*/}}"
 done"""
-"""Prints model, serial number, firmware and the like of a block device, of the drive that it is a part of, and of the
-devices below it; of a file its size and its file system."""
+"""Shell script that prints the model, serial number, firmware and similar facts of each path.
+
+For a block device, it includes the drive that the device is a part of, and the devices below it; for a file, the size
+and the file system.
+"""
 
 _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """Return a description of the drives of each path, links followed, in one exchange. Raises HostError."""
+    """Return a description of the drives of each path in one exchange, following links. Raises HostError."""
     if not paths:
         return {}
     names = list(paths)

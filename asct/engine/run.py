@@ -1,11 +1,11 @@
-"""Runs a resolved plan on its hosts, one thread for each, and writes a results tree.
+"""Runs a resolved plan on its hosts, with one thread per host, and writes a results tree.
 
-A command calls, in this order:
+A command calls these functions in this order:
 
-1. `run = apply(resolved, options, listeners=...)`: measures; afterwards every result is on disk;
-2. `verdicts = asct.analysis.expectations.judge(...)`: judges the expectations from what is on disk;
+1. `run = apply(resolved, options, listeners=...)`: measures; afterward, all results are on disk;
+2. `verdicts = asct.analysis.expectations.judge(...)`: judges the expectations from the stored results;
 3. `code = finish_run(run, verdicts, render)`: writes verdicts and exit code into run.json, calls `render` for the
-   reports, emits `RunEnded`, unlocks the folder of the run.
+   reports, emits `RunEnded` and unlocks the run folder.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.writer import RunWriter
 
 _POLL_S = 0.1
-"""How often the main thread checks for a signal and the time limit."""
+"""Interval in seconds at which the main thread checks for a signal and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
-"""A host that started a step just when the run was interrupted is interrupted again."""
+"""Seconds after which hosts are interrupted again, in case one started a step just when the run was interrupted."""
 
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
 }  # fmt: skip
-"""The status of a host that could not be used; the first that applies."""
+"""The status of a host that could not be used, by exception; the first match applies."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -65,10 +65,10 @@ def apply(
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunContext:
-    """Measure all points of `resolved`; with `resume` only the missing ones of that run.
+    """Measure all points of `resolved`; with `resume`, only the missing points of that run.
 
     A measurement that fails raises no exception. Raises StoreError if the results folder cannot be created (nothing has
-    been changed then), and SafetyError if another process writes the run.
+    been changed then), and SafetyError if another process is writing to the run.
     """
     services = services or default_services()
     started = time.monotonic()
@@ -88,10 +88,10 @@ def apply(
 
 
 def finish_run(run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
-    """Write the end of the run, render the reports, emit `RunEnded`; return the exit code.
+    """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `render` returns the path of each format that it wrote; run.json is complete by then. Raises StoreError if it
-    cannot be written.
+    `render` returns the path of each format that it wrote; run.json is complete when it is called. Raises StoreError if
+    run.json cannot be written.
     """
     writer = run.writer
     jobs = writer.run.jobs
@@ -150,7 +150,10 @@ def _open_writer(
 
 
 class HostRunner:
-    """All jobs of one host, one measurement at a time, in its own thread. `entry` is its part of run.json."""
+    """Runs all jobs of one host in a separate thread, one measurement at a time.
+
+    `entry` is the host's part of run.json.
+    """
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
         self._run = run
@@ -161,7 +164,10 @@ class HostRunner:
         )
 
     def run(self) -> None:
-        """Open the host, check and measure its jobs, close it. Its failures become notices; raises StoreError."""
+        """Open the host, check and measure its jobs, and close it.
+
+        Failures become notices; only StoreError is raised.
+        """
         if self._run.stop.requested:
             return
         try:
@@ -188,7 +194,7 @@ class HostRunner:
                 break
 
     def _report_disturbances(self) -> None:
-        """Store the disturbances of the host, with a notice if they affect these jobs. Raises HostLost."""
+        """Store the disturbances of the host, and emit a notice if they affect these jobs. Raises HostLost."""
         host = self.session.host
         found = assess(self.session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
         writer = self._run.writer
@@ -235,7 +241,7 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 
 
 def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], limit_s: float | None) -> None:
-    """Wait for the hosts; a signal, the time limit or a broken results tree interrupts all of them."""
+    """Wait for the hosts. A signal, the time limit or a results tree that cannot be written interrupts all of them."""
     pending = set(futures)
     interrupted = 0.0
     while pending:
@@ -253,7 +259,7 @@ def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future
 
 
 def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
-    """Emit a notice if the results tree could not be written; raise any other exception, which is a bug."""
+    """Emit a notice if the results tree could not be written. Raises any other exception, because it is a bug."""
     for future in futures:
         error = future.exception()
         if error is not None and not isinstance(error, StoreError):
@@ -282,7 +288,7 @@ def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
 
 
 def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
-    """Write hosts, jobs and counts into run.json; on a full disk `finish_run` writes them."""
+    """Write hosts, jobs and counts into run.json. If the disk is full, `finish_run` writes them."""
     writer = run.writer
     jobs = [job.document() for host in hosts for job in host.jobs]
     totals: Counter[str] = Counter()
@@ -320,10 +326,10 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """Return 128 + signal if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
+    """Return 128 + the signal number if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
 
     `strict` maps (host, job id) to whether noisy repeats of that job count as not measured. `findings` is True if a
-    failure outside the jobs occurred (the results tree could not be written).
+    failure occurred outside the jobs (the results tree could not be written).
     """
     if signal is not None:
         return 128 + signal
@@ -350,8 +356,10 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """Return the commit checked out in the folder of `plan`, read from .git without starting a program or hook; None
-    outside a repository or if it cannot be read."""
+    """Return the commit that is checked out in the folder of `plan`; None outside a repository or if it cannot be read.
+
+    The commit is read from .git without starting a program or a hook.
+    """
     try:
         entry = next((folder / ".git" for folder in plan.resolve().parents if (folder / ".git").exists()), None)
         if entry is None:

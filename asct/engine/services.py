@@ -20,18 +20,21 @@ from asct.toolchain.provide import BuiltKernel
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Benchmarks, transports, facts and kernels, passed as an argument so that a test can replace each."""
+    """Benchmarks, transports, facts and kernels.
+
+    They are passed as an argument so that tests can replace each of them.
+    """
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that is not open yet; relative paths of the plan are resolved from the folder."""
+    """Returns a host that is not open yet. Relative paths of the plan are resolved against the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads the facts of a host and writes the raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
     """Builds a kernel, copies it to the host and writes the log to the folder. Raises NotMeasured."""
 
     def benchmark(self, job: Job) -> Benchmark[Any]:
-        """Return the benchmark of `job`; raise LookupError if it is not installed."""
+        """Return the benchmark of `job`. Raises LookupError if it is not installed."""
         found = self.catalog.get(job.benchmark)
         if found is None:
             raise LookupError(job.benchmark)
@@ -39,7 +42,7 @@ class Services:
 
 
 def default_services() -> Services:
-    """Return the services of an installed asct; the modules are imported here because they are slow to load."""
+    """Return the services of an installed asct. Their modules are imported here because they are slow to load."""
     from asct.facts import collect
     from asct.hosts.factory import make_host
     from asct.registry import installed
@@ -50,7 +53,7 @@ def default_services() -> Services:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The run that a host, job or repeat belongs to: its plan, where results and events go, whether it must end."""
+    """The run that a host, job or repeat belongs to: its plan, where results and events go, and whether it must end."""
 
     plan: ResolvedPlan
     services: Services
@@ -58,7 +61,7 @@ class RunContext:
     events: EventBus
     stop: StopRequest
     started: float
-    """Time of `time.monotonic` at the start."""
+    """The time of `time.monotonic` at the start of the run."""
 
     @property
     def id(self) -> str:

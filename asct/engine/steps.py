@@ -1,8 +1,9 @@
-"""The results of the steps of a repeat: outputs for the benchmark, and notes on disk for a long repeat.
+"""The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
 
-The steps of a benchmark follow from its settings and the outputs of earlier steps. After an interruption it is asked
-for its steps again, one by one; a step that has a note is not run, its output is read back. A step that differs from
-its note (another plan, another program on the host, a newer asct) shows that the notes belong to another measurement.
+The steps of a benchmark follow from its settings and the outputs of earlier steps. After an interruption, the benchmark
+is asked for its steps again, one by one. A step that has a note is not run again; its output is read from disk. A step
+that differs from its note (a different plan, a different program on the host, a newer asct) shows that the notes belong
+to a different measurement.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(slots=True)
 class StepOutputs:
-    """The results of finished steps: outputs for the benchmark, and the parts of status.json and command.json."""
+    """The results of finished steps: outputs for the benchmark, and entries for status.json and command.json."""
 
     outputs: list[Output] = field(default_factory=list)
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)
@@ -41,7 +42,10 @@ class StepOutputs:
     def add(
         self, output: Output, status: int | None, folder: str, notes: Iterable[str], readings: HostReadings
     ) -> None:
-        """Add a step that ended with `status` (None: time limit); its files are in `folder`, relative to the run."""
+        """Add a step that ended with `status` (None if it reached its time limit).
+
+        The files of the step are in `folder`, relative to the run folder.
+        """
         self.outputs.append(output)
         self.readings.append(readings)
         self.rows.append(
@@ -51,14 +55,14 @@ class StepOutputs:
 
 
 class StepsChangedError(Exception):
-    """The steps of a repeat differ from its notes; the argument explains how."""
+    """Raised if the steps of a repeat differ from its notes. The argument explains how."""
 
 
 class StepNotes:
-    """The notes of one repeat, in its folder. Methods raise StoreError."""
+    """The notes about the steps of one repeat, which are in its folder. Methods raise StoreError."""
 
     def __init__(self, writer: RunWriter, repeat: Path, identity: Sequence[str], work: str) -> None:
-        """`identity` distinguishes the repeat from every other; `work` is the job's folder on the host."""
+        """`identity` distinguishes the repeat from all others. `work` is the job's folder on the host."""
         self._writer = writer
         self._repeat = repeat
         self._identity = [*identity]
@@ -67,7 +71,7 @@ class StepNotes:
         self._next = 0
         self._noted = 0
         self.finished = 0
-        """Steps run in this part of the run."""
+        """Number of steps run in this part of the run."""
 
     @property
     def found(self) -> bool:
@@ -76,20 +80,23 @@ class StepNotes:
 
     @property
     def earlier_s(self) -> float:
-        """The duration of the steps of earlier parts."""
+        """The total duration in seconds of the steps that earlier parts ran."""
         return sum(note.elapsed_ns for note in self._earlier) / 1e9
 
     def reopen(self) -> None:
-        """Keep the repeat's folder with its finished steps."""
+        """Keep the repeat's folder and its finished steps."""
         self._writer.reopen_repeat(self._repeat, self._earlier)
 
     def discard_earlier(self) -> None:
-        """Ignore the steps of earlier parts."""
+        """Ignore the steps that earlier parts ran."""
         self._earlier = []
         self._next = self._noted = 0
 
     def replay(self, step: Step, done: StepOutputs) -> bool:
-        """Read the output of `step` back if it has a note; raise StepsChangedError if it is for another step."""
+        """Add the stored output of `step` to `done` if the step has a note. Returns whether it has one.
+
+        Raises StepsChangedError if the note is about a different step.
+        """
         if self._next == len(self._earlier):
             return False
         note = self._earlier[self._next]
@@ -104,12 +111,15 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """Raise StepsChangedError if there are notes of further steps after the last one."""
+        """Raise StepsChangedError if there are notes about further steps after the last one."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps, now it ends after step {self._next}")
 
     def add(self, step: Step, done: StepOutputs) -> None:
-        """Note the step that has just succeeded, the last of `done`; the first one after a pause is marked."""
+        """Write a note about the step that has just succeeded, the last of `done`.
+
+        The first step after a pause is marked.
+        """
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:
             done.outputs[-1] = replace(done.outputs[-1], resumed=True)
@@ -137,10 +147,13 @@ class StepNotes:
 
 
 def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str:
-    """Return 64 hex digits that identify a step in all parts of a run: who runs it, number, program, arguments, files,
-    environment. Its time limit, its companions and the location of the job's folder `work` do not count."""
+    """Return 64 hexadecimal digits that identify a step in all parts of a run.
+
+    They cover `identity` and the step's number, name, program, arguments, files and environment. Its time limit, its
+    companions and the location of the job's folder `work` do not count.
+    """
     targets = targets_in(step)
-    # whether a target was written before is true from the second part on
+    # from the second part of a run on, targets were written before: that must not change the key
     clean = target_files([replace(one, dirty=False) for one in targets]) if targets else {}
     program = [type(step.program).__name__, step.program.name]
     parts = [*identity, number, step.name, program, [*step.arguments], {**step.files, **clean}, {**step.env}]

@@ -1,4 +1,4 @@
-"""The request to end a run early: checked by the thread of each host between measurements, set by signal handlers."""
+"""The request to end a run early, which signal handlers set and the thread of each host checks between measurements."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 
 
 class StopRequest:
-    """Whether and why a run must end. There is no lock because a signal handler must never wait."""
+    """Whether and why a run must end. It has no lock, because a signal handler must never wait."""
 
     def __init__(self, *, fail_fast: bool = False) -> None:
         self._fail_fast = fail_fast
         self.reason: Reason | None = None
         self.signal: int | None = None
-        """The signal that the exit code reports (128 + number)."""
+        """The number of the signal that the exit code reports (128 + number); None without a signal."""
         self.hung_up = False
 
     def request(self, reason: Reason) -> None:
-        """Request the end; the first reason is kept, but any other one replaces `fail-fast`."""
+        """Request the end of the run. The first reason is kept, but any other reason replaces `fail-fast`."""
         if self.reason in (None, "fail-fast"):
             self.reason = reason
 
     def measurement_failed(self) -> None:
-        """With `--fail-fast`, end the run because a repeat ended without values."""
+        """End the run because a repeat ended without values. Does nothing without `--fail-fast`."""
         if self._fail_fast:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal; a second one changes nothing, so that cleaning up is never cut short.
+        """Handle a signal. A second signal changes nothing, so that cleaning up is never cut short.
 
-        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as such: 143 is the exit code documented for
-        a run that was ended from outside after cleaning up, 129 has no meaning there.
+        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as SIGTERM: 143 is the documented exit code
+        of a run that was ended from outside and has cleaned up, whereas 129 is not documented.
         """
         if self.signal is None:
             self.hung_up = number == signal.SIGHUP
@@ -45,7 +45,7 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """No further measurement may begin."""
+        """Whether the run must end, so that no further measurement may begin."""
         return self.reason is not None
 
     @property
@@ -56,8 +56,11 @@ class StopRequest:
 
 @contextmanager
 def signals(stop: StopRequest) -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP request `stop` while the body runs. Only the main thread can install handlers, others
-    leave them alone. A SIGHUP that is ignored, as below nohup, stays ignored."""
+    """Make SIGINT, SIGTERM and SIGHUP request `stop` while the body runs.
+
+    Only the main thread can install handlers; in any other thread, handlers are left unchanged. A SIGHUP that is
+    ignored, as under nohup, stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

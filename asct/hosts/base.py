@@ -1,10 +1,10 @@
 """The protocol of a transport: open a host, run programs in private folders, copy files.
 
-Rules of every transport:
+Rules for every transport:
 * arguments are lists; no value of a plan, fact or result becomes shell text unquoted;
-* a program runs in a process group of its own and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
+* a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
 * results come back as files of bounded size; a file name from a host never leads outside its folder;
-* every failure of the transport itself is a `HostError`; a program that fails is a `TaskResult` with its status.
+* every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from asct.diagnostics.model import Diagnostic
 class Process:
     """A program on the host. `argv[0]` is an absolute path or a name on the host's PATH; `cwd` is absolute.
 
-    Standard input is empty. Standard output and error go to the files of these names in `cwd`.
+    Standard input is empty. Standard output and standard error go to the files `stdout_file` and `stderr_file` in
+    `cwd`.
     """
 
     argv: tuple[str, ...]
@@ -33,11 +34,12 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A process with its files and companions, run as one exchange so that a remote point costs few round trips.
+    """A process with its files and companions, run in one exchange so that a remote point costs few round trips.
 
-    `files` are written into `main.cwd` first. That folder gets mode 0700; `fresh` empties it. `companions` start before
-    `main` and get SIGINT after it. `collect` names files of `cwd` that are copied into `into`, besides the stdout and
-    stderr of all processes. `max_bytes` bounds each copied file, `max_total_bytes` all of them.
+    `files` are written into `main.cwd` first. That folder gets mode 0700, and `fresh` empties it. `companions` start
+    before `main` and get SIGINT after it has ended. `collect` names files in `cwd` that are copied into `into`, in
+    addition to the standard output and standard error of all processes. `max_bytes` limits the size of each copied
+    file, and `max_total_bytes` the size of all of them together.
     """
 
     main: Process
@@ -50,16 +52,19 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """Identifies the task within the session: after an announcement, a lost connection or a restart of asct. Empty for
-    a task that is never asked for again."""
+    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct.
+
+    Empty for a task that is requested only once.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
     """Files of the host that are read right before and right after the main process of each task.
 
-    `find` is shell text (a constant of the code) that prints the file names, one on each line; it runs once a session.
-    `keep` is an extended regular expression that POSIX and Python read alike: the matching part of each line is kept.
+    `find` is shell text (a constant of the code) that prints the file names, one per line; it runs once per session.
+    `keep` is an extended regular expression with the same meaning in POSIX and Python: the matching part of each line
+    is kept.
     """
 
     find: str
@@ -71,7 +76,8 @@ class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
     `work` is the work folder of an earlier part of the run, which is resumed if it is intact. `notice` receives
-    diagnostics meanwhile, such as why a scheduler delays the run. `reading` is read at both ends of each task.
+    diagnostics during the session, such as why a scheduler delays the run. `reading` is read before and after each
+    task.
     """
 
     run: str
@@ -92,11 +98,12 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class HostReadings:
-    """The text that the session's `ReadingSpec` selects, right before and right after a main process.
+    """The text that the session's `ReadingSpec` selects, read right before and right after a main process.
 
-    Lines `path:text`; empty when nothing was read (not requested, disk full, or the task was killed with its shell).
-    `brief` means that the process took less than `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns`
-    is the CPU time of the process and of the children it waited for, in steps of 10 ms; None when unknown.
+    The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
+    full, or the task was killed together with its shell. `brief` means that the process took less than
+    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the CPU time of the process and of the
+    children it waited for, in steps of 10 ms; None if unknown.
     """
 
     before: str = ""
@@ -107,10 +114,11 @@ class HostReadings:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The result of a task. `status` is the exit status, negative for the signal that killed it, None for a timeout.
+    """The result of a task.
 
-    `fetched` lists the files that are now in `into`; `notes` list failures besides the main process (a companion that
-    could not be started, a file over its bound).
+    `status` is the exit status, negative if a signal killed the process, or None if it reached its time limit.
+    `fetched` lists the files that are now in `into`. `notes` lists failures other than that of the main process, such
+    as a companion that could not be started or a file that was too large.
     """
 
     status: int | None
@@ -122,7 +130,10 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The result of a short command, decoded with replacement; for facts and housekeeping, not for measurements."""
+    """The result of a short command, for facts and housekeeping but not for measurements.
+
+    Invalid bytes in the output become replacement characters.
+    """
 
     status: int
     stdout: str
@@ -130,18 +141,18 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """A host of a run. One thread at a time calls its methods, except `interrupt`.
+    """A host of a run. Its methods are called by one thread at a time, except `interrupt`.
 
-    Methods with a default are for transports that keep no tasks and have no scheduler.
+    The default implementations are for transports that keep no tasks and have no scheduler.
     """
 
     name: str
     transport: str
 
     def open(self, session: SessionSpec | None = None) -> None:
-        """Connect. A `session` locks the host and allows tasks; without one the host is only read.
+        """Connect. A `session` locks the host and allows tasks; without a session, the host is only read.
 
-        Raises ConnectError with a hint how to fix it, HostLocked when another run holds the host.
+        Raises ConnectError with a hint on how to fix the problem, and HostLocked if another run holds the host.
         """
         ...
 
@@ -151,16 +162,16 @@ class Host(Protocol):
         return False
 
     def wait_until_idle(self) -> None:
-        """Wait until no task of an earlier part of the run is running (each ends by its own time limit)."""
+        """Wait until no task of an earlier part of the run is running. Each of them ends by its own time limit."""
         return
 
     def close(self) -> None:
-        """Stop every running process, remove the work folder, disconnect. Never raises."""
+        """Stop all running processes, remove the work folder and disconnect. Never raises."""
         ...
 
     @property
     def work(self) -> str:
-        """The run's private folder on the host: absolute, mode 0700, unpredictable; made by `open`."""
+        """The run's private folder on the host, created by `open`: an absolute, unpredictable path with mode 0700."""
         ...
 
     @property
@@ -169,53 +180,60 @@ class Host(Protocol):
         ...
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
-        """Pass all jobs of the run on this host, in order, to a scheduler, which queues them."""
+        """Pass all jobs of the run on this host to a scheduler, which queues them in this order."""
         return
 
     def begin_job(self, job_id: str) -> None:
-        """Begin a job: the tasks that follow belong to it. Waits until the scheduler has started the job."""
+        """Begin a job, to which the following tasks belong. Waits until the scheduler has started the job."""
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job: it has no more tasks. `ok` tells whether jobs that need it may run."""
+        """End a job, which has no more tasks. `ok` tells whether jobs that need its results may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce tasks (with keys) that `run` will be called with in this order: the host runs them by itself, even
-        while the connection is down. Otherwise each task starts when `run` is called."""
+        """Announce tasks (with keys) for which `run` will be called in this order.
+
+        The host runs announced tasks by itself, even while the connection is down. Any other task starts when `run` is
+        called.
+        """
         return
 
     def cancel(self) -> None:
-        """Discard announced tasks that have not started, and stop the one that is running."""
+        """Discard the announced tasks that have not started, and stop the one that is running."""
         return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """Run a task until it ends or reaches its time limit. Afterwards none of its processes is running."""
+        """Run a task until it ends or reaches its time limit. Afterward, none of its processes is running."""
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
-        """Run a short command (output at most 1 MiB)."""
+        """Run a short command, whose output may be at most 1 MiB."""
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         """Run a short script of asct with `sh` on a host that is not open, in one exchange: connect, run, disconnect.
 
-        It has no work folder, takes no lock and leaves nothing behind (output at most 1 MiB). Raises as `open` does.
+        The script has no work folder, takes no lock and leaves nothing behind. Its output may be at most 1 MiB. Raises
+        the same errors as `open`.
         """
         ...
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
-        """Copy a file to the host, first under a temporary name."""
+        """Copy a file to the host. It is written under a temporary name first."""
         ...
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
-        """Copy a regular file from the host; links and devices are refused."""
+        """Copy a regular file from the host. Links, devices and files larger than `max_bytes` are refused."""
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder below `work` or `cache`; any other path is refused."""
+        """Remove a file or folder below `work` or `cache`. Any other path is refused."""
         ...
 
     def interrupt(self) -> None:
-        """Stop the running process group, from another thread. `run` returns soon, `execute` raises HostLost."""
+        """Stop the running process group, from another thread.
+
+        `run` then returns soon, and `execute` raises HostLost.
+        """
         ...

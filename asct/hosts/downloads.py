@@ -1,4 +1,7 @@
-"""Files and lines that arrive from a host. Failing to write them on this machine raises StoreError, not HostError."""
+"""Writes files and lines that arrive from a host.
+
+If writing on this machine fails, StoreError is raised, not HostError.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for results; raises StoreError."""
+    """Create a folder for results. Raises StoreError."""
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
-    """Write `blocks` to `target`. Raises StoreError when that fails, and passes on any exception of `blocks`."""
+    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions of `blocks` are passed on."""
     with _writing(target):
         out = target.open("wb", buffering=0)
     with out:
@@ -37,20 +40,20 @@ def save(target: Path, blocks: Iterable[bytes]) -> None:
 
 
 def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator[bytes]:
-    """The first `size` bytes of an open file, which may still be growing, in blocks of at most `most`."""
+    """Yield the first `size` bytes of an open file, which may still be growing, in blocks of at most `most` bytes."""
     while size > 0 and (block := read(min(most, size))):
         size -= len(block)
         yield block
 
 
 class LineSplitter:
-    """Passes each complete line to `on_line`; `finish` passes a last one without a line feed."""
+    """Passes each complete line to `on_line`. `finish` also passes a last line without a line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
         self._rest = b""
         self.offset = 0
-        """Bytes of the file processed so far."""
+        """Number of bytes of the file that have been processed."""
 
     def take(self, data: bytes) -> None:
         """Process the next bytes."""
@@ -60,7 +63,7 @@ class LineSplitter:
             self._on_line(line.decode("utf-8", "replace"))
 
     def finish(self, whole: bytes) -> None:
-        """Process the rest of the complete file `whole`."""
+        """Process the rest of the file. `whole` is the complete content."""
         self.take(whole[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))

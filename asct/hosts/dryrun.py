@@ -1,4 +1,4 @@
-"""Runs nothing: records the commands as shell text that can be pasted."""
+"""A transport that runs nothing: it records the commands as shell text that can be pasted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from asct.plan.model import HostSpec
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """A host that is never contacted; its folders are below `workdir`."""
+    """Return a host that is never contacted. Its folders are below `workdir`."""
     return DryRun(spec.name, spec.workdir)
 
 
 class DryRun(Host):
-    """The Host protocol without a host. Every task succeeds and leaves no files."""
+    """The Host protocol without a host. Every task succeeds and leaves no files behind."""
 
     transport = "dryrun"
     work = ""
@@ -28,13 +28,13 @@ class DryRun(Host):
         self.work = f"{base.rstrip('/')}/run"
         self.cache = f"{base.rstrip('/')}/cache"
         self.commands: list[str] = []
-        """Shell text, one item for each task, put or remove, in order."""
+        """Shell text in order, with one item for each task, `put` and `remove`."""
 
     def open(self, session: SessionSpec | None = None) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
@@ -58,11 +58,11 @@ class DryRun(Host):
         self.commands.append(f"rm -rf -- {shlex.quote(path)}")
 
     def interrupt(self) -> None:
-        """Does nothing, because no task is running."""
+        """Do nothing, because no task is running."""
 
 
 def shell_text(task: Task) -> str:
-    """A task as lines for a POSIX shell: folder, files, companions in the background, the program."""
+    """Return a task as lines for a POSIX shell: the folder, files, companions in the background, and the program."""
     folder = shlex.quote(task.main.cwd)
     lines = [f"mkdir -p {folder} && cd {folder}"]
     for name, text in task.files.items():

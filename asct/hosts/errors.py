@@ -1,4 +1,4 @@
-"""The diagnostics of transports: one function for each cause, with a hint how to fix it."""
+"""The diagnostics of transports: one function per cause, each with a hint on how to fix it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 
 QUOTED = 500
-"""Characters of a host's own message that a diagnostic quotes."""
+"""Maximum number of characters that a diagnostic quotes from a host's own message."""
 
 
 def unknown_transport(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:

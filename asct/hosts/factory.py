@@ -1,4 +1,4 @@
-"""Open a host by the transport that the plan names."""
+"""Opens a host with the transport that the plan names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from asct.transports import module, sources
 
 
 def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """The host of `spec`, not yet open. `transport` overrides the plan's (dryrun); relative paths refer to `folder`.
+    """Return the host of `spec`, which is not open yet.
 
-    Raises UsageError for a transport that does not exist.
+    `transport` overrides that of the plan (dryrun). Relative paths are resolved against `folder`. Raises UsageError if
+    the transport does not exist.
     """
     name = transport or spec.transport
     found = module(name)
@@ -25,7 +26,7 @@ def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | No
 
 
 def open_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """The host of `spec`, open. Raises UsageError or ConnectError."""
+    """Open the host of `spec` and return it. Raises UsageError or ConnectError."""
     host = make_host(spec, transport=transport, folder=folder)
     host.open()
     return host

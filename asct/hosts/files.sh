@@ -1,4 +1,4 @@
-# File transfer for a host that only a shell reaches. Each line of standard input is a call, and each call gets a reply:
+# File transfer for a host that is reached only through a shell. Each line of standard input is a call that gets a reply:
 # `asct:ok SIZE` followed by SIZE bytes and a line feed (srun forwards whole lines only), or one word: done, there, missing,
 # odd (not a regular file), large, `no REASON`. Values arrive quoted, with $nl for a line feed. POSIX only.
 
@@ -18,8 +18,8 @@ try() {
     return 1
 }
 
-# bytes SIZE PROGRAM [ARGUMENT]...: reply with SIZE bytes of the program's output, padded with zeros if the file shrank
-# meanwhile. dd joins the pieces of a small reply, which would go through the network one by one.
+# bytes SIZE PROGRAM [ARGUMENT]...: reply with SIZE bytes of the program's output, padded with zeros if the file has become
+# shorter. dd joins the pieces of a small reply, which would otherwise be sent one by one.
 bytes() {
     size=$1
     shift
@@ -30,7 +30,7 @@ bytes() {
     } | dd ibs=65536 obs=131072 2>/dev/null
 }
 
-# fetch PATH LIMIT: a regular file of at most LIMIT bytes
+# fetch PATH LIMIT: reply with a regular file of at most LIMIT bytes
 fetch() {
     if [ -h "$1" ] || { [ -e "$1" ] && [ ! -f "$1" ]; }; then reply odd; return; fi
     [ -f "$1" ] || { reply no No such file or directory; return; }
@@ -39,7 +39,7 @@ fetch() {
     if [ "$found" -gt "$2" ]; then reply large; else bytes "$found" cat -- "$1"; fi
 }
 
-# part PATH OFFSET LIMIT: the content of a growing file from OFFSET on, at most LIMIT bytes
+# part PATH OFFSET LIMIT: reply with the content of a growing file from OFFSET on, at most LIMIT bytes
 part() {
     found=0
     if [ -f "$1" ]; then found=$(($(size "$1") - $2)); fi
@@ -56,7 +56,7 @@ folder() {
 }
 
 # store PATH PARTIAL MODE SIZE: write the SIZE bytes that follow the line, first as PARTIAL. All of them are read even if
-# writing fails: the next line is a call.
+# writing fails, because a call follows them.
 store() {
     head -c "$4" | { cat >"$2" || cat >/dev/null; } 2>/dev/null
     [ "$(($(size "$2")))" = "$4" ] || { rm -f -- "$2"; reply "no the file could not be written completely"; return; }

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""Limit of tasks, more than any session has; events of further tasks are ignored."""
+"""Maximum number of tasks, more than any session has. Events of further tasks are ignored."""
 GRAIN_S = 0.02
-"""Two ticks of /proc/uptime, the clock that a shell reads without starting a program (10 ms)."""
+"""Two ticks in seconds of /proc/uptime (10 ms each), the clock that a shell reads without starting a program."""
 
 
 @dataclass(slots=True)
 class TaskStatus:
-    """Progress of a task. `exit_status` is the shell's; `shell_message` tells whether the shell printed a message about
-    it."""
+    """The progress of a task.
+
+    `exit_status` is that of the shell. `shell_message` tells whether the shell printed a message about it.
+    """
 
     started_s: float | None = None
     ended_s: float | None = None
@@ -29,17 +31,21 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """Whether the runner, idle although this task had not started, was notified once more."""
+    """Whether the runner was notified once more, because it was idle although this task had not started."""
     report: script.RunnerReport | None = None
 
     @property
     def over(self) -> bool:
-        """Whether the task was reported, refused, or killed with its process group."""
+        """Whether the task has ended: it was reported, refused, or killed together with its process group."""
         return self.report is not None or self.died or bool(self.refused)
 
     @property
     def elapsed_ns(self) -> int:
-        """The duration, by the local clock if both events arrived at once, else by the clock of the host (10 ms)."""
+        """The duration in nanoseconds.
+
+        It is measured with the local clock if both events arrived without delay, otherwise with the host's (in steps of
+        10 ms).
+        """
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s
@@ -49,21 +55,21 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """The status of a session's tasks by key, and the last replies of the runner."""
+    """The status of a session's tasks by key, and the latest replies of the runner."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
-    """The last reply of each kind without its first word: work, cache, serving, joined, stopped, pong, locked, ..."""
+    """The latest reply of each kind without its first word: work, cache, serving, joined, stopped, pong, locked, ..."""
     counts: dict[str, int] = field(default_factory=dict)
-    """Number of replies of each kind."""
+    """The number of replies of each kind."""
     running: str = ""
-    """The key of the task that started last."""
+    """The key of the task that was started last."""
     offset: int = 0
-    """Bytes processed."""
+    """Number of bytes that have been processed."""
     _rest: bytes = b""
 
     def take(self, data: bytes) -> None:
-        """Process the next bytes. Lines that are not events of the runner, or are damaged, are ignored."""
+        """Process the next bytes. Lines that are damaged or are not events of the runner are ignored."""
         self.offset += len(data)
         now = time.monotonic()
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -73,7 +79,7 @@ class RunnerJournal:
             self._process(word, rest, now)
 
     def status(self, key: str) -> TaskStatus:
-        """The status of a task, added when the task is unknown."""
+        """Return the status of a task. An unknown task is added."""
         return self.tasks.setdefault(key, TaskStatus())
 
     def forget(self, key: str) -> None:
@@ -92,15 +98,15 @@ class RunnerJournal:
         try:
             _apply(self.status(key), word, detail, now)
         except ValueError:
-            return  # damaged by a full disk; what is missing shows at the end of the task
+            return  # damaged by a full disk; missing events are noticed at the end of the task
         if word == "started":
             self.running = key
 
 
 def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
-    """Update a task by one event. Raises ValueError for a damaged one."""
+    """Update a task with one event. Raises ValueError if the event is damaged."""
     match word:
-        case "started":  # also of a task that is repeated because the runner was killed
+        case "started":  # also for a task that is repeated because the runner was killed
             status.started_s, status.heard_start = _seconds(detail), now
             status.ended_s = status.exit_status = status.report = None
             status.late = status.died = False
@@ -120,7 +126,7 @@ def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
 
 
 def _seconds(text: str) -> float:
-    """Parse a time of the host in seconds since boot. Raises ValueError for an impossible one."""
+    """Parse a time of the host in seconds since boot. Raises ValueError if the time is impossible."""
     seconds = float(text)
     if not 0 <= seconds < _LONGEST_S:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""The connection of a `remote.RemoteHost`: commands with their three streams, and file transfer."""
+"""The connection of a `remote.RemoteHost`: commands with their three standard streams, and file transfer."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Interval of a watchdog. Limits are many seconds, and a fleet has as many watchdogs as connections."""
+"""Interval of a watchdog in seconds. Limits are many seconds long, and a fleet has as many watchdogs as connections."""
 
 
 class Channel(Protocol):
-    """A running command."""
+    """A command that is running on a host."""
 
     def send(self, data: bytes) -> None:
-        """Write to its standard input; ignored when the command has ended."""
+        """Write to the command's standard input. Does nothing if the command has ended."""
         ...
 
     def finish_input(self) -> None:
-        """Close its standard input."""
+        """Close the command's standard input."""
         ...
 
     def receive(self, timeout_s: float) -> bytes:
-        """Read from its standard output; empty at the end. Raises TimeoutError after `timeout_s` without output."""
+        """Read from the command's standard output; empty at the end.
+
+        Raises TimeoutError if none arrives in `timeout_s`.
+        """
         ...
 
     def receive_error(self) -> bytes:
-        """Read the available part of its standard error, without waiting."""
+        """Read the available part of the command's standard error, without waiting."""
         ...
 
     def status(self) -> int:
-        """The exit status of the command, once the output has ended; -1 for a signal."""
+        """Return the exit status of the command, whose output must have ended; -1 if a signal killed it."""
         ...
 
     def close(self) -> None:
@@ -45,47 +48,50 @@ class Channel(Protocol):
 
 
 class FileTransfer(Protocol):
-    """Files by absolute path. A file that cannot be read or written raises HostError."""
+    """Transfers files by absolute path. Raises HostError if a file cannot be read or written."""
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file from the host; False when it is larger than `max_bytes`. A link or device raises HostError."""
+        """Copy a file from the host.
+
+        Returns False if it is larger than `max_bytes`. Raises HostError for a link or device.
+        """
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """The same for a path that is known to be a regular file."""
+        """Do the same as `fetch` for a path that is known to be a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file to the host, first as `partial`, which may exist. Missing folders get mode 0700."""
+        """Copy a file to the host, first under the name `partial`, which may exist. Missing folders get mode 0700."""
         ...
 
     def write(self, target: str, data: bytes) -> None:
-        """Write a file of mode 0600 on the host, first under a temporary name."""
+        """Write a file with mode 0600 on the host, first under a temporary name."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder of this name exists."""
+        """Return whether a file or folder of this name exists."""
         ...
 
     def make_folder(self, path: str) -> bool:
-        """Make a folder and its parents with mode 0700; False when the name exists."""
+        """Create a folder and its parents with mode 0700. Returns False if the name exists."""
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """The content of a growing file from `offset` on, at most 64 KiB; empty while the file does not exist."""
+        """Return the content of a growing file from `offset` on, at most 64 KiB; empty as long as there is no file."""
         ...
 
 
 class Link(Protocol):
-    """A connection to a host. All failures are HostError; `within` limits the time of its body."""
+    """A connection to a host. Every failure raises HostError. `within` limits the time of its body."""
 
     label: str
-    """Its name in messages: `altra-01 (bench@10.0.0.7:2222)`."""
+    """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may disappear without closing its streams, so that a silent one must be pinged."""
+    """Whether the host may disappear without closing its streams, so that it must be pinged when it is silent."""
 
     def connect(self, *, files: bool = True) -> None:
-        """Connect; without `files` no file transfer is opened, which saves its exchanges."""
+        """Connect. Without `files`, no file transfer is opened, which saves round trips."""
         ...
 
     def close(self) -> None: ...
@@ -97,7 +103,10 @@ class Link(Protocol):
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Raises HostTimeout and drops the connection when the body takes longer; HostLost when it breaks."""
+        """Limit the time of the body, in seconds.
+
+        Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks.
+        """
         ...
 
     def start(self, command: str) -> Channel:
@@ -106,17 +115,20 @@ class Link(Protocol):
 
     @property
     def files(self) -> FileTransfer:
-        """The connection's file transfer."""
+        """The file transfer of the connection."""
         ...
 
 
 class TimedLink:
-    """The part of a Link that bounds each exchange. A watchdog ends the connection when an exchange takes too long,
-    because some libraries wait for a reply without a limit."""
+    """The part of a Link that limits the time of each exchange.
+
+    A watchdog drops the connection if an exchange takes too long, because some libraries wait for a reply without a
+    limit.
+    """
 
     breaks_silently = True
     broken: tuple[type[Exception], ...] = ()
-    """The library's exceptions for a broken connection."""
+    """The exceptions that the library raises for a broken connection."""
 
     def __init__(self, name: str) -> None:
         self.label = name
@@ -124,7 +136,7 @@ class TimedLink:
         self._deadline: float | None = None
         self._over: threading.Event | None = None
         self.late = False
-        """Whether the watchdog ended the connection."""
+        """Whether the watchdog dropped the connection."""
 
     def cut(self) -> None:
         """See `Link.cut`."""
@@ -151,7 +163,10 @@ class TimedLink:
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """See `Link.within`. A TimeoutError is the body's own. Without a network there is no limit to watch."""
+        """See `Link.within`.
+
+        A TimeoutError raised by the body is passed on. Without a network, there is no limit to watch.
+        """
         if not self.breaks_silently:
             yield
             return

@@ -1,4 +1,4 @@
-"""This machine, over pipes to the same runner as on other hosts, so that tasks survive the death of asct."""
+"""This machine, reached over pipes to the same runner as on other hosts, so that tasks survive the death of asct."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from asct.hosts.shell import ShellLink
 from asct.plan.model import HostSpec
 
 RECONNECT_S = 10.0
-"""Seconds for restarting a runner that was killed."""
+"""Seconds allowed for restarting a runner that was killed."""
 _TAIL_BYTES = 1 << 16
 _BLOCK = 1 << 18
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """This machine; `folder` is not needed."""
+    """Return this machine as a host. `folder` is not needed."""
     return LocalHost(spec.name, spec.workdir)
 
 
 class LocalHost(RemoteHost):
-    """The Host protocol on this machine. Tasks are submitted one at a time, so that asct never processes one result
-    while the next one is measured."""
+    """The Host protocol on this machine.
+
+    Tasks are submitted one at a time, so that asct never processes one result while the next one is being measured.
+    """
 
     def __init__(self, name: str, base: str) -> None:
         super().__init__(name, "local", base, LocalLink(name), RECONNECT_S)
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Each task is submitted when `run` asks for it."""
+        """Do nothing: each task is submitted when `run` is called for it."""
 
 
 class LocalLink(ShellLink):
-    """Link over pipes to shells of this machine."""
+    """A Link over pipes to shells on this machine."""
 
     breaks_silently = False
 
@@ -57,7 +59,7 @@ class LocalLink(ShellLink):
 
 
 class LocalFiles:
-    """FileTransfer on the file system of this machine."""
+    """A FileTransfer in the file system of this machine."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -89,9 +91,12 @@ class LocalFiles:
             os.close(data)
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Store with cp(1): a process that another thread forks while this one writes a file holds its file open
-        until it executes something itself, and the program could not be started meanwhile ("Text file busy")."""
-        self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path of the host, as the other transports have it
+        """Store the file with cp(1).
+
+        If this process wrote the file, a process that another thread forks meanwhile would hold the file open until it
+        executes a program. Until then, the file could not be started as a program ("Text file busy").
+        """
+        self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(
             ["cp", "--", str(source), partial], check=False, capture_output=True, text=True, errors="replace"
         )

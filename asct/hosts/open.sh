@@ -1,5 +1,5 @@
-# Opens a host: makes the private folder of a session, or resumes that of an earlier part of the same run, and prints its
-# path. Variables set by the caller: base, token, runner, earlier (a folder or empty), owner (empty: only read the host),
+# Opens a host: creates the private folder of a session, or resumes that of an earlier part of the same run, and prints its
+# path. The caller sets the variables base, token, runner, earlier (a folder or empty), owner (empty to only read the host),
 # find and keep (see base.ReadingSpec, or empty).
 
 umask 077
@@ -12,8 +12,8 @@ case ${XDG_CACHE_HOME:-} in
 *) cache=${HOME:+$HOME/.cache/asct}; [ -d "${HOME:-}" ] || cache= ;;
 esac
 
-# Whether a folder, made if missing, belongs to this account, is not a link, and does not let others rename files in it. A
-# single ls usually lists all folders in advance.
+# Test whether a folder, created if missing, belongs to this account, is not a link, and does not let others rename files
+# in it. A single ls usually lists all folders in advance.
 usable() {
     [ -e "$1" ] || mkdir -p -- "$1" 2>/dev/null
     [ ! -h "$1" ] && [ -d "$1" ] && [ -O "$1" ] && [ -w "$1" ] || return 1
@@ -45,8 +45,8 @@ done
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 
-# Abandoned folders: without a session, when the process of the connection has ended; with results that nobody collected in
-# a week; or from another boot, because a power failure may have lost part of them.
+# A folder is abandoned if it has no session and the process of the connection has ended; if it contains results that nobody
+# has collected for a week; or if it is from another boot, because a power failure may have lost part of it.
 stale() {
     [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] && [ -f "$1/.owner" ] || return 1
     if [ -f "$1/.session" ]; then

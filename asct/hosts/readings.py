@@ -1,4 +1,4 @@
-"""The host readings before and after the tasks of a session, from the log that its runner writes."""
+"""The host readings before and after the tasks of a session, taken from the log that the session's runner writes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from dataclasses import dataclass, field, replace
 from asct.hosts.base import HostReadings
 
 LOG = ".readings"
-"""File of the work folder (runner.sh): lines `= KEY WORD`, each followed by the text read at that time."""
+"""A file in the work folder (runner.sh), with lines `= KEY WORD`, each followed by the text read at that time."""
 SHORT_TASK_S = 0.05
-"""Seconds: a reading this recent serves the next task as well, and nothing is read after a task this short. CPU time is
-counted in steps of 10 ms, and a reading starts a program (runner_task.sh)."""
+"""A reading that is no older than this many seconds serves the next task as well.
+
+Nothing is read after a task that is shorter than this: CPU time is counted in steps of 10 ms, and each reading starts a
+program (runner_task.sh).
+"""
 MOST_BYTES = 64 << 10
-"""Limit of one reading; selected lines are short, and so is the list of files."""
+"""Maximum size of one reading in bytes. The selected lines are short, and so is the list of files."""
 _MOST_TASKS = 300_000
 _HEAD = re.compile(r"= (\S{1,200}) (before|again|after|over)")
 _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)?)s")
@@ -22,10 +25,10 @@ _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)
 
 @dataclass(slots=True)
 class ReadingLog:
-    """The log of a session, read piece by piece. Damaged parts (disk full) are ignored."""
+    """The log of a session, read piece by piece. Parts that a full disk damaged are ignored."""
 
     offset: int = 0
-    """Bytes processed."""
+    """Number of bytes that have been processed."""
     _found: dict[str, HostReadings] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
     _rest: bytes = b""
@@ -45,11 +48,11 @@ class ReadingLog:
             self._process(line.decode("utf-8", "replace"))
 
     def has(self, key: str) -> bool:
-        """Whether the log of a task is complete."""
+        """Return whether the log of a task is complete."""
         return key in self._whole
 
     def of(self, key: str) -> HostReadings:
-        """The readings of a task that has ended; discards them."""
+        """Return the readings of a task that has ended, and discard them."""
         self._whole.discard(key)
         return self._found.pop(key, HostReadings())
 
@@ -74,7 +77,7 @@ class ReadingLog:
         self._key, self._word, self._lines, self._size = key, word, [], 0
 
     def _end(self, text: str) -> None:
-        """End the task of the last reading."""
+        """Complete the readings of the task that was read last."""
         found = self._found.get(self._key, HostReadings())
         if self._word == "after":
             self._last = text
@@ -90,14 +93,17 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Whether a process was too short for a reading after it, by the host's clock (hundredths of a second)."""
+    """Return whether a process was too short for a reading after it, by the host's clock (hundredths of a second)."""
     if started_s is None or ended_s is None:
         return False
     return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:
-    """CPU time from the output of `times` (POSIX, 2.15): the shell's in line 1, that of its children in line 2."""
+    """Return the CPU time of the shell's children in nanoseconds; None if `lines` are not the output of `times`.
+
+    The first line of that output is about the shell itself, the second about its children (POSIX, 2.15).
+    """
     matches = [found for line in lines[:2] if (found := _TIMES.fullmatch(line))]
     if len(matches) != 2:
         return None

@@ -1,4 +1,4 @@
-"""A host behind a link: its runner (runner.sh) executes the tasks, results come back as files."""
+"""A host behind a link: its runner (runner.sh) executes the tasks, and results come back as files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
 class RemoteHost(Host):
-    """The Host protocol over a Link. The host needs a POSIX shell, setsid, flock and the link's file transfer."""
+    """The Host protocol over a Link.
+
+    The host needs a POSIX shell, setsid, flock and what the link's file transfer needs.
+    """
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
         self.name = name
@@ -73,7 +76,7 @@ class RemoteHost(Host):
             self._link.close()
 
     def _leave(self) -> None:
-        """Retry over a new connection when this one breaks: otherwise the work folder would stay."""
+        """Leave the session, over a new connection if this one breaks: otherwise the work folder would remain."""
         try:
             if not self._session.end():
                 self._housekeeping("leave")
@@ -109,14 +112,14 @@ class RemoteHost(Host):
             status = self._session.wait(key, self._follow(task, feed) if feed else None)
         except HostError:
             raise
-        except BaseException:  # of the listener, or of a signal: stop what nobody waits for
+        except BaseException:  # from the listener or a signal: stop the task that nobody waits for
             self._session.cancel()
             raise
         make_folder(task.into)
         return self._finished(task, status, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
-        """The task as a job file contains it; its folder is emptied when it may have been used."""
+        """Return the task as a job file contains it. Its folder is emptied if it may have been used."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
@@ -126,7 +129,7 @@ class RemoteHost(Host):
         return TaskLine(key, task.timeout_s, line, folder if beforehand and not used else "")
 
     def _follow(self, task: Task, feed: LineSplitter) -> Callable[[], None]:
-        """Reads new lines of the standard output of a running task."""
+        """Return a function that reads new lines from the standard output of a running task."""
         path = f"{task.main.cwd}/{task.main.stdout_file}"
 
         def read() -> None:
@@ -176,7 +179,7 @@ class RemoteHost(Host):
         )
 
     def _readings_of(self, key: str, status: TaskStatus) -> HostReadings:
-        """The readings of a task that has ended. A log that cannot be read does not invalidate the measurement."""
+        """Return the readings of a task that has ended. If the log cannot be read, the measurement remains valid."""
         log = self._readings
         if log is None:
             return HostReadings()
@@ -200,7 +203,7 @@ class RemoteHost(Host):
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Copy one file of a task from the host; returns a note when that was not possible."""
+        """Copy one file of a task from the host. Returns a note if that was not possible, otherwise an empty text."""
         if flag == "-":
             return ""
         if flag == "x":
@@ -217,7 +220,7 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """The file flags of a task that was killed together with the shell that reports them."""
+        """Return the file flags of a task that was killed together with the shell that would have reported them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -272,10 +275,10 @@ class RemoteHost(Host):
     def _answer(
         self, program: str, command: str, text: str, timeout_s: float, end: Callable[[bytes], None]
     ) -> tuple[int, bytes, bytes]:
-        """The exit status and both outputs of `command` with `text` as standard input.
+        """Run `command` with `text` as its standard input. Returns its exit status, standard output and standard error.
 
-        `end` is called with the standard output of a command that takes too long or prints too much, and kills it: the
-        command leads a separate session and would outlive its channel.
+        `end` is called if the command takes too long or prints too much. It gets the standard output so far and kills
+        the command, which leads a separate session and would outlive its channel.
         """
         self._interrupted = False
         until = time.monotonic() + timeout_s
@@ -322,7 +325,7 @@ class RemoteHost(Host):
         return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
-        """Run a line of runner calls; returns the text behind `done`."""
+        """Run a line of runner calls. Returns the text that follows `done`."""
         with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
             channel.send((line + "\n").encode("utf-8", "surrogateescape"))
@@ -336,12 +339,12 @@ class RemoteHost(Host):
 
 
 def _transfer_s(size: int) -> float:
-    """Seconds allowed for a transfer: half a minute, then at least 1 MB/s."""
+    """Return the seconds allowed for a transfer: half a minute, plus the time that it takes at 1 MB/s."""
     return SHORT_S + size / 1e6
 
 
 def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Both outputs of a command up to its end or a limit; raises TimeoutError(output) once `enough` returns true."""
+    """Return both outputs of a command up to its end or a limit. Raises TimeoutError(output) once `enough` is true."""
     out, err = bytearray(), bytearray()
     while True:
         try:

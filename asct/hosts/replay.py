@@ -1,8 +1,8 @@
-"""Recorded output of a host in a folder, for tests without that machine.
+"""Replays the recorded output of a host from a folder, for tests without that machine.
 
-The host's key `answers` names the folder. Its replay.json contains entries; the first entry whose shell pattern `match`
-(`*` and `?`) fits the command line gives the result. `files` maps names to texts, or `{"path": "..."}` to files beside
-replay.json; the output of a short command is in `stdout` and `stderr`:
+The host's key `answers` names the folder. Its replay.json contains entries. The first entry whose shell pattern `match`
+(with `*` and `?`) matches the command line provides the result. `files` maps names to texts, or to files next to
+replay.json (`{"path": "..."}`). The output of a short command is in `stdout` and `stderr`:
 
     {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
 """
@@ -29,12 +29,12 @@ TRANSPORT = Transport({"answers": Option("scalar", "Folder with a replay.json, r
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """The recorded host of `spec.options["answers"]`, a path relative to `folder`."""
+    """Return the recorded host in `spec.options["answers"]`, a path relative to `folder`."""
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 
 class ReplayHost(Host):
-    """The Host protocol over a recording. `asked` lists every command line, in order."""
+    """The Host protocol over a recording. `asked` lists all command lines, in order."""
 
     transport = "replay"
     work = "/replay/work"
@@ -113,11 +113,11 @@ class ReplayHost(Host):
         self.asked.append(f"remove {path}")
 
     def interrupt(self) -> None:
-        """Does nothing, because no task is running."""
+        """Do nothing, because no task is running."""
 
 
 def _entries(document: Any) -> list[Mapping[str, Any]]:
-    """The checked entries of replay.json; raises ValueError."""
+    """Return the entries of replay.json after checking them. Raises ValueError if one is not valid."""
     entries = document.get("entries") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise ValueError("it needs a list `entries`")

@@ -2,19 +2,19 @@
 # flock. Values arrive quoted, with $nl for a line feed. $root, set by the caller, is the work folder; $mode is the role
 # of this shell:
 #
-#   none    opens the session: defines the functions only
+#   none    defines the functions only, to open the session
 #   line    reads one line of calls from standard input and runs it: short commands, files, housekeeping
 #   serve   the runner of the session, detached: reads the FIFO `.control`, starts and stops work
 #   task    the part of the runner that takes one task of a job file from its folder to its report
 #
-# Each program that a task starts leads a session of its own, so that it can be stopped together with its children. The
-# shell starts no program for what it can do itself: a program costs more than a millisecond, and many tasks are that short.
+# Each program that a task starts leads a separate session, so that it can be stopped together with its children. The shell
+# starts no program for what it can do itself: a start costs more than a millisecond, and many tasks are that short.
 #
 # The runner executes the job files .queue/1, .queue/2, ... by itself, even while the connection is down. Each event is a
-# line of `.journal` that begins with `asct:`; it also goes through the connection that started the runner, while that
-# lasts. Output of programs goes to files, which stay until asct has copied them.
+# line of `.journal` that begins with `asct:`. It is also sent over the connection that started the runner, as long as that
+# lasts. The output of programs goes to files, which stay until asct has copied them.
 #
-# runner_task.sh executes the job files; on a host both files are one text.
+# runner_task.sh executes the job files. On a host, both files form one text.
 #
 # Descriptors: 3 control, 4 connection, 5 journal, 6 a lock on .session, 9 the lock of the host. The Linux kernel holds the
 # locks until the last process of the session has ended, measuring programs included.
@@ -48,8 +48,8 @@ clear_away() {
     if [ -f "${root:-}/.session" ] && [ ! -s "$root/.journal" ]; then rm -rf -- "$root"; fi
 }
 
-# look PID: sets $start, the start time in ticks since boot: field 22 of stat, counted from behind the name in parentheses.
-# Empty for a zombie.
+# look PID: set $start to the start time in ticks since boot (field 22 of stat, counted from behind the name in
+# parentheses), or to an empty text for a zombie
 look() {
     start=
     IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
@@ -59,14 +59,14 @@ look() {
     start=$1
 }
 
-# alive FILE: whether the process recorded in FILE is running; sets $pid, and $rest to the text behind its start time
+# alive FILE: test whether the process recorded in FILE is running; set $pid, and $rest to the text behind its start time
 alive() {
     pid= noted=
     { read -r pid noted rest <"$1"; } 2>/dev/null
     [ -n "$noted" ] && look "$pid" && [ "$start" = "$noted" ]
 }
 
-# note FILE PID [WORD]
+# note FILE PID [WORD]: record the process, its start time, the boot id and WORD in FILE
 note() {
     look "$2"
     printf '%s\n' "$2 $start $boot${3:+ $3}" >"$1"
@@ -83,7 +83,7 @@ leads_group() {
 # No ancestor of a task runs in the background, because a shell makes background programs ignore SIGINT. Therefore the
 # shell that listens runs in the background, and the first shell waits for the one that works.
 
-# begin OWNER, with $boot and $uid: start the runner of this session unless it is running; forward the messages of asct.
+# begin OWNER, with $boot and $uid: start the runner of this session unless it is running, and forward the messages of asct
 begin() {
     cd /
     [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot make a FIFO in $root"
@@ -140,9 +140,9 @@ end_all() {
     done
 }
 
-# strays: sets $strays, processes outside of the process groups of tasks that are still running (fio jobs lead sessions of
-# their own). Every process of a task inherits both locks, and only the shells of the runner are in its session. A shell
-# that waits for the runner to end has descriptor 6 only.
+# strays: set $strays to the processes of tasks that are still running outside the tasks' process groups (fio jobs lead
+# separate sessions). Every process of a task inherits both locks, and only the shells of the runner are in its session. A
+# shell that waits for the runner to end has descriptor 6 only.
 strays() {
     strays=
     for one in /proc/[0-9]*/fd/6; do
@@ -156,8 +156,8 @@ strays() {
     done
 }
 
-# end_strays SECONDS: give processes this time to clean up (huge pages, for example), then kill them. A killed process holds
-# the lock until it is scheduled once more, so it is waited for.
+# end_strays SECONDS: give strays this time to clean up (huge pages, for example), then kill them. A killed process
+# holds the lock until it is scheduled once more, so wait for it.
 end_strays() {
     left=$1
     strays
@@ -209,7 +209,7 @@ serve() {
     wait
 }
 
-# own_pid: sets $me, also in a subshell; changes to /
+# own_pid: set $me to the process id of this shell, even in a subshell, and change to /
 own_pid() {
     cd -P /proc/self
     me=${PWD##*/}
@@ -245,7 +245,7 @@ linger() {
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
 }
 
-# removed PATH: retried, because a working shell that has just started may still write into the folder
+# removed PATH: remove PATH, with retries because a working shell that has just started may still write into the folder
 removed() {
     for try in 1 2 3 4 5; do
         if rm -rf -- "$card" "$1"; then return; fi
@@ -277,7 +277,7 @@ stopped() {
     say stopped
 }
 
-# Stop the running task and start no other.
+# Stop the running task, and start no other task.
 stop_work() {
     if [ "$going" -gt 0 ]; then
         : >"$root/.stop"
@@ -309,7 +309,7 @@ look_at_limit() {
     fi
 }
 
-# set_alarm HUNDREDTHS: in whole seconds, as POSIX requires for sleep(1), except for short times
+# set_alarm HUNDREDTHS: send an alarm after this time, in whole seconds as POSIX requires for sleep(1) unless it is short
 set_alarm() {
     nap=$((($1 + 99) / 100))
     [ "$1" -ge 300 ] || nap=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
@@ -329,7 +329,7 @@ finish() {
     say done
 }
 
-# remove PATH ROOT...: only if PATH, with links resolved, is below one of the roots
+# remove PATH ROOT...: remove PATH if, with links resolved, it is below one of the roots
 remove() {
     path=$1
     shift

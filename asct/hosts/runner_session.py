@@ -1,4 +1,4 @@
-"""The session on a host: submits tasks to the remote runner, reads their status, reconnects."""
+"""The session on a host: submits tasks to the remote runner, reads their status and reconnects."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from asct.hosts.link import Channel, Link
 from asct.hosts.script import TaskLine
 
 SHORT_S = 30.0
-"""Limit in seconds of a short exchange: opening a channel, a few small files."""
+"""Time limit in seconds of a short exchange, such as opening a channel or copying a few small files."""
 PING_S = 10.0
 """Seconds of silence after which the runner is pinged."""
 PONG_S = 15.0
-"""Seconds that the runner has to reply; a host that does not is given up."""
+"""Seconds within which the runner must reply. A host that does not reply is given up."""
 POLL_S = 0.5
-"""Longest interval in seconds between two polls of the journal, when the runner cannot report over a connection."""
+"""Longest interval in seconds between two polls of the journal, used if the runner cannot report over a connection."""
 FIRST_POLL_S = 0.02
-"""Interval after an event; it doubles with each poll that finds nothing."""
+"""Poll interval in seconds after an event. It doubles with each poll that finds nothing."""
 STOP_S = 15.0
-"""Seconds from the request to stop until the task must have ended: the runner takes 4 s from SIGINT to SIGKILL."""
+"""Seconds within which a task must end after a request to stop it. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
-"""Seconds after its time limit when a task that is still running is considered unkillable."""
+"""Seconds after its time limit at which a task that is still running is considered unkillable."""
 RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
-"""Refusals that a retry does not change: keys, accounts, configuration."""
+"""Error codes of refusals that a retry does not change: keys, accounts, configuration."""
 
 
 class RunnerSession:
-    """A session on one host. One thread uses it, except `stop`."""
+    """A session on one host. Only one thread uses it, but `stop` may be called from any thread."""
 
     def __init__(self, name: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
         self.name = name
@@ -65,7 +65,7 @@ class RunnerSession:
     # ---- opening
 
     def open(self, session: SessionSpec | None) -> None:
-        """Connect and make the work folder, or resume an earlier session. Raises ConnectError, HostLocked."""
+        """Connect and create the work folder, or resume an earlier session. Raises ConnectError, HostLocked."""
         self._session = session
         self._connect()
 
@@ -115,7 +115,7 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read what it did so far, submit what it does not have."""
+        """Attach to the runner of this session: read what it has done so far, and submit the tasks that it lacks."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -125,7 +125,7 @@ class RunnerSession:
         self._journal = RunnerJournal()
         self._read_journal()
         if "serving" in journal.replies:
-            # A new runner: it repeats the task that its predecessor was running and runs the ones behind it.
+            # A new runner repeats the task that its predecessor was running, then runs those queued behind it.
             self._live = True
             self._next = int(journal.replies["serving"])
             self._unsent = [task for task in self._pending.values() if not self._journal.status(task.key).over]
@@ -154,7 +154,10 @@ class RunnerSession:
             self._await_stop()
 
     def key_of(self, key: str) -> tuple[str, bool]:
-        """The key of a task at the runner, and whether the runner has it. A resumed one gets a new key."""
+        """Return the key that the runner uses for a task, and whether the runner has that task.
+
+        A task that was already reported gets a new key when it is run again.
+        """
         status = self._journal.tasks.get(key)
         while status is not None and key not in self._pending and status.report is None:
             key += "+"
@@ -163,7 +166,7 @@ class RunnerSession:
         return key, status is not None or key in self._pending
 
     def submit(self, tasks: Sequence[TaskLine]) -> None:
-        """Queue tasks behind those submitted before. Raises HostLost."""
+        """Queue tasks behind those submitted earlier. Raises HostLost."""
         if self._control is None:
             raise RuntimeError(f"host {self.name}: tasks need a session")
         for task in tasks:
@@ -190,7 +193,10 @@ class RunnerSession:
         self._next += 1
 
     def wait(self, key: str, on_pause: Callable[[], None] | None = None) -> TaskStatus:
-        """Wait until a task has ended; `on_pause` is called repeatedly while it runs. Raises HostLost, HostTimeout."""
+        """Wait until a task has ended.
+
+        `on_pause` is called repeatedly while the task runs. Raises HostLost, HostTimeout.
+        """
         while True:
             if self._live:
                 self._once(
@@ -214,7 +220,10 @@ class RunnerSession:
             self._recover(status)
 
     def _pause(self) -> float:
-        """Seconds to wait for an event: on this machine nothing is polled while a task runs within its time limit."""
+        """Return the seconds to wait for an event.
+
+        On this machine, nothing is polled while a task is within its time limit.
+        """
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
         if not asleep or task is None or status is None or status.over:
@@ -222,7 +231,7 @@ class RunnerSession:
         return max(POLL_S, status.heard_start + task.limit_s + KILL_S - time.monotonic())
 
     def _check_limits(self) -> None:
-        """Raises HostTimeout for a task that its host cannot stop, at its time limit or on request."""
+        """Raise HostTimeout if the host cannot stop a task, either at the task's time limit or on request."""
         now = time.monotonic()
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if task and status and not status.over and now - status.heard_start > task.limit_s + KILL_S:
@@ -243,21 +252,21 @@ class RunnerSession:
             self._send(f"job {self._next - 1}")
 
     def _discard_queued(self) -> None:
-        """After `stop`: discard the tasks that have not started."""
+        """Discard the tasks that have not started, after `stop`."""
         self._stops, self._stop_requested = self._journal.counts["stopped"], 0.0
         for key in [key for key in self._pending if self._journal.status(key).started_s is None]:
             del self._pending[key]
         self._unsent = []
 
     def stop(self) -> None:
-        """Stop the running task and discard those behind it; from any thread, at any time."""
+        """Stop the running task and discard those behind it. May be called from any thread at any time."""
         self._wake.set()
         if self._pending:
             self._stop_requested = self._stop_requested or time.monotonic()
             self._send(f"stop\nping {self._next}")  # the reply wakes the thread that waits for a task
 
     def cancel(self) -> None:
-        """Stop, and wait until the runner confirms it. Raises HostLost, HostTimeout."""
+        """Stop all tasks, and wait until the runner confirms this. Raises HostLost, HostTimeout."""
         if not self._pending:
             return
         self.stop()
@@ -272,7 +281,7 @@ class RunnerSession:
                 raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
     def wait_until_idle(self) -> None:
-        """Wait until the runner is idle; `stop` ends the wait. Raises HostLost, HostTimeout."""
+        """Wait until the runner is idle. `stop` ends the wait. Raises HostLost, HostTimeout."""
         self._journal.replies.pop("pong", None)
         while not self._journal.replies.get("pong", "").endswith(" idle") and not self._wake.is_set():
             self._send(f"ping {self._next}")
@@ -280,7 +289,10 @@ class RunnerSession:
         self._journal.replies.pop("pong", None)
 
     def end(self) -> bool:
-        """Let the runner stop its tasks, remove the work folder and exit; False when it does not confirm that."""
+        """Let the runner stop its tasks, remove the work folder and exit.
+
+        Returns False if the runner does not confirm this.
+        """
         if not self._live:
             return False
         self._send("leave")
@@ -303,7 +315,7 @@ class RunnerSession:
             self._control.send(f"{line}\n".encode())
 
     def _process_events(self, seconds: float) -> None:
-        """Process the events of the next `seconds`; ping the runner after a long silence."""
+        """Process the events of the next `seconds`. The runner is pinged after a long silence."""
         if self._process(self._receive(seconds)):
             return
         now = time.monotonic()
@@ -317,7 +329,7 @@ class RunnerSession:
             self._send(f"ping {self._next}")
 
     def _process(self, data: bytes) -> bool:
-        """Process what was received; whether there was anything."""
+        """Process received data. Returns whether there was any."""
         if not data:
             return False
         self._last_event, self._pinged, self._pause_s = time.monotonic(), 0.0, FIRST_POLL_S
@@ -344,7 +356,7 @@ class RunnerSession:
             return self.link.files.tail(f"{self.work}/.journal", self._journal.offset)
 
     def _acknowledge(self) -> None:
-        """Acknowledge events. A runner without acknowledgements stops reporting and only writes its journal."""
+        """Acknowledge events. A runner that gets no acknowledgements stops reporting and only writes its journal."""
         if not self._live:
             return
         answers = self._journal.replies
@@ -355,17 +367,17 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Resume the session over the link's new destination. Raises ConnectError, HostLocked."""
+        """Resume the session over the new destination of the link. Raises ConnectError, HostLocked."""
         self.link.close()
         self._connect()
 
     def retried(self, doing: Callable[[], None]) -> None:
-        """Call `doing`, and again from its start whenever the connection broke in the meantime and was restored."""
+        """Call `doing`, and call it again from the start whenever the connection broke meanwhile and was restored."""
         while not self._once(doing):
             pass
 
     def _once(self, doing: Callable[[], object]) -> bool:
-        """Call `doing` once; False when the connection broke meanwhile and was restored."""
+        """Call `doing` once. Returns False if the connection broke meanwhile and was restored."""
         try:
             doing()
         except (HostLost, HostTimeout) as error:
@@ -376,7 +388,10 @@ class RunnerSession:
         return True
 
     def _reconnect(self, cause: HostError) -> None:
-        """Reconnect to the same session with growing pauses. Raises `cause` with a note when that fails."""
+        """Reconnect to the same session, with growing pauses.
+
+        Raises HostLost, with `cause` as its cause, if that fails.
+        """
         until = time.monotonic() + self._reconnect_s
         self.link.close()
         attempt = 0

@@ -1,4 +1,4 @@
-# Executes job files and the lines of tasks. A part of runner.sh.
+# Executes job files and the lines of tasks. This is a part of runner.sh.
 
 # ---- job files: `= KEY HUNDREDTHS` (time limit) and a line `: CALLS` for each task; `+ CALLS` runs at once
 
@@ -28,7 +28,7 @@ work_off() {
     done 7<"$root/.queue/$next"
 }
 
-# A connection that nobody reads blocks the writer after some hundred lines. Therefore asct acknowledges events; when it is
+# A connection that nobody reads blocks the writer after a few hundred lines. Therefore asct acknowledges events. If it is
 # far behind, the runner writes to the journal only.
 keep_up() {
     begun=$((begun + 1))
@@ -41,7 +41,7 @@ keep_up() {
     fi
 }
 
-# One alarm serves many tasks: another one is set only for a task whose limit comes first.
+# One alarm serves many tasks: another one is set only for a task whose limit comes earlier.
 run_task() {
     IFS= read -r line <&7 || return
     now
@@ -88,8 +88,8 @@ file() {
     printf '%s' "$2" 2>/dev/null >"$1" || fail "cannot write $1"
 }
 
-# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    replaces this (sub)shell. For a missing program
-# the shell prints its usual message.
+# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...: replace this (sub)shell by the program. If it is
+# missing, the shell prints its usual message.
 launch() {
     cd -- "$1" || exit 126
     exec >"$2" 2>"$3" 4>&- 5>&-
@@ -104,7 +104,7 @@ launch() {
 }
 
 companions= led= read_at=
-# companion FOLDER STDOUT STDERR ...: arguments of launch
+# companion FOLDER STDOUT STDERR ...: start a companion; the arguments are those of launch
 companion() {
     [ -d "$1" ] || mkdir -p -- "$1" 2>/dev/null
     ( launch "$@" ) &
@@ -113,13 +113,13 @@ companion() {
 
 uptime() { read -r up rest </proc/uptime; }
 
-# now: uptime in hundredths of a second
+# now: set $now to the uptime in hundredths of a second
 now() {
     uptime
     now=${up%.*}${up#*.}
 }
 
-# The main process of a task. Its pid and key are recorded before .stop is checked: stop_work does it the other way round.
+# The main process of a task. Its pid and key are recorded before .stop is checked; stop_work does this in reverse order.
 lead() {
     own_pid
     note "$root/.task" "$me" "$key"
@@ -127,9 +127,9 @@ lead() {
     launch "$@"
 }
 
-# The host state, in .readings: a line `= KEY WORD` and the selected lines of the files in $reading (the expression, then the
-# files, a line each). A reading not older than BRIEF serves this task as well, and nothing is read after a task that short:
-# CPU time is counted in such steps, and a reading costs as much as such a task.
+# The host state, in .readings: a line `= KEY WORD` and the selected lines of the files in $reading (the expression and the
+# files, one per line). A reading no older than BRIEF serves this task as well, and nothing is read after a task shorter
+# than BRIEF: CPU time is counted in similar steps, and a reading takes as long as such a task.
 BRIEF=5 # hundredths of a second
 read_before() {
     [ -n "$reading" ] || return 0
@@ -160,8 +160,8 @@ read_after() {
 read_files() { ( set -f; IFS=$nl; exec grep -soE -- $reading ); }
 
 # main FOLDER STDOUT STDERR ...: arguments of launch.
-# A shell returns 128+n for a death by signal n and for a program that exits with 128+n. Only for the former it prints a
-# message, except for INT, PIPE and (bash) TERM: whether there was a message is reported beside the status.
+# A shell returns 128+n both for a program killed by signal n and for one that exits with 128+n. It prints a message only
+# for the former, except for INT, PIPE and (bash) TERM. Whether there was a message is reported with the status.
 main() {
     told=$root/.told
     exec 2>"$told"
@@ -190,7 +190,7 @@ end_companions() {
     done
 }
 
-# report FILE...: for each - missing, e empty, f a file, x something else; then the statuses of the companions
+# report FILE...: report a flag for each (- missing, e empty, f a file, x something else), then the companions' statuses
 report() {
     end_companions
     flags=

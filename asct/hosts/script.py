@@ -1,4 +1,7 @@
-"""Tasks as lines for runner.sh, its messages, and the paths a transport may use. All quoting for shells is here."""
+"""Tasks as lines for runner.sh, the runner's messages, and the paths that a transport may use.
+
+All quoting for shells is in this module.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
 
 LONGEST_LINE = 1 << 16
-"""Limit of a line of the runner in bytes; real ones are far shorter."""
+"""Maximum length of a line of the runner in bytes; real lines are far shorter."""
 FOLDERS_AT_ONCE = 200
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _STATUS = re.compile("[0-9]{1,3}")
@@ -25,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def word(host: str, text: str) -> str:
-    """Quote `text` as one word of a POSIX shell on one line; `$nl` is a line feed (runner.sh sets it)."""
+    """Quote `text` as one word of a POSIX shell, on one line. Line feeds become `$nl`, which runner.sh sets."""
     if "\0" in text:
         raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
@@ -33,12 +36,15 @@ def word(host: str, text: str) -> str:
 
 
 def call(host: str, function: str, *values: str) -> str:
-    """Return a call of a runner function. `function` is a constant of the code, `values` are quoted."""
+    """Return a call of a runner function. `function` is a constant of the code; `values` are quoted."""
     return " ".join([function, *(word(host, value) for value in values)])
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """Return the paths of a process's output files relative to `folder`, the folder of the main process."""
+    """Return the paths of a process's output files, relative to `folder`, the folder of the main process.
+
+    The paths of a process in another folder are absolute.
+    """
     names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
     if process.cwd == folder:
         return names
@@ -46,8 +52,10 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """Return the files to copy, without duplicates and outputs first: (path relative to the main folder, name in
-    `into`)."""
+    """Return the files to copy, without duplicates and with outputs first, as (path, name in `into`).
+
+    A path is relative to the folder of the main process, or absolute.
+    """
     found: dict[str, str] = {}
     for process in (task.main, *task.companions):
         names = (process.stdout_file, process.stderr_file)
@@ -66,7 +74,10 @@ def _launch(host: str, process: Process) -> list[str]:
 
 
 def task_line(host: str, task: Task, *, empty: bool) -> str:
-    """The line with which runner.sh runs `task`; `empty` removes the content of its folder first."""
+    """Return the line with which runner.sh runs `task`.
+
+    `empty` makes it remove the content of the task's folder first.
+    """
     calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
@@ -77,7 +88,10 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task of a job file: `line` comes from `task_line`; `folder` is made in advance together with others."""
+    """A task in a job file.
+
+    `line` comes from `task_line`; `folder` is created in advance, together with those of others.
+    """
 
     key: str
     limit_s: float
@@ -86,8 +100,11 @@ class TaskLine:
 
 
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
-    """The text of a job file for the runner, with time limits in hundredths of a second like /proc/uptime,
-    the clock that a shell reads without starting a program."""
+    """Return the text of a job file for the runner.
+
+    Time limits are in hundredths of a second, like /proc/uptime, the clock that a shell reads without starting a
+    program.
+    """
     lines = []
     folders = [item.folder for item in items if item.folder]
     for start in range(0, len(folders), FOLDERS_AT_ONCE):
@@ -100,7 +117,10 @@ def job_text(host: str, items: Sequence[TaskLine]) -> str:
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:
-    """The command line that starts the runner, inside a POSIX login shell to save a program start."""
+    """Return the command line that starts the runner.
+
+    A POSIX login shell runs it itself, which saves a program start.
+    """
     root = shlex.quote(work)
     text = 'root=$1 mode=line; . "$root/.runner"'
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
@@ -108,14 +128,14 @@ def runner_command(work: str, *, posix_login: bool) -> str:
 
 @cache
 def runner() -> str:
-    """The text of the runner: its functions, then its modes (runner.sh)."""
+    """Return the text of the runner: its functions, then its modes (runner.sh)."""
     return "".join(Path(__file__).with_name(name).read_text("utf-8") for name in ("runner_task.sh", "runner.sh"))
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """Return the text for `sh -s` that makes a work folder below `base` or resumes an earlier one.
+    """Return the text for `sh -s` that creates a work folder below `base` or resumes an earlier one.
 
-    With a `session` it also locks the host, starts the runner and stays connected to it.
+    With a `session`, it also locks the host, starts the runner and stays connected to it.
     """
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
@@ -129,10 +149,10 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """Return the exit status of a program from that of its shell: negative for a signal.
+    """Return the exit status of a program, given that of its shell; negative if a signal killed the program.
 
-    A shell reports 128+n both for death by signal n and for a program that exits with 128+n. It prints a message only
-    for a signal, but none for INT, PIPE and TERM; for these, 128+n is assumed to be the signal.
+    A shell reports 128+n both for a program killed by signal n and for a program that exits with 128+n. It prints a
+    message only for a signal, but none for INT, PIPE and TERM; for these, 128+n is assumed to be the signal.
     """
     number = shell_status - 128
     if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
@@ -142,14 +162,14 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The last event of a task: a flag for each file (- missing, e empty, f file, x other), statuses of companions."""
+    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and companion statuses."""
 
     flags: str
     companions: tuple[int, ...]
 
 
 def read_report(text: str) -> RunnerReport:
-    """Parse the text after the key of a `done` event; raises ValueError for anything else."""
+    """Parse the text that follows the key of a `done` event. Raises ValueError for any other text."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
@@ -157,14 +177,14 @@ def read_report(text: str) -> RunnerReport:
 
 
 def status_of(text: str) -> int:
-    """Parse an exit status as shells print it. Raises ValueError for anything else."""
+    """Parse an exit status as printed by shells. Raises ValueError for any other text."""
     if not _STATUS.fullmatch(text):
         raise ValueError(f"`{text[:60]}` is not a status")
     return int(text)
 
 
 def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield (first word, rest) of the runner's lines; the output of login scripts is ignored."""
+    """Yield (first word, rest) for each of the runner's lines. The output of login scripts is ignored."""
     for line in lines:
         if line.startswith("asct:"):
             first, _, rest = line.removeprefix("asct:").partition(" ")
@@ -172,7 +192,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
-    """Return a note for each companion that could not be started (shells report 126 or 127)."""
+    """Return a note for each companion that could not be started, for which shells report status 126 or 127."""
     return [
         f"companion {process.argv[0]} could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)
@@ -181,7 +201,7 @@ def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
 
 
 def inner_name(host: str, name: str) -> str:
-    """Return `name` if it is a plain relative path such as `chase/chase.c`; raises HostError otherwise."""
+    """Return `name` if it is a plain relative path such as `chase/chase.c`. Raises HostError otherwise."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
         raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
@@ -189,7 +209,7 @@ def inner_name(host: str, name: str) -> str:
 
 
 def below(host: str, path: str, roots: Sequence[str]) -> str:
-    """Return `path` if it is absolute, plain and strictly below one of `roots`; raises HostError otherwise."""
+    """Return `path` if it is absolute, plain and strictly below one of `roots`. Raises HostError otherwise."""
     if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
         raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):

@@ -1,4 +1,4 @@
-"""Link over a program of this machine that gives a shell on the host, such as `docker exec -i` or `srun`."""
+"""A Link over a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from asct.hosts.downloads import save
 from asct.hosts.link import FileTransfer, TimedLink
 
 CONNECT_S = 90.0
-"""Seconds for the first command to start, for example until the prolog of a Slurm job has finished."""
+"""Seconds within which the first command must start, for example after the prolog of a Slurm job."""
 CLOSE_S = 5.0
-"""Seconds that a process has to exit after its channel is closed."""
+"""Seconds within which a process must exit after its channel is closed."""
 _BYTES = 1 << 16
 _MOST_ERROR = 1 << 20
-"""Limit in bytes of unread standard error."""
+"""Maximum number of unread bytes of standard error."""
 _PAUSE_S = 1.0
 _SIZE = re.compile("[0-9]{1,15}")
 
 
 class ProcessChannel:
-    """Channel over the standard streams of a process. It leads a separate session, so that neither Ctrl-C nor a closed
-    terminal reaches it. Raises OSError if the process cannot be started."""
+    """A Channel over the standard streams of a process.
+
+    The process leads a separate session, so that neither Ctrl-C nor a closed terminal reaches it. Raises OSError if the
+    process cannot be started.
+    """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         process = subprocess.Popen(
@@ -47,7 +50,7 @@ class ProcessChannel:
         self._process = process
         self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._err.fileno(), False)
-        self._unread = selectors.PollSelector()  # select() is limited to descriptors below 1024: some hundred hosts
+        self._unread = selectors.PollSelector()  # select() is limited to descriptors below 1024: a few hundred hosts
         self._unread.register(self._out, selectors.EVENT_READ)
         self._unread.register(self._err, selectors.EVENT_READ)
         self._error = b""
@@ -63,7 +66,10 @@ class ProcessChannel:
             self._in.close()
 
     def receive(self, timeout_s: float) -> bytes:
-        """Standard output ends only when standard error has ended too, so that none of it is missed."""
+        """See `Channel.receive`.
+
+        Standard output ends only when standard error has ended too, so that none of it is missed.
+        """
         while self._unread.get_map():
             ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
             if not ready or (self._err in ready and self._take_error()):
@@ -76,7 +82,7 @@ class ProcessChannel:
         return b""
 
     def _take_error(self) -> bool:
-        """Read the available standard error; return True if the limit is reached."""
+        """Read the available standard error. Returns True if the limit has been reached."""
         while len(self._error) < _MOST_ERROR:
             try:
                 block = os.read(self._err.fileno(), _BYTES)
@@ -96,7 +102,7 @@ class ProcessChannel:
         return found
 
     def message(self) -> str:
-        """The standard error of a program that failed to start a shell, in one line."""
+        """Return the standard error of a program that failed to start a shell, as one line."""
         return "; ".join(self.receive_error().decode("utf-8", "replace").splitlines())[: errors.QUOTED]
 
     def status(self) -> int:
@@ -132,8 +138,11 @@ class ProcessChannel:
 
 
 class ShellLink(TimedLink):
-    """Link over processes of this machine. `argv(command)` is the command line that runs `command` in a shell of the
-    host with the standard streams of the process, such as `["docker", "exec", "-i", "box", "sh", "-c", command]`."""
+    """A Link over processes on this machine.
+
+    `argv(command)` returns the command line that runs `command` in a shell on the host, connected to the standard
+    streams of the process, such as `["docker", "exec", "-i", "box", "sh", "-c", command]`.
+    """
 
     def __init__(self, name: str, argv: Callable[[str], Sequence[str]]) -> None:
         super().__init__(name)
@@ -180,7 +189,10 @@ class ShellLink(TimedLink):
         return ProcessChannel(argv)
 
     def not_started(self, program: str, error: OSError) -> HostError:
-        """The error for a program that is missing, or that this machine has no process, descriptor or memory for."""
+        """Return the error for a program that could not be started.
+
+        The program is missing, or this machine has no process, descriptor or memory left for it.
+        """
         missing = isinstance(error, FileNotFoundError)
         detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
         diagnostic = errors.connection_lost(self.label, "starting a shell", detail)
@@ -194,7 +206,7 @@ class ShellLink(TimedLink):
 
 
 class ShellFiles:
-    """FileTransfer over one channel, to a shell that executes files.sh."""
+    """A FileTransfer over one channel to a shell that executes files.sh."""
 
     def __init__(self, host: str, label: str, start: Callable[[str], ProcessChannel]) -> None:
         self._host = host
@@ -240,7 +252,10 @@ class ShellFiles:
     def _request(
         self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
     ) -> tuple[str, Iterator[bytes]]:
-        """The reply's first word and its content, which must be read before the next request."""
+        """Send a request.
+
+        Returns the reply's first word and its content, which must be read before the next request.
+        """
         line = script.call(self._host, function, path, *values) + "\n"
         self.channel.send(line.encode("utf-8", "surrogateescape") + data)
         word, rest = self._reply()
@@ -262,7 +277,7 @@ class ShellFiles:
         return word, rest
 
     def _content(self, size: int) -> Iterator[bytes]:
-        """Yield `size` bytes of content and skip the line feed behind them."""
+        """Yield `size` bytes of content, then skip the line feed that follows them."""
         left = size + 1
         while left:
             self._rest = self._rest or self._received()
@@ -271,7 +286,7 @@ class ShellFiles:
             yield block if left else block[:-1]
 
     def _received(self) -> bytes:
-        """The next bytes; waits until the time limit of the link kills the channel."""
+        """Return the next bytes. Waits for them until the time limit of the link kills the channel."""
         while True:
             try:
                 data = self.channel.receive(_PAUSE_S)

@@ -1,1 +1,1 @@
-"""The results tree: its layout, its documents, writing and reading them."""
+"""The results tree: its layout, its documents, and how they are written and read."""

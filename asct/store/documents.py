@@ -1,4 +1,4 @@
-"""Reads single documents: identified by `schema`, migrated to the present version, validated by their model."""
+"""Reads single documents: identified by `schema`, migrated to the current version and validated by their model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 VERSIONS: dict[str, int] = dict.fromkeys(
     ("run", "record", "facts", "disturbances", "status", "command", "event", "step", "audit", "telemetry"), 1
 )
-"""The version of each kind of document that this asct writes."""
+"""The version of each kind of document that this version of asct writes."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
-"""(kind, version) to the function that migrates a document to the next version; 1 is the first."""
+"""Maps (kind, version) to the function that migrates a document to the next version; 1 is the first version."""
 
 _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Bytes of a name (NAME_MAX of Linux) and characters of a path below a run: longer ones cannot exist."""
+"""Maximum length in bytes of a name (NAME_MAX of Linux), and in characters of a path below a run.
+
+Longer names and paths cannot exist.
+"""
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
@@ -44,8 +47,10 @@ def unreadable(path: Path, error: OSError) -> StoreError:
 
 
 def inside(root: Path, relative: str) -> Path:
-    """Return the path `relative` below `root`; raise StoreError (E510) if it is outside of `root`, also through a
-    link."""
+    """Return the path `relative` below `root`.
+
+    Raises StoreError (E510) if it leads outside `root`, also through a link.
+    """
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
@@ -58,7 +63,7 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file of the tree; raise StoreError (E508, E515)."""
+    """Return the text of a file in the results tree. Raises StoreError (E508, E515)."""
     try:
         if not path.is_file():
             raise store_error(
@@ -76,7 +81,7 @@ def read_text(path: Path) -> str:
 
 
 def parse_object(text: str, place: str) -> dict[str, Any]:
-    """Return the JSON object of `text`; raise StoreError (E508) naming `place`, line and column."""
+    """Return the JSON object in `text`. Raises StoreError (E508) that names `place`, line and column."""
     try:
         value = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
@@ -94,13 +99,13 @@ def _refuse_constant(name: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""Created once: creating one takes as long as decoding a line."""
+"""Created only once, because creating a decoder takes as long as decoding a line."""
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
-    """Return `document` in the present version of `kind`, migrated in memory if it is older.
+    """Return `document` in the current version of `kind`. An older document is migrated in memory.
 
-    Raises StoreError: E507 for something else than `asct.<kind>`, E509 for a newer version.
+    Raises StoreError: E507 if it is not a document `asct.<kind>`, E509 if its version is newer.
     """
     name = document.get("schema")
     match = _NAME.fullmatch(name) if isinstance(name, str) else None
@@ -122,7 +127,7 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
-    """Return `document` as `model`; raise StoreError (E508) with the first invalid field."""
+    """Return `document` as an instance of `model`. Raises StoreError (E508) that names the first invalid field."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Searches the earlier runs of a results folder for measured points, newest run first (`--reuse`)."""
+"""Searches the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EarlierRepeat:
 
     folder: Path
     raw: str
-    """The folder as the documents of the run contain it."""
+    """The folder, as recorded in the documents of the run."""
     status: Status
     command: CommandDocument
     records: Sequence[Record]
@@ -32,7 +32,7 @@ class EarlierRepeat:
 
 @dataclass(slots=True)
 class _Run:
-    """One earlier run. Its records and journal are read when the first of its points is reused, and cached."""
+    """An earlier run. Its records and journal are read when the first of its points is reused, and are then cached."""
 
     stored: StoredRun
     name: str
@@ -41,7 +41,7 @@ class _Run:
     ends: dict[RepeatKey, str] = field(default_factory=dict)
 
     def read(self) -> dict[RepeatKey, list[str]]:
-        """Return the lines of records.jsonl by repeat; raise StoreError if the run is damaged."""
+        """Return the lines of records.jsonl by repeat. Raises StoreError if the run is damaged."""
         with self.lock:
             if self.lines is None:
                 self.ends = self.stored.ends()
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point of an earlier run of which all repeats are complete according to their status files."""
+    """A point of an earlier run whose repeats are all complete according to their status files."""
 
     run: _Run
     host: str
@@ -61,12 +61,12 @@ class EarlierPoint:
 
     @property
     def name(self) -> str:
-        """`<plan>/<run id>` of the run."""
+        """The name of the run, `<plan>/<run id>`."""
         return self.run.name
 
     @property
     def measured_at(self) -> str:
-        """When its first repeat started."""
+        """When the first repeat of the point started."""
         return min(status.started_at for status in self.statuses)
 
     def facts(self) -> HostFacts | None:
@@ -78,7 +78,7 @@ class EarlierPoint:
             return None
 
     def repeats(self) -> list[EarlierRepeat]:
-        """Return the repeats with their records; raise StoreError (E508, E510, E512, E513) if one is incomplete."""
+        """Return the repeats with their records. Raises StoreError (E508, E510, E512, E513) if one is incomplete."""
         lines = self.run.read()
         return [self._repeat(status, lines) for status in self.statuses]
 
@@ -97,7 +97,7 @@ class EarlierPoint:
 
 
 class EarlierRuns:
-    """The runs below `results` that may contain measurements of `since` or later. Thread-safe."""
+    """The runs below `results` that may contain measurements from `since` or later. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None) -> None:
         self._results = results
@@ -107,8 +107,10 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point of every job of every run that has all its repeats, each with a status in `accepted`; newest
-        run first. Only status files are read."""
+        """Yield the point from each job of each run that has all of its repeats, newest run first.
+
+        Every repeat must have a status in `accepted`. Only status files are read.
+        """
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):
                 statuses = self._statuses(run.stored, job / point_id, repeats, accepted)
@@ -116,7 +118,7 @@ class EarlierRuns:
                     yield EarlierPoint(run, host, job.name, point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
-        """Return the facts of `host` in the newest run that has them; None if there is none."""
+        """Return the facts of `host` from the newest run that contains them; None if no run does."""
         for run in self._all():
             facts = EarlierPoint(run, host, "", "", ()).facts()
             if facts is not None:
@@ -136,7 +138,7 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough; one without an end (its process was killed) always is."""
+        """Return whether a run may be recent enough. A run without an end (its process was killed) always may be."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:
@@ -164,7 +166,7 @@ class EarlierRuns:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the lines of records.jsonl by repeat, as text: usually few of thousands are reused."""
+    """Return the lines of records.jsonl by repeat. They are not parsed, because usually only a few are reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):

@@ -1,4 +1,4 @@
-"""Writes files atomically (temporary name, sync, rename) and appends lines. Failures become StoreError with a hint."""
+"""Writes files atomically (temporary name, sync, rename) and appends lines. Failures become StoreErrors with a hint."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from asct.errors import StoreError
 
 
 def is_full(error: OSError) -> bool:
-    """Return whether a write failed because no space is left, or a quota or the limit of a file's size was exceeded."""
+    """Return whether a write failed because no space is left, or because of a quota or the file size limit."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def reason_of(error: OSError) -> str:
-    """Return the message of the operating system, as the end of a sentence."""
+    """Return the message of the operating system, for use at the end of a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 def write_error(path: Path, error: OSError) -> StoreError:
-    """Return the error of a failed write to `path` below a results tree."""
+    """Return the error for a failed write to `path` in a results tree."""
     reason = reason_of(error)
     if is_full(error):
         hint = f"free some space on the file system of {path.parent}, then run `asct resume`"
@@ -34,7 +34,7 @@ def write_error(path: Path, error: OSError) -> StoreError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError of the body into the StoreError for `path`."""
+    """Turn an OSError raised by the body into the StoreError for `path`."""
     try:
         yield
     except OSError as error:
@@ -42,7 +42,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to the disk; file systems that do not support this are ignored."""
+    """Flush the entries of a folder to disk. File systems that do not support this are ignored."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):
@@ -52,7 +52,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
-    """Flush files of `folder`, and the folders from it up to `root`; raises OSError."""
+    """Flush files in `folder` to disk, and the folders from `folder` up to `root`. Raises OSError."""
     for name in names:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -65,11 +65,11 @@ def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
 
 
 def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None:
-    """Replace `path` atomically: a reader sees the old file or the new one. A link at `path` is replaced, not followed:
-    others may be able to write to a results folder.
+    """Replace `path` atomically: a reader sees either the old file or the new one.
 
-    With `sync` False the file is not flushed to the disk: for the many small files of a repeat, whose journal line is
-    flushed after them and whose loss is detected (an empty or missing status.json counts as not measured).
+    A link at `path` is replaced, not followed, because others may be able to write to a results folder. If `sync` is
+    False, the file is not flushed to disk. This is for the many small files of a repeat: its journal line is flushed
+    after them, and their loss is detected (without a valid status.json, a repeat counts as not measured).
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118
@@ -93,7 +93,7 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove temporary files of a killed process below `folder`; only its one writer may do this."""
+    """Remove temporary files that a killed process left below `folder`. Only the folder's one writer may do this."""
     for path in folder.rglob(".*.tmp"):
         with suppress(OSError):
             path.unlink()
@@ -106,7 +106,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 class LineFile:
-    """An append-only file of lines. Each `append` is one write; a partial line is removed after a failure."""
+    """An append-only file of lines. Each `append` is one write. After a failed write, a partial line is removed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,7 +130,7 @@ class LineFile:
             os.ftruncate(self._descriptor, position)
 
     def append(self, text: str, *, sync: bool) -> None:
-        """Append whole lines (`text` ends with a newline); `sync` flushes them to the disk."""
+        """Append complete lines (`text` ends with a newline). `sync` flushes them to disk."""
         with writing(self.path):
             data = text.encode("utf-8", errors="backslashreplace")
             try:
@@ -143,13 +143,13 @@ class LineFile:
                 os.fdatasync(self._descriptor)
 
     def take_back(self, size: int) -> None:
-        """Truncate the file to `size`, an earlier value of `self.size`; never raises."""
+        """Truncate the file to `size`, which is an earlier value of `self.size`. Never raises."""
         with suppress(OSError):
             os.ftruncate(self._descriptor, size)
             self.size = size
 
     def close(self) -> None:
-        """Flush and close; closing twice is harmless."""
+        """Flush and close the file. Closing twice is harmless."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.fsync(self._descriptor)

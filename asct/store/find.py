@@ -16,7 +16,7 @@ from asct.store.reader import StoredRun, read_run, real_folders
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """The folder of a run; `run` is None if it cannot be read, for the reasons in `findings`."""
+    """A run folder. If the run cannot be read, `run` is None and `findings` contains the reasons."""
 
     layout: RunLayout
     run: Run | None
@@ -24,7 +24,7 @@ class ListedRun:
 
 
 def list_runs(results: Path) -> list[ListedRun]:
-    """Return every run below `results`, oldest first; none if the folder does not exist."""
+    """Return all runs below `results`, oldest first; empty if the folder does not exist."""
     roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return [_listed(root) for root in sorted(roots, key=_age)]
 
@@ -37,7 +37,7 @@ def _listed(root: Path) -> ListedRun:
 
 
 def _age(root: Path) -> tuple[str, int, str]:
-    """By time, then by the number after the id (runs of the same second)."""
+    """Return the sort key of a run folder: its time, then the number after the id (for runs in the same second)."""
     stamp, _, rest = root.name.partition("-")
     digits = rest.partition("-")[2]
     return stamp, int(digits) if digits.isdigit() else 1, root.name
@@ -51,10 +51,10 @@ def holds_run(folder: Path) -> bool:
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:
-    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a
-    label.
+    """Return the run that `name` selects.
 
-    Raises NoSuchRun (E505 for none, E506 for several) and what `read_run` raises.
+    `name` is a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or the start of one, or a label. Raises NoSuchRun
+    (E505 if no run matches, E506 if several match) and the errors of `read_run`.
     """
     as_path = Path(name)
     if as_path.name == "run.json" and holds_run(as_path.parent):
@@ -65,7 +65,7 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
         return _latest(results, name.removesuffix("latest").rstrip("/"))
     runs = list_runs(results)
     matches = [item for item in runs if _matches(item, name)]
-    if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+    if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json"))
     return read_run(_only(matches, name, results).layout.root)
 

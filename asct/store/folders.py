@@ -1,4 +1,4 @@
-"""Creates, clears and locks the folder of a run, and links files of another run into it."""
+"""Creates, clears and locks run folders, and links files of other runs into them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from asct.store.model import Run
 
 
 def new_folder(results: Path, run: Run) -> Path:
-    """Create results/<plan>/<run id>/, with `-2`, `-3` ... if that exists; raises StoreError (E501)."""
+    """Create results/<plan>/<run id>/, with the suffix `-2`, `-3`, ... if it exists. Raises StoreError (E501)."""
     name = run.run or run_id(datetime.fromisoformat(run.started_at), run.plan_hash)
     for number in range(1, 1000):
         folder = results / safe_name(run.plan) / (name if number == 1 else f"{name}-{number}")
@@ -38,7 +38,7 @@ def new_folder(results: Path, run: Run) -> Path:
 
 
 def given_folder(folder: Path) -> Path:
-    """Create `folder`, or use it if it is empty; raises StoreError (E501, E516)."""
+    """Create `folder`, or use it if it exists and is empty. Raises StoreError (E501, E516)."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = next(folder.iterdir(), None)
@@ -60,13 +60,13 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
 _REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
-"""Files that `asct report` and `asct run --format` write into the folder of a run."""
+"""Files that `asct report` and `asct run --format` write into the run folder."""
 
 
 def clear_run(folder: Path) -> None:
     """Remove an earlier run from `folder` (`--force`): only files that asct writes, and only if there is a run.json.
 
-    Raises StoreError if `folder` contains something else, which is not touched.
+    Raises StoreError if there are files but no run.json; nothing is removed then.
     """
     if not (folder / "run.json").is_file():
         if folder.is_dir() and any(folder.iterdir()):
@@ -85,7 +85,7 @@ def clear_run(folder: Path) -> None:
 
 
 def link_latest(root: Path) -> Diagnostic | None:
-    """Make `latest` beside `root` a link to it, atomically; returns a warning if that failed."""
+    """Make the link `latest` next to `root` point to `root`, atomically. Returns a warning if that failed."""
     link = root.with_name("latest")
     temporary = link.with_name(f".latest.{os.getpid()}.tmp")
     try:
@@ -101,10 +101,10 @@ def link_latest(root: Path) -> Diagnostic | None:
 
 
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Link the regular files below `source` into the folder `target`, or copy them where hard links fail.
+    """Link the regular files below `source` into the folder `target`, or copy them if hard links fail.
 
-    Symbolic links, devices, and the files of `source` named in `leave_out` are omitted. Raises OSError if `target`
-    cannot be written, StoreError (E515) if `source` cannot be read.
+    Symbolic links, devices, and the files in `source` that `leave_out` names are omitted. Raises OSError if `target`
+    cannot be written, and StoreError (E515) if `source` cannot be read.
     """
     with _reading(source), os.scandir(source) as found:
         entries = [entry for entry in found if entry.name not in leave_out]
@@ -136,15 +136,17 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 class RunLock:
-    """Allows one writer per run: an flock, released with its process. The file is not removed: two writers could then
-    lock different inodes."""
+    """Allows one writer per run, with an flock that is released when its process ends.
+
+    The lock file is not removed, because two writers could then lock different inodes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = -1
 
     def take(self) -> None:
-        """Raises SafetyError (E504) naming the process that holds it."""
+        """Take the lock. Raises SafetyError (E504) that names the process holding it."""
         with writing(self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -163,7 +165,7 @@ class RunLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Release the lock; harmless if it is not held."""
+        """Release the lock. Harmless if it is not held."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -1,4 +1,4 @@
-"""Every path of a results tree; no other module builds them.
+"""All paths of a results tree. No other module builds such paths.
 
     results/<plan name>/<run id>/      latest -> newest
       run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
@@ -9,7 +9,7 @@
       report.html  summary.md  junit.xml  asct.log
 
 The files of the first step of a repeat are in r<k>/, those of each further step in r<k>/<number>-<step>/. Warm-ups are
-w1, w2, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
+in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
 
 
 def run_id(started: datetime, plan_hash: str) -> str:
-    """Return the id of a run, such as `20261121T042813Z-3f9c2a`: UTC time and first six digits of the plan hash."""
+    """Return the id of a run: the UTC time and the first six digits of the plan hash (`20261121T042813Z-3f9c2a`)."""
     return f"{started:%Y%m%dT%H%M%SZ}-{plan_hash[:6]}"
 
 
 def safe_name(name: str) -> str:
-    """Return `name` if it is safe as the name of a file or folder; raise ValueError otherwise."""
+    """Return `name` if it is safe as the name of a file or folder. Raises ValueError otherwise."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
         raise ValueError(
             f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"
@@ -44,12 +44,12 @@ RepeatKey = tuple[str, str, str, int]
 
 
 def repeat_key(body: Mapping[str, Any]) -> RepeatKey:
-    """Return the repeat that an event or a record belongs to."""
+    """Return the key of the repeat that an event or a record belongs to."""
     return body["host"], body["id"], body["point_id"], body["repeat"]
 
 
 class RunLayout:
-    """Paths below one run's folder."""
+    """The paths below a run folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -61,7 +61,7 @@ class RunLayout:
         self.log = root / "asct.log"
         self.lock = root / ".lock"
         self.reserve = root / ".reserve"
-        """Reserved space, so that a run that filled the disk can still write its end."""
+        """A file that reserves space, so that a run that has filled the disk can still write its end."""
         self.markdown = root / "summary.md"
 
     def facts(self, host: str) -> Path:
@@ -86,11 +86,11 @@ class RunLayout:
         return self.job(host, job_id) / "audit.json"
 
     def look(self, host: str, job_id: str, number: int, occasion: str) -> Path:
-        """Return the folder of the output of inspection `number` (from 1) of a job's targets."""
+        """Return the folder for the output of inspection `number` (from 1) of a job's targets."""
         return self.job(host, job_id) / "audit" / f"{number}-{safe_name(occasion)}"
 
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
-        """`repeat` 1, 2, ... are r1, r2, ...; 0, -1, ... are the warm-ups w1, w2, ..."""
+        """Return the folder of a repeat. Repeats 1, 2, ... are r1, r2, ...; the warm-ups 0, -1, ... are w1, w2, ..."""
         name = f"r{repeat}" if repeat > 0 else f"w{1 - repeat}"
         return self.job(host, job_id) / safe_name(point_id) / name
 
@@ -104,7 +104,7 @@ class RunLayout:
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:
-        """Return the path of the notes about finished steps of a long repeat."""
+        """Return the path of the notes about the finished steps of a long repeat."""
         return repeat / "steps.jsonl"
 
     def step(self, repeat: Path, number: int, name: str) -> Path:
@@ -112,11 +112,11 @@ class RunLayout:
         return repeat if number == 0 else repeat / f"{number + 1}-{safe_name(name)}"
 
     def attempt(self, repeat: Path, number: int) -> Path:
-        """Return the folder to which attempt `number` (from 1) is moved when the repeat is retried."""
+        """Return the folder to which the files of attempt `number` (from 1) are moved if the repeat is retried."""
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """Return `path` relative to the root, as documents contain it, with forward slashes."""
+        """Return `path` relative to the run folder, with forward slashes, as documents contain it."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 

@@ -1,4 +1,4 @@
-"""Models of every document in a results tree (asct.run/1, asct.status/1, ...) and of the lines that a kernel prints."""
+"""Models of all documents in a results tree (asct.run/1, asct.status/1, ...) and of the lines that a kernel prints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class _Document(BaseModel):
 
 
 class Verdict(_Document):
-    """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
-    unknown outcome."""
+    """The outcome of one expectation on one host at one set of coordinates.
+
+    `text` is the bound. `reason` explains an unknown outcome.
+    """
 
     outcome: Literal["pass", "fail", "unknown"]
     severity: Literal["fail", "warn", "info"]
@@ -38,7 +40,7 @@ class Verdict(_Document):
 
 
 class HostEntry(_Document):
-    """A host of the run: its transport and whether it could be used."""
+    """A host of the run: its transport, and whether it could be used."""
 
     name: str
     transport: str
@@ -52,7 +54,7 @@ class Reused(_Document):
     """Repeats of a job that were reused from an earlier run (`--reuse`)."""
 
     run: str
-    """`<plan>/<run id>` of the run that measured them."""
+    """The run that measured them, as `<plan>/<run id>`."""
     repeats: int
     measured_at: str
     """When the oldest of them was measured."""
@@ -73,17 +75,17 @@ class JobEntry(_Document):
     note: str = ""
     """Why repeats were not measured."""
     refused: bool = False
-    """Refused for safety; decides the exit code."""
+    """Whether the job was refused for safety reasons, which decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
-    """The part of `counts` that was reused, by run."""
+    """The repeats in `counts` that were reused, by run."""
     host_states: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats by host state (stable, noisy, invalid, unknown), from their telemetry."""
+    """Number of repeats by host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats by reason (`steal`, `others`, `quota`)."""
+    """Number of repeats by reason for the host state (such as `steal`, `others`, `quota`)."""
 
 
 class Run(_Document):
-    """run.json: what was run, where, and how it ended. Written at the start and replaced at the end."""
+    """run.json: what was run, where, and how it ended. Written at the start of the run and replaced at its end."""
 
     schema_: Literal["asct.run/1"] = Field("asct.run/1", alias="schema")
     run: str
@@ -110,7 +112,7 @@ class Run(_Document):
 
 
 class Status(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. It exists once the repeat has ended."""
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. The file exists only after that end."""
 
     schema_: Literal["asct.status/1"] = Field("asct.status/1", alias="schema")
     status: PointStatus
@@ -123,23 +125,23 @@ class Status(_Document):
     diagnostic: dict[str, Any] | None = None
     attempts: int = 1
     steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
-    """Per step: name, status (exit), elapsed_ns, folder (relative)."""
+    """For each step: name, status (exit status), elapsed_ns, folder (relative to the run folder)."""
     reuse_key: str = ""
-    """SHA-256 of everything that the measurement depends on; `--reuse` requires it to be unchanged."""
+    """SHA-256 of everything that the measurement depends on. `--reuse` requires it to be unchanged."""
     reused_from: str = ""
-    """`<plan>/<run id>` of the run that measured it; empty for this run."""
+    """The run that measured it, as `<plan>/<run id>`; empty if this run did."""
     records: int | None = None
-    """Number of its lines in records.jsonl, to detect missing ones; null in runs of an older asct."""
+    """Number of the repeat's lines in records.jsonl, to detect missing ones; null in runs of older asct versions."""
     telemetry: HostVerdict | None = None
-    """Whether the host was quiet, from telemetry.json; null if no step ran."""
+    """Whether the host was quiet, according to telemetry.json; null if no step was run."""
 
     def has_all(self, records: int) -> bool:
-        """Return whether this number of records is complete, as far as known."""
+        """Return whether this number of records is complete, as far as is known."""
         return records > 0 and self.records in (None, records)
 
 
 class CommandDocument(_Document):
-    """jobs/.../command.json: the command lines of a repeat, so that they can be run again manually."""
+    """jobs/.../command.json: the command lines of a repeat, so that they can be repeated manually."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str
@@ -147,7 +149,7 @@ class CommandDocument(_Document):
     settings: dict[str, Any]
     swept: dict[str, Any]
     steps: list[dict[str, Any]] = Field(default_factory=list)
-    """Per step: name, argv, cwd, env, files, companions (argv), timeout_s."""
+    """For each step: name, argv, cwd, env, files, companions (argv), timeout_s."""
 
 
 class Readings(_Document):
@@ -164,24 +166,24 @@ class StepNote(_Document):
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """SHA-256 of plan, repeat and step: identifies the step that the line belongs to."""
+    """SHA-256 of plan, repeat and step, which identifies the step that the line belongs to."""
     name: str
     folder: str
-    """The folder of its files, relative to the run."""
+    """The folder of the step's files, relative to the run folder."""
     status: int
     elapsed_ns: int
     resumed: bool = False
-    """The first step after a pause."""
+    """Whether this is the first step after a pause."""
     notes: list[str] = Field(default_factory=list)
     command: dict[str, Any]
-    """The step as command.json has it."""
+    """The step, as in command.json."""
     files: dict[str, str]
-    """Name to SHA-256."""
+    """The SHA-256 of each file, by name."""
     around: Readings = Field(default_factory=Readings)
 
 
 class AuditConsent(_Document):
-    """An entry of `safety.destroys` for the host."""
+    """An entry in `safety.destroys` for the host."""
 
     device: str
     serial: str
@@ -190,7 +192,7 @@ class AuditConsent(_Document):
 
 
 class AuditCheck(_Document):
-    """One check of a target; `ok` null: it could not be checked."""
+    """One check of a target. `ok` is null if the target could not be checked."""
 
     path: str
     name: str
@@ -206,17 +208,17 @@ class AuditRefusal(_Document):
 
 
 class AuditLook(_Document):
-    """One inspection of the targets on the host: every device and check that guard reported."""
+    """One inspection of the targets on the host, with all devices and checks that guard reported."""
 
     at: str
     occasion: Literal["preflight", "start", "step"]
-    """Before anything is measured on the host, right before the job, or by a step that was refused."""
+    """Before anything was measured on the host, right before the job, or in a step that was refused."""
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)
     devices: list[dict[str, Any]] = Field(default_factory=list)
     checks: list[AuditCheck] = Field(default_factory=list)
     raw: str = ""
-    """The folder of the output of guard, relative to the run; empty if it did not run."""
+    """The folder of guard's output, relative to the run folder; empty if guard did not run."""
 
 
 class AuditTarget(_Document):
@@ -225,20 +227,20 @@ class AuditTarget(_Document):
     path: str
     """The path in the plan; empty for temporary files."""
     planned_bytes: int
-    """Estimated upper limit."""
+    """The estimated maximum number of bytes."""
     written_bytes: int = 0
-    """From the counters of the drives below it, while this run wrote."""
+    """The bytes written while this run wrote, according to the counters of the drives below the target."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
-    """`written_bytes` as a share of the capacity."""
+    """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """Percentage of the life of the drive, as it reported before the job (NVMe, may exceed 100)."""
+    """Percentage of the drive's life that is used, as the drive reported before the job (NVMe, may exceed 100)."""
     begun: bool = False
-    """Whether a step that writes there was started."""
+    """Whether a step that writes to the target was started."""
 
 
 class Audit(_Document):
-    """jobs/<host>/<id>/audit.json."""
+    """jobs/<host>/<id>/audit.json: inspections of the targets of a job, decisions, bytes written."""
 
     schema_: Literal["asct.audit/1"] = Field("asct.audit/1", alias="schema")
     run: str
@@ -255,7 +257,7 @@ State = Literal["stable", "noisy", "invalid", "unknown"]
 
 
 class Reason(_Document):
-    """One disturbance: the value `seen` in `unit` (empty: a count) exceeds `limit`; `means` explains it."""
+    """A disturbance: the value `seen`, in `unit` (empty for a count), exceeds `limit`. `means` explains it."""
 
     what: str
     state: Literal["noisy", "invalid"]
@@ -266,14 +268,17 @@ class Reason(_Document):
 
 
 class HostVerdict(_Document):
-    """The worst reason decides the state; `unknown`: readings are missing."""
+    """The state of the host during a repeat. The worst reason decides it; `unknown` means that readings are missing."""
 
     state: State
     reasons: list[Reason] = Field(default_factory=list)
 
 
 class DriveHealth(_Document):
-    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Celsius, minutes."""
+    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h).
+
+    Temperatures are in degrees Celsius, times in minutes.
+    """
 
     celsius: float
     critical_warning: int
@@ -286,37 +291,39 @@ class DriveHealth(_Document):
 
 
 class Moment(_Document):
-    """One reading of the host state; unknown values are null or missing from their map.
+    """One reading of the host state. Unknown values are null, or missing from their map.
 
-    `counters` only grow: `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)), `pressure_*_us` the time
-    in which a task waited (psi.rst), `quota_*` throttling by control groups, `heat_throttles` throttling by heat.
+    `counters` only grow. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is the
+    time in which a task waited (psi.rst), `quota_*` is throttling by control groups, and `heat_throttles` is throttling
+    by heat.
     """
 
     uptime_s: float | None = None
     load1: float | None = None
     running: int | None = None
     online: str | None = None
-    """CPU list of the Linux kernel."""
+    """The Linux kernel's list of online CPUs."""
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The present frequency of the first and the last frequency policy; it is meaningless for an idle CPU."""
+    """The current frequency of the first and the last frequency policy, which is meaningless for an idle CPU."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
     critical_celsius: dict[str, float] = Field(default_factory=dict)
     cooling: dict[str, int] = Field(default_factory=dict)
-    """The state of each cooling device that throttles CPUs; 0: no throttling."""
+    """The state of each cooling device that throttles CPUs; 0 means no throttling."""
     drives: dict[str, DriveHealth] = Field(default_factory=dict)
 
 
 class Telemetry(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/telemetry.json.
+    """jobs/<host>/<id>/<point>/r<k>/telemetry.json: the host state around one repeat.
 
-    `before` is the reading before the first step, `after` the one after the last. `growth` and `elapsed_s` are sums
-    over the steps, without the time between them. Shares from 0 to 1 relate to the time of all CPUs (`user`, `system`,
-    `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`, `quota`).
-    `own_cpu_s` is the CPU time of the measuring programs, `others_cpus` the number of CPUs that other programs used.
+    `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
+    over the steps, without the time between them. Shares, from 0 to 1, relate to the time of all CPUs (`user`,
+    `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
+    `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of CPUs that other
+    programs used.
     """
 
     schema_: Literal["asct.telemetry/1"] = Field("asct.telemetry/1", alias="schema")
@@ -330,7 +337,7 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """Values that are unknown, and why."""
+    """Why values are unknown, by the name of the value."""
 
 
 class _Line(BaseModel):
@@ -338,7 +345,7 @@ class _Line(BaseModel):
 
 
 class Meta(_Line):
-    """First line: how the kernel was built and called. Further fields are specific to the kernel."""
+    """The first line: how the kernel was built and called. Further fields are specific to the kernel."""
 
     t: Literal["meta"]
     kernel: str | None = Field(default=None, description="name of the folder in kernels/")
@@ -349,7 +356,7 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """Set-up is finished (memory touched, threads bound); samples follow."""
+    """Setup is finished (memory touched, threads bound). Samples follow."""
 
     t: Literal["ready"]
 
@@ -361,7 +368,7 @@ class KernelSample(_Line):
 
 
 class End(_Line):
-    """Last line. Output without it is incomplete, and the measurement failed."""
+    """The last line. Output without it is incomplete, and the measurement has failed."""
 
     t: Literal["end"]
     ok: bool

@@ -1,4 +1,4 @@
-"""Reads runs. Nothing is written; damaged and unknown files are reported."""
+"""Reads runs. Nothing is written, and damaged or unknown files are reported."""
 
 from __future__ import annotations
 
@@ -26,37 +26,39 @@ _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 @dataclass(slots=True)
 class StoredRun:
-    """A run on disk. Methods that read raise StoreError; `notes` lists incomplete lines that were ignored."""
+    """A run on disk. Methods that read raise StoreError. `notes` lists incomplete lines that were ignored."""
 
     layout: RunLayout
     run: Run
     notes: list[Diagnostic] = field(default_factory=list)
 
     def records(self) -> list[Record]:
-        """Return all lines of records.jsonl; an incomplete last line is omitted with a note."""
+        """Return all lines of records.jsonl. An incomplete last line is omitted, with a note."""
         lines = self._objects(self.layout.records)
         return [validated(Record, current(body, "record", place), place) for body, place in lines]
 
     def journal(self) -> list[dict[str, Any]]:
-        """Return all events, oldest first; an incomplete last line is omitted with a note."""
+        """Return all events, oldest first. An incomplete last line is omitted, with a note."""
         return [current(body, "event", place) for body, place in self._objects(self.layout.journal)]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """Return the status of each repeat in the journal; a later end replaces an earlier one."""
+        """Return the status of each repeat according to the journal. A later end replaces an earlier one."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
-        """Return whether the last line of the journal or of the records is incomplete; resuming the run repairs
-        that."""
+        """Return whether the last line of the journal or of the records is incomplete.
+
+        Resuming the run repairs this.
+        """
         paths = (self.layout.journal, self.layout.records)
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Return the facts of the hosts that have some."""
+        """Return the facts by host; hosts without facts are omitted."""
         return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """Return disturbances by host; runs of older versions of asct have none."""
+        """Return the disturbances by host; empty for runs of older versions of asct."""
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
@@ -67,27 +69,29 @@ class StoredRun:
         return load(model, kind, self.inside(path)) if path.exists() else None
 
     def resolved(self) -> dict[str, Any]:
-        """plan.resolved.json as written; the planner parses it."""
+        """Return plan.resolved.json as it was written. The planner parses it."""
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """status.json of a repeat's folder; None if the repeat did not end."""
+        """Return status.json from a repeat's folder; None if the repeat did not end."""
         return self._document(Status, "status", self.layout.status(repeat))
 
     def status_if_readable(self, repeat: Path) -> Status | None:
-        """Like `status`, but None also for a damaged file."""
+        """Do the same as `status`, but also return None for a damaged file."""
         try:
             return self.status(repeat)
         except StoreError:
             return None
 
     def command(self, repeat: Path) -> CommandDocument | None:
-        """command.json of a repeat's folder; None if the repeat did not end."""
+        """Return command.json from a repeat's folder; None if the repeat did not end."""
         return self._document(CommandDocument, "command", self.layout.command(repeat))
 
     def repeats(self) -> Iterator[Path]:
-        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts; links are not
-        followed."""
+        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts.
+
+        Links are not followed.
+        """
         for host in real_folders(self.layout.root / "jobs"):
             for job in real_folders(host):
                 for point in real_folders(job):
@@ -95,7 +99,7 @@ class StoredRun:
                     yield from sorted(found, key=lambda path: int(path.name[1:]))
 
     def inside(self, path: Path) -> Path:
-        """Return `path`, checked that no link leads out of the run's folder."""
+        """Return `path` after checking that no link leads out of the run folder."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
@@ -120,7 +124,7 @@ def torn_line(path: Path, number: int) -> Diagnostic:
 
 
 def _safe(name: str) -> str:
-    """Return `name` if it is safe as a folder name; otherwise raise StoreError (E510)."""
+    """Return `name` if it is safe as a folder name. Raises StoreError (E510) otherwise."""
     try:
         return safe_name(name)
     except ValueError as error:
@@ -128,7 +132,7 @@ def _safe(name: str) -> str:
 
 
 def real_folders(folder: Path) -> list[Path]:
-    """Return the folders in `folder`, sorted, without links; none if it cannot be read."""
+    """Return the folders in `folder`, sorted and without links; empty if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
@@ -136,7 +140,10 @@ def real_folders(folder: Path) -> list[Path]:
 
 
 def read_run(root: Path) -> StoredRun:
-    """Return the run in the folder `root`; raise StoreError if it does not exist, is damaged, or of a newer asct."""
+    """Return the run in the folder `root`.
+
+    Raises StoreError if it does not exist, is damaged, or was written by a newer version of asct.
+    """
     layout = RunLayout(root)
     if not root.is_dir():
         raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
@@ -144,16 +151,15 @@ def read_run(root: Path) -> StoredRun:
         raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json")
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
-        for name in (job.host, job.id, job.benchmark):  # folders of the tree, files of reports
+        for name in (job.host, job.id, job.benchmark):  # names of folders in the tree and of report files
             _safe(name)
     return StoredRun(layout, run)
 
 
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
-    """Return the notes of the finished steps of a repeat, up to the first that is incomplete or whose files have
-    changed.
+    """Return the notes about the finished steps of a repeat.
 
-    Raises StoreError (E508, E510, E515).
+    They end before the first note that is incomplete or whose files have changed. Raises StoreError (E508, E510, E515).
     """
     path = inside(layout.root, layout.relative(layout.steps(repeat)))
     if not path.exists():
@@ -172,6 +178,8 @@ def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
 
 
 def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file; raise OSError, and StoreError (E510) for a name that is outside of the
-    folder."""
+    """Return the SHA-256 of each file, by name.
+
+    Raises OSError, and StoreError (E510) for a name that leads outside the folder.
+    """
     return {name: hashlib.sha256(inside(folder, name).read_bytes()).hexdigest() for name in names}

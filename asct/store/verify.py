@@ -1,4 +1,4 @@
-"""Checks a run: every document against its schema, the raw files of the records, the counts."""
+"""Checks a run: every document against its schema, the raw files of the records, and the counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIMIT = 50
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Return every finding about the run, worst kinds first; empty for a complete run."""
+    """Return all findings about the run, the worst kinds first; empty for a complete run."""
     layout = stored.layout
     findings = _document(layout.run, "run", stored)
     findings += _document(layout.resolved, "", stored)
@@ -44,7 +44,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
-    """Return the findings about a document; `kind` is empty for one that has no schema."""
+    """Return the findings about a document. `kind` is empty if the document has no schema."""
     try:
         body = parse_object(read_text(stored.inside(path)), str(path))
         return violations(kind, current(body, kind, str(path)), str(path)) if kind else []

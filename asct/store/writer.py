@@ -1,8 +1,9 @@
-"""Writes one run: whole files atomically, the journal and the records by appending. One writer per run, any thread.
+"""Writes one run: whole files atomically, the journal and the records by appending.
 
-Order of a repeat: its folder and raw files (by the transport), command.json, its lines of records.jsonl, status.json,
-then the journal line of its end, which is flushed to the disk. A repeat is complete when status.json and the journal
-agree; a resume measures everything else again.
+A run has one writer, which any thread may use. A repeat is written in this order: its folder and raw files (by the
+transport), command.json, its lines in records.jsonl, status.json, and finally the journal line of its end, which is
+flushed to disk. A repeat is complete if status.json and the journal agree; a resumed run measures everything else
+again.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ def _document(model: BaseModel) -> str:
 
 
 class RunWriter:
-    """Writes the folder of a run. Every method raises StoreError when the results tree cannot be written."""
+    """Writes the folder of a run. All methods raise StoreError if the results tree cannot be written."""
 
     def __init__(self, layout: RunLayout, run: Run) -> None:
         self.layout = layout
         self.run = run
         self.notes: list[Diagnostic] = []
-        """Warnings about the results tree (no `latest` link)."""
+        """Warnings about the results tree (such as a missing `latest` link)."""
         self.failure: StoreError | None = None
-        """The first write that failed; the run must end then."""
+        """The first write that failed, after which the run must end; None if none failed."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
@@ -54,10 +55,11 @@ class RunWriter:
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
-        """Create results/<plan>/<run id>/ (or use `folder`, which must be empty) and write what is known at the start.
+        """Create the run folder, and write what is known at the start.
 
-        `run.run` is replaced by the name of the folder: a second run in the same second gets `-2`. Raises StoreError
-        before anything else happens if the folder cannot be created or written.
+        The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced by the name of
+        the folder, because a second run in the same second gets the suffix `-2`. Raises StoreError before anything else
+        happens if the folder cannot be created or written.
         """
         layout = RunLayout(new_folder(results, run) if folder is None else given_folder(folder))
         if folder is None:
@@ -75,7 +77,10 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
-        """Continue an existing run (resume); incomplete last lines are removed. Raises SafetyError if it is locked."""
+        """Continue an existing run (resume).
+
+        Incomplete last lines are removed. Raises SafetyError if the run is locked.
+        """
         writer = cls(layout, run)
         writer._open_streams()
         clear_unfinished(layout.root)
@@ -108,17 +113,17 @@ class RunWriter:
     # ---- documents of the whole run ----
 
     def save(self) -> None:
-        """Replace run.json by `self.run`."""
+        """Replace run.json with the content of `self.run`."""
         with self._mutex:
             self._put(self.layout.run, _document(self.run))
 
     def document(self, path: Path, model: BaseModel, *, sync: bool = True) -> None:
-        """Write any other document of the tree; its folder is created."""
+        """Write any other document of the tree, after creating its folder."""
         self.folder(path.parent)
         self._put(path, _document(model), sync=sync)
 
     def folder(self, path: Path) -> Path:
-        """Create a folder below the run; returns its path."""
+        """Create a folder below the run folder. Returns its path."""
         with self._writing(path):
             path.mkdir(parents=True, exist_ok=True)
         return path
@@ -126,7 +131,7 @@ class RunWriter:
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
-        """Create an empty folder for a repeat; the files of the earlier attempt (`attempt` - 1) are moved aside."""
+        """Create an empty folder for a repeat. Files of the earlier attempt (`attempt` - 1) are moved aside."""
         parent = folder.parent
         with self._writing(folder):
             if parent not in self._points:
@@ -150,7 +155,7 @@ class RunWriter:
             self._put(self.layout.status(folder), _document(status), sync=False)
             return
         lines = "".join(map(_line, records))
-        with self._mutex:  # if the disk is full in between, neither remains
+        with self._mutex:  # if the disk becomes full in between, neither remains
             before = self._records.size
             self._append(self._records, lines, sync=False)
             try:
@@ -160,9 +165,9 @@ class RunWriter:
                 raise
 
     def adopt(self, sources: Mapping[Path, Path]) -> None:
-        """Create the folders of reused repeats, each with the raw files of an earlier run but not its documents.
+        """Create the folders of reused repeats. Each gets the raw files of an earlier run, but not its documents.
 
-        Raises StoreError, also (E515) if the earlier run cannot be read: the folders are removed then.
+        Raises StoreError, also if the earlier run cannot be read (E515): then the folders are removed.
         """
         for folder, source in sources.items():
             self.repeat_folder(folder)
@@ -177,14 +182,14 @@ class RunWriter:
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
-        """Append a line to the repeat's steps.jsonl, after the files that it names were flushed to the disk."""
+        """Append a line to the repeat's steps.jsonl, after flushing the files that it names to disk."""
         path = self.layout.steps(repeat)
         with self._writing(path), closing(LineFile(path)) as stream:
             sync_files(self.layout.root, self.layout.root / note.folder, note.files)
             stream.append(_line(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after these steps: other notes and its status.json are removed."""
+        """Continue a repeat after these steps. Other notes and the repeat's status.json are removed."""
         self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
         self._unlink(self.layout.status(repeat))
 
@@ -197,10 +202,10 @@ class RunWriter:
             path.unlink(missing_ok=True)
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
-        """Append a line to journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
+        """Append a line to journal.jsonl. `sync` flushes it to disk, at most once in 250 ms unless `force` is True.
 
-        A killed process loses nothing; after a power failure at most the points of this time are missing, and a resume
-        measures them again.
+        A killed process loses nothing. After a power failure, at most the points of the last 250 ms are missing, and a
+        resumed run measures them again.
         """
         if self._journal is None:
             return
@@ -213,7 +218,10 @@ class RunWriter:
     # ---- the end ----
 
     def finish(self, **changes: Any) -> Run:
-        """Write `changes` (verdicts, exit_code, status ...) into run.json; if possible also after a full disk."""
+        """Write `changes` (verdicts, exit_code, status, ...) into run.json, if possible even on a full disk.
+
+        Returns the run.
+        """
         with self._mutex:
             self._release_reserve()
             self.run = self.run.model_copy(update=changes)
@@ -221,13 +229,13 @@ class RunWriter:
             return self.run
 
     def journal_last(self, event: Mapping[str, Any]) -> None:
-        """Append the last line of the journal, also after a failure; never raises."""
+        """Append the last line of the journal, even after a failure. Never raises."""
         if self._journal is not None:
             with self._mutex, suppress(StoreError):
                 self._journal.append(_event(event), sync=True)
 
     def close(self) -> None:
-        """Close files and release the lock; closing twice is harmless, failures are ignored."""
+        """Close the files and release the lock. Closing twice is harmless, and failures are ignored."""
         with self._mutex:
             self._release_reserve()
             for stream in (self._journal, self._records):
@@ -243,14 +251,14 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Check that space is left; raises StoreError (E502, E503)."""
+        """Check that space is left. Raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
             path.unlink()
 
     def fail(self, path: Path, error: OSError) -> StoreError:
-        """Note that the results tree cannot be written, and release the reserved space for the end of the run."""
+        """Record that the results tree cannot be written, and release the space reserved for the end of the run."""
         return self._failed(write_error(path, error))
 
     def _failed(self, error: StoreError) -> StoreError:
@@ -262,7 +270,10 @@ class RunWriter:
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Turn an OSError of the body into the failure of the run; raises the first failure if there was one before."""
+        """Turn an OSError raised by the body into the failure of the run.
+
+        Raises an earlier failure if there was one.
+        """
         if self.failure is not None:
             raise self.failure
         try:

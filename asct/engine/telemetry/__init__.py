@@ -1,1 +1,1 @@
-"""The host state around each repeat: reads it, summarizes it, and judges whether it makes the values doubtful."""
+"""The host state around each repeat: reads and summarizes it, and judges whether it makes the values doubtful."""

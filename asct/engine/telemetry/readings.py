@@ -1,4 +1,4 @@
-"""The counters of a host that are read around each task, and the parser of the text."""
+"""The host counters that are read around each task, and the parser of the text that contains them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asct.hosts.base import ReadingSpec
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
-"""Counters by name and file: only files that were read before and after are compared."""
+"""Counters by name and file. Only files that were read both before and after are compared."""
 
 _TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
@@ -28,22 +28,25 @@ _QUOTA: Final = {
     "throttled_usec": ("quota_us", 1),
     "throttled_time": ("quota_us", 1000),
 }
-"""Control groups of version 2 count microseconds, those of version 1 nanoseconds."""
+"""The counter and the divisor for each name in cpu.stat.
+
+Version 2 of control groups counts microseconds, version 1 nanoseconds.
+"""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
-"""Sensors that are not connected report -273, 0xFFFF and the like."""
+"""Range of valid temperatures: sensors that are not connected report -273, 0xFFFF and the like."""
 
 
 @dataclass(slots=True)
 class CounterReading:
-    """One reading, and its counters by file."""
+    """A reading, and its counters by file."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def count(self, name: str, path: str, value: int | None, per: int = 1) -> None:
-        """Add a counter; None is ignored."""
+        """Add a counter, with its value divided by `per`. None is ignored."""
         if value is not None:
             self.sources[name, path] = value // per
             counters = self.moment.counters
@@ -51,7 +54,7 @@ class CounterReading:
 
 
 def parse_reading(text: str) -> CounterReading:
-    """Parse a reading, lines of `path:text`. Unknown lines are ignored."""
+    """Parse a reading, which consists of lines `path:text`. Unknown lines are ignored."""
     found = CounterReading()
     kinds = dict(_kinds(text))
     for path, line in _lines(text):
@@ -62,8 +65,10 @@ def parse_reading(text: str) -> CounterReading:
 
 
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
-    """Return the growth of each counter, summed over its files; a file whose counter decreased is ignored (a new
-    device)."""
+    """Return the growth of each counter, summed over its files.
+
+    A file whose counter decreased is ignored, because it belongs to a new device.
+    """
     growth: dict[str, int] = {}
     for key, value in after.sources.items():
         if key in before.sources and value >= before.sources[key]:
@@ -79,7 +84,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the type of each sensor, thermal zone and cooling device, by its folder."""
+    """Yield the folder and type of each sensor, thermal zone and cooling device."""
     for path, line in _lines(text):
         folder, _, name = path.rpartition("/")
         if name in ("name", "type"):
@@ -95,7 +100,7 @@ def _reader(path: str) -> ReadLine | None:
 
 
 def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
-    """Return the reader of a file with one value of the moment."""
+    """Return a function that reads a file with one momentary value."""
 
     def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
         setattr(found.moment, name, parsed(line))
@@ -161,7 +166,7 @@ def _temperature(found: CounterReading, path: str, line: str, kinds: Mapping[str
 
 
 def _sensor(folder: str, kind: str) -> str:
-    """Return the name of a sensor, such as `coretemp hwmon3`, `nvme nvme0`, `x86_pkg_temp thermal_zone2`."""
+    """Return the name of a sensor, such as `coretemp hwmon3`, `nvme nvme0` or `x86_pkg_temp thermal_zone2`."""
     drive = _DRIVE.search(f"{folder}/")
     return f"{kind} {drive[1] if drive and kind == 'nvme' else PurePosixPath(folder).name}"
 
@@ -261,9 +266,12 @@ while IFS=: read -r number names path; do
     done
 done </proc/self/cgroup
 """
-"""Reading the frequency of a CPU interrupts it, or takes 10 ms on older Linux kernels; therefore only the first and the
-last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits everything
-below it, so the groups above are read as well."""
+"""What is read around each task.
+
+Reading the frequency of a CPU interrupts that CPU, or takes 10 ms on older Linux kernels. Therefore only the first and
+the last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits all
+groups below it, so the groups above the current one are read as well.
+"""
 
 _KEEP: Final = (
     r"^(cpu [0-9 ]+"

@@ -1,4 +1,4 @@
-"""Summarizes the readings around the steps of a repeat as its telemetry.json. Pure."""
+"""Summarizes the readings around the steps of a repeat as its telemetry.json. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_READ: Final = (
     "not read: not possible on this host, or its clock was set back, or the program was killed together with its shell"
 )
 _LATE_S: Final = 1.0
-"""Some Linux kernels count the idle time of a CPU late, after it wakes up."""
+"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after it wakes up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
@@ -41,13 +41,15 @@ class _Pair:
 
     @property
     def window_s(self) -> float | None:
-        """The time between the readings by the clock of the host (10 ms), which decreases only if a virtual machine was
-        restored meanwhile."""
+        """The seconds between the readings according to the host's clock (in steps of 10 ms); None if unknown.
+
+        The value is negative only if a virtual machine was restored between the readings.
+        """
         first, last = self.before.moment.uptime_s, self.after.moment.uptime_s
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """Return the growth of the counters, without invalid ticks, which exceed the time of all CPUs."""
+        """Return the growth of the counters, without invalid ticks (those that exceed the time of all CPUs)."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
@@ -57,7 +59,7 @@ class _Pair:
 
 
 def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
-    """Return the telemetry of a repeat; its state is `unknown` if readings are missing and the others are quiet."""
+    """Return the telemetry of a repeat. Its state is `unknown` if readings are missing and the others are quiet."""
     read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
@@ -99,8 +101,10 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """Return the targets that guard reported before and after; there may be hundreds of thousands of lines between
-    them."""
+    """Yield the targets that guard reported, and when: before or after.
+
+    The text is searched because there may be hundreds of thousands of lines between the two reports.
+    """
     if output.step.program != Kernel(GUARD):
         return
     text, at = output.stdout, -1
@@ -127,7 +131,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Return shares from 0 to 1; those that cannot be determined are omitted."""
+    """Return the shares, from 0 to 1. Those that cannot be determined are omitted."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:
@@ -145,7 +149,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Return the values that are unknown, and why."""
+    """Return why values are unknown, by the name of the value."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
@@ -170,7 +174,7 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
 
 
 def _no_health(steps: Sequence[MeasuredStep]) -> str:
-    """Return why the health log of no drive was read."""
+    """Return why no drive's health log was read."""
     names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
         return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"

@@ -1,4 +1,4 @@
-"""Judges from the readings before and after its steps whether the host was quiet during a repeat. Pure.
+"""Judges whether the host was quiet during a repeat, from the readings before and after its steps. Performs no I/O.
 
 A reason applies to the whole repeat. Kernels watch the CPUs that they run on and drop disturbed samples themselves
 (instruments/memory/kernel_flags.py); this module covers what only the host as a whole shows.
@@ -15,31 +15,43 @@ from asct.store.model import DriveHealth, HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 
 TICKS_A_SECOND: Final = 100
-"""USER_HZ of all architectures that asct knows (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
+"""USER_HZ on all architectures that asct supports (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""Shares computed from fewer than three ticks are meaningless."""
+"""Minimum number of ticks from which shares are computed; shares of fewer ticks are meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
-"""CPU time that other programs may use: a share of all CPUs, but at most half a CPU. An idle small host uses less than
-2 %, the agents of a large one less than half a CPU; a competing job uses at least one CPU."""
+"""Limit on the CPU time that other programs may use: a share of all CPUs, but at most half a CPU.
+
+On a small idle host, other programs use less than 2 %, and the agents of a large host use less than half a CPU. A
+competing job uses at least one CPU.
+"""
 OTHERS_TICKS: Final = 10
-"""asct itself and the shell that starts a program use some ticks."""
+"""Ticks that are tolerated, because asct itself and the shell that starts a program use some."""
 MEMORY_LIMIT: Final = 0.05
-"""Share of the time in which a task waited for memory (psi.rst, `some`): a quiet host neither reclaims nor swaps."""
+"""Limit on the share of time in which a task waited for memory (psi.rst, `some`).
+
+A quiet host neither reclaims memory nor swaps.
+"""
 SWAP_PAGES: Final = 256
-"""1 MiB: a process that was swapped out and wakes up reads less."""
+"""Limit on the pages swapped, 1 MiB: a process that was swapped out and wakes up reads less."""
 QUOTA_LIMIT: Final = 0.01
-"""Share of the time in which a control group throttled its tasks. Less than this are single periods (100 ms by
-default, cgroup-v2.rst, cpu.max), which do not affect a median over a second or more."""
+"""Limit on the share of time in which a control group throttled its tasks.
+
+A smaller share means single periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median over a
+second or more.
+"""
 NEAR_CRITICAL_C: Final = 5.0
-"""Firmware throttles a CPU or drive some degrees below the temperature at which it shuts down."""
+"""Distance in °C from the critical temperature: firmware throttles a CPU or drive some degrees below it."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
-"""Governors that do not change the frequency (cpufreq.rst): with any other governor an idle CPU runs slower."""
+"""Governors that do not change the frequency (cpufreq.rst). With any other governor, an idle CPU runs slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """`moments` are at least two readings in order; growth and `window_s` (wall time) are sums over the steps."""
+    """The evidence from which the host is judged.
+
+    `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
+    """
 
     moments: Sequence[Moment]
     growth: Mapping[str, int] = field(default_factory=dict)
@@ -48,25 +60,27 @@ class NoiseEvidence:
 
     @property
     def first(self) -> Moment:
-        """Before the first step."""
+        """The reading before the first step."""
         return self.moments[0]
 
     @property
     def last(self) -> Moment:
-        """After the last step."""
+        """The reading after the last step."""
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """Return the CPU time of these kinds, summed over all CPUs."""
+        """Return the CPU time of these kinds in seconds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Return whether all of these were counted before and after: some counters may decrease (proc_stat(5),
-        iowait)."""
+        """Return whether all of these kinds were counted both before and after.
+
+        Some counters may decrease (proc_stat(5), iowait).
+        """
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Return the stolen time as a share of the demand for CPU time; None if that was too small or is unknown."""
+        """Return the stolen time as a share of the demand for CPU time; None if the demand is too small or unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
         wanted = stolen + self.seconds(*kinds)
@@ -75,14 +89,14 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """Return the number of CPUs used on average by programs other than the measuring ones."""
+        """Return the average number of CPUs that programs other than the measuring ones used; None if unknown."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """Return the number of CPUs online."""
+    """Return the number of CPUs that are online; None if unknown."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:
@@ -90,7 +104,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
-    """Return the state of the host, and every reason, the worst first."""
+    """Return the state of the host and all reasons, the worst first."""
     reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
@@ -161,7 +175,7 @@ def _heat(found: NoiseEvidence) -> Reasons:
 
 
 def _temperature(found: NoiseEvidence) -> Reasons:
-    """Return the sensor closest to its limit."""
+    """Yield a reason if the sensor closest to its critical temperature is too close to it."""
     near = [
         (critical - celsius, name, celsius, critical)
         for moment in found.moments

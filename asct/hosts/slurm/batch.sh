@@ -1,6 +1,6 @@
 # The batch script of a job: holds the node and runs the commands that asct sends through a folder on it. A command arrives
-# with a step of the job but is a child of this shell, so that it continues when the step, the connection or asct ends.
-# POSIX only. Variables set before: token, part of the folder's name; patience, in seconds.
+# with a step of the job but is a child of this shell, so that it continues if the step, the connection or asct ends. POSIX
+# only. The variables set before are token, which is part of the folder's name, and patience, in seconds.
 
 LC_ALL=C
 export LC_ALL
@@ -8,8 +8,8 @@ umask 077
 door=/tmp/asct-job-$token
 mkdir -m 700 -- "$door" && : >"$door/alive" && mkfifo "$door/orders" || exit 1
 
-# ours [WORD]: the processes started from here, or those of them with WORD in their command line. Slurm may lose track of
-# a program that has left its session.
+# ours [WORD]: print the processes started from here, or those of them with WORD in their command line. Slurm may lose
+# track of a program that has left its session.
 ours() {
     for one in $(grep -lsz "^ASCT_JOB=$token\$" /proc/[0-9]*/environ); do
         one=${one%/environ}
@@ -39,9 +39,9 @@ exec 3<>"$door/orders"
 ( while [ -p "$door/orders" ]; do sleep 5; printf 'tick\n' >&3; done ) &
 ticker=$!
 
-# run NUMBER: runs the command in the folder made by the step, which waits for it. Started with setsid and not in the
-# background with `&`: a shell makes background programs ignore SIGINT. The runner of a session keeps descriptor 7 and
-# with it the lock.
+# run NUMBER: run the command in the folder that the step has created; the step waits for it. It is started with setsid and
+# not in the background with `&`, because a shell makes background programs ignore SIGINT. The runner of a session keeps
+# descriptor 7, and with it the lock.
 run() {
     ASCT_JOB=$token setsid --fork sh -c '
         { flock -s 7; setsid sh "$2/command"; echo "$?" >"$2/status"; } \

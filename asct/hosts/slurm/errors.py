@@ -1,4 +1,4 @@
-"""The diagnostics of the transport `slurm`: one function for each cause, with a hint how to fix it."""
+"""The diagnostics of the transport `slurm`: one function per cause, each with a hint on how to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDS = {
     "FAILED": ("its batch script failed", "see the log of slurmd on the node"),
     "COMPLETED": ("it ended because asct did not contact it in time", "run asct on a machine that stays connected"),
 }
-"""States of an ended job: the cause, and how to fix it."""
+"""The cause of each state of an ended job, and how to fix it."""
 
 
 def not_here(name: str, program: str) -> Diagnostic:

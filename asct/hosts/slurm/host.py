@@ -1,4 +1,4 @@
-"""The Host protocol over Slurm jobs, and their saved state for `asct resume`."""
+"""The Host protocol over Slurm jobs, and the state that is saved for `asct resume`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from asct.hosts.slurm.link import SlurmLink
 from asct.plan.model import HostSpec
 
 CHECK_S = 1.0
-"""Interval in seconds at which a wait checks for an interrupted run."""
+"""Interval in seconds at which a wait checks whether the run was interrupted."""
 END_S = 60.0
-"""Seconds for a job to end on request."""
+"""Seconds within which a job must end on request."""
 HOPELESS = frozenset(
     {
         "AccountNotAllowed", "AssocMaxWallDurationPerJobLimit", "BadConstraints", "DependencyNeverSatisfied",
@@ -47,26 +47,26 @@ HOPELESS = frozenset(
         "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
-"""Pending reasons that do not resolve by themselves."""
+"""Reasons for which a job is pending that do not resolve by themselves."""
 
 
 _NODES: dict[str, str] = {}
-"""The host of each node that this process uses: two hosts of a plan are two machines."""
+"""The host of each node that this process uses, because two hosts of a plan must be two machines."""
 _NODES_LOCK = threading.Lock()
 
 
 def _claim(node: str, host: str) -> bool:
-    """Reserve a node; False when another host has it."""
+    """Reserve a node for a host. Returns False if another host has it."""
     with _NODES_LOCK:
         return _NODES.setdefault(node, host) == host
 
 
 class SlurmHost(RemoteHost):
-    """The Host protocol over jobs of Slurm on one node.
+    """The Host protocol over Slurm jobs on one node.
 
-    A first short job selects the node; facts, checks and builds run in it. All later jobs request the same node, so
-    that facts and measurements describe the same machine. They are submitted together, each to start after the previous
-    one. A job ends when the next one starts, so that commands between them still have the node.
+    A first, short job selects the node; facts, checks and builds run in it. All later jobs request the same node, so
+    that facts and measurements describe the same machine. They are submitted together, and each starts after the
+    previous one. A job ends only when the next one starts, so that commands between them still have the node.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -114,7 +114,7 @@ class SlurmHost(RemoteHost):
         self._save_state()
 
     def _take_up(self) -> None:
-        """Resume the job that holds the node, if an earlier part left one; cancel the waiting ones."""
+        """Resume the job that holds the node if an earlier part of the run left one. Cancel the waiting jobs."""
         memory = self._memory
         known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
         ours = query_jobs(known, memory.names) if known and memory.names else {}
@@ -134,7 +134,7 @@ class SlurmHost(RemoteHost):
             memory.held = None
 
     def _find_node(self) -> None:
-        """Submit the first job, or the lost one again, on a node that no other host of this run has."""
+        """Submit the first job, or a lost job again, on a node that no other host of this run uses."""
         memory, what = self._memory, self._memory.id or "look"
         memory.node = memory.node or self._request.node
         while True:
@@ -151,7 +151,7 @@ class SlurmHost(RemoteHost):
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
-        """Submit a job for the node of this host, or for any node if it has none yet."""
+        """Submit a job for the node of this host, or for any node if the host has none yet."""
         comment = f"asct: {what} on {self.name}"
         request = replace(self._request, node=self._memory.node)
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
@@ -159,7 +159,7 @@ class SlurmHost(RemoteHost):
         return allocation
 
     def _await(self, allocation: Allocation) -> str:
-        """Wait for a job to start; returns its node. Raises HostLost when it cannot start."""
+        """Wait for a job to start, and return its node. Raises HostLost if the job cannot start."""
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
             if self._over.is_set():
@@ -234,7 +234,7 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that holds the node, with success if its benchmark was measured: dependent jobs may run then."""
+        """End the job that holds the node. It succeeds if its benchmark was measured: then dependent jobs may run."""
         held, self._memory.held = self._memory.held, None
         if held is None:
             return
@@ -255,7 +255,7 @@ class SlurmHost(RemoteHost):
         super().interrupt()
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """Run the script in a separate job, because only jobs reach a node."""
+        """Run the script in a separate job, because a node can only be reached through a job."""
         self.open()
         try:
             return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
@@ -287,7 +287,10 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """The work folder and the submitted Slurm jobs of a host. `held` holds the node for the job `id` of the run."""
+    """The work folder and the submitted Slurm jobs of a host.
+
+    `held` is the Slurm job that holds the node, for the job `id` of the run.
+    """
 
     node: str = ""
     work: str = ""
@@ -295,13 +298,13 @@ class SlurmState:
     held: Allocation | None = None
     waiting: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    """Expected seconds of each job."""
+    """The expected duration of each job in seconds."""
     names: list[str] = field(default_factory=list)
-    """The names of the jobs, because Slurm reuses job numbers."""
+    """The names of the jobs, which are needed because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the state file of a host in a run. The hash distinguishes hosts whose shortened job names are equal."""
+    """Return the state file of a host in a run. Its hash distinguishes hosts whose shortened job names are equal."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
@@ -309,7 +312,7 @@ def state_file(run: str, host: str) -> Path:
 
 
 def load_state(file: Path) -> SlurmState | None:
-    """Return the saved state, or None if it does not exist or cannot be read."""
+    """Return the saved state; None if it does not exist or cannot be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")
@@ -319,7 +322,10 @@ def load_state(file: Path) -> SlurmState | None:
 
 
 def save_state(file: Path, memory: SlurmState) -> None:
-    """Save the state, readable by this account only. Failing to save it prevents a resume, not the measurement."""
+    """Save the state so that only this account can read it.
+
+    If this fails, the run cannot be resumed, but the measurement continues.
+    """
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = file.with_suffix(".part")

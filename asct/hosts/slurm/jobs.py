@@ -19,18 +19,18 @@ from asct.plan.model import HostSpec
 
 COMMAND_S = 60.0
 _LONGEST = 1000
-"""Characters of a Slurm message that a diagnostic quotes."""
+"""Maximum number of characters that a diagnostic quotes from a Slurm message."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that change Slurm's commands, which exist inside another job."""
+    """Return the environment without variables that change Slurm's commands; these variables exist inside a job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
 def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a Slurm command with `text` as standard input. Raises HostError when it is missing or does not end."""
+    """Run a Slurm command with `text` as its standard input. Raises HostError if it is missing or does not end."""
     try:
         return subprocess.run(
             argv,
@@ -52,7 +52,7 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
 
 
 def message_of(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the message of a failed command in one line."""
+    """Return the message of a failed command as one line."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
     return "; ".join(words)[:_LONGEST] or "no reason given"
@@ -60,23 +60,28 @@ def message_of(done: subprocess.CompletedProcess[str]) -> str:
 
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Writes only into a folder of this account: after the job, others could make one of the same name."""
+"""Shell text that writes an order, but only into a folder of this account.
+
+After the job has ended, another account could create a folder of the same name.
+"""
 PATIENCE_S = 180
-"""Seconds after which a job without any process of asct ends."""
+"""Seconds after which a job ends if no process of asct runs in it."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The time limit of a job is its estimate times this factor, plus this many seconds to open the session and to copy
-results."""
+"""The time limit of a job is its estimate multiplied by the first value, plus the second value in seconds.
+
+The additional time is for opening the session and copying results.
+"""
 FIRST_JOB_S = 1200.0
-"""Expected seconds of the first job of a host: facts, checks, building kernels."""
+"""Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
-"""The variables of this environment that a job receives."""
+"""The sbatch option that names the variables of this environment that a job receives."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
 class SbatchRequest:
-    """The options of sbatch from the plan. If `node` is empty, Slurm chooses a node."""
+    """The sbatch options from the plan. If `node` is empty, Slurm selects a node."""
 
     partition: str = ""
     account: str = ""
@@ -86,7 +91,7 @@ class SbatchRequest:
 
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
-        """The request from the plan keys of a host."""
+        """Return the request that the plan keys of a host describe."""
         partition, account, constraint, node = (
             str(spec.options.get(key, "")) for key in ("partition", "account", "constraint", "nodelist")
         )
@@ -95,40 +100,42 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs on which a job depends: those that must have ended, and those that must have succeeded (`ok`)."""
+    """The jobs that a job depends on: those that must have ended, and those that must have succeeded (`ok`)."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """Return the value of --dependency; empty without dependencies."""
+        """Return the value of --dependency; empty if there are no dependencies."""
         parts = [("afterany", [job for job in self.ended if job not in self.ok]), ("afterok", list(self.ok))]
         return ",".join(":".join([word, *map(str, jobs)]) for word, jobs in parts if jobs)
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A submitted job: its number, and the unpredictable name of its folder on the node."""
+    """A submitted job: its number, and the unpredictable part of the name of its folder on the node."""
 
     job: int
     token: str
 
 
 def job_name(run: str, host: str) -> str:
-    """The common prefix of all job names of a host in a run."""
+    """Return the common prefix of all job names of a host in a run."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
 def minutes(seconds: float) -> int:
-    """The time limit of a job in minutes for its expected seconds."""
+    """Return the time limit of a job in minutes, given its expected seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 
 def arguments(
     request: SbatchRequest, name: str, comment: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """The command line that submits a job on one node, its script on standard input. The user's options come last and
-    take precedence."""
+    """Return the command line that submits a job on one node; the job's script is passed on standard input.
+
+    The user's options come last and take precedence.
+    """
     argv = ["sbatch", "--parsable", "--exclusive", "--nodes=1", "--ntasks=1", "--mem=0", "--no-requeue", "--chdir=/"]
     argv += ["--output=/dev/null", "--error=/dev/null", "--input=/dev/null", EXPORT]
     argv += [f"--job-name={name}", f"--comment={comment}", f"--time={minutes(seconds)}"]
@@ -145,12 +152,12 @@ def arguments(
 
 
 def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
-    """Return the batch script. `token` is hexadecimal and needs no quotes."""
+    """Return the batch script. `token` is hexadecimal and needs no quoting."""
     return f"#!/bin/sh\ntoken={token} patience={patience_s}\n{Path(__file__).with_name('batch.sh').read_text('utf-8')}"
 
 
 def submit(host: str, argv: Sequence[str]) -> Allocation:
-    """Submit a job. Raises HostError with the message of Slurm."""
+    """Submit a job. Raises HostError with Slurm's message if that fails."""
     token = secrets.token_hex(16)
     done = command(host, argv, batch_text(token))
     number = done.stdout.strip().partition(";")[0]
@@ -160,7 +167,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """Cancel jobs, except those that have ended. Raises HostError when Slurm fails to do so."""
+    """Cancel jobs, except those that have already ended. Raises HostError if Slurm fails to do so."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
@@ -169,7 +176,7 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
-    """Send an order to the batch script; ignored when the job has ended."""
+    """Send an order to the batch script. Does nothing if the job has ended."""
     shell = ["sh", "-c", ORDER, "sh", _job_folder(allocation), words]
     command(host, [*_srun(allocation), "--output=none", "--error=none", *shell])
 
@@ -179,22 +186,22 @@ def _job_folder(allocation: Allocation) -> str:
 
 
 def _srun(allocation: Allocation) -> list[str]:
-    """The command of a step on the job's node that shares all its CPUs and memory with other steps."""
+    """Return the command of a step on the job's node that shares all CPUs and memory of the job with other steps."""
     argv = ["srun", f"--jobid={allocation.job}", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]
     return [*argv, "--mem-bind=none", "--chdir=/", "--quiet", EXPORT]
 
 
 def step_arguments(allocation: Allocation, number: str, text: str) -> list[str]:
-    """The command line of a step that runs `text` inside the job with this process's standard streams."""
+    """Return the command line of a step that runs `text` inside the job with the standard streams of this process."""
     step = STEP.read_text(encoding="utf-8")
     return [*_srun(allocation), "sh", "-c", step, "sh", _job_folder(allocation), number, text]
 
 
 SOONEST_S = 0.5
 RAREST_S = 10.0
-"""Seconds between two queries; doubled each time that nothing has changed."""
+"""Longest interval in seconds between two queries. The interval doubles each time that nothing has changed."""
 SILENCE_S = 300.0
-"""Seconds that slurmctld may be unavailable, for instance during a restart; jobs continue meanwhile."""
+"""Seconds for which slurmctld may be unavailable, for instance during a restart. Jobs continue meanwhile."""
 OVER = frozenset(
     {
         "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
@@ -206,7 +213,7 @@ _UNKNOWN = "Invalid job id"
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job at the last query. `node` is empty until the job starts."""
+    """A job as of the last query. `node` is empty until the job starts."""
 
     state: str
     node: str = ""
@@ -214,12 +221,12 @@ class QueuedJob:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the job has ended."""
         return self.state in OVER
 
 
 def read_rows(text: str) -> dict[int, QueuedJob]:
-    """Lines of `squeue --format=%A|%T|%N|%r`; other lines are ignored."""
+    """Return the jobs in lines of `squeue --format=%A|%T|%N|%r`, by job number. Other lines are ignored."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)
@@ -229,8 +236,10 @@ def read_rows(text: str) -> dict[int, QueuedJob]:
 
 
 def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
-    """The current state of jobs. A job that Slurm no longer lists, or whose name is not one of `names`, is GONE.
-    Raises HostError when Slurm does not respond."""
+    """Return the current state of jobs. Raises HostError if Slurm does not respond.
+
+    A job is GONE if Slurm no longer lists it, or if `names` is not empty and does not contain its name.
+    """
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
     argv += [f"--name={','.join(names)}"] if names else []
@@ -241,7 +250,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """Polls the state of jobs in one thread, which ends when no job is left. Shared by the threads of all hosts."""
+    """Polls the state of jobs in one thread, which ends when no job is left. All hosts' threads share the queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query
@@ -270,12 +279,15 @@ class JobQueue:
             self._news.notify_all()
 
     def seen(self, job: int) -> QueuedJob:
-        """Return the state of the job at the last query."""
+        """Return the state of the job as of the last query."""
         with self._news:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
-        """Wait until the job differs from `known` or the time is over. Raises HostLost when Slurm does not respond."""
+        """Wait until the state of the job differs from `known` or the time is over, and return the state.
+
+        Raises HostLost if Slurm does not respond.
+        """
         until = time.monotonic() + timeout_s
         with self._news:
             while self._jobs.get(job, QueuedJob("GONE")) == known and (left := until - time.monotonic()) > 0:
@@ -284,9 +296,9 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """Return the state of the job at a query that starts after this call."""
+        """Return the state of the job as of a query that starts after this call."""
         with self._news:
-            wanted = self.rounds + 2  # one may be under way
+            wanted = self.rounds + 2  # a query may be under way
             self._hurry()
             while self.rounds < wanted and job in self._jobs:
                 self._hurry()
@@ -300,7 +312,7 @@ class JobQueue:
             raise HostLost(host, errors.silent(host, self._trouble, silent))
 
     def hurry(self) -> None:
-        """Expect a change: poll at the shortest interval again."""
+        """Poll at the shortest interval again, because a change is expected."""
         with self._news:
             self._hurry()
 
@@ -338,4 +350,4 @@ class JobQueue:
 
 
 QUEUE = JobQueue()
-"""The queue of this process."""
+"""The job queue of this process."""

@@ -1,4 +1,4 @@
-"""The plan keys of a Slurm host: the sbatch options it accepts, and the hosts that a list of nodes expands to."""
+"""The plan keys of a Slurm host: the sbatch options that it accepts, and the hosts that a list of nodes expands to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAKEN: Final = {
     "dependency": "d", "kill-on-invalid-dep": "", "requeue": "", "no-requeue": "", "chdir": "D", "export": "",
     "export-file": "", "get-user-env": "", "output": "o", "error": "e", "input": "i", "open-mode": "",
 }  # fmt: skip
-"""Options that asct sets itself; the first four have a key of their own."""
+"""Options that asct sets itself. The first four have their own keys in a plan."""
 _BREAKING: Final = {
     "array": "a", "wrap": "", "wait": "W", "parsable": "", "test-only": "", "hold": "H", "quiet": "Q", "verbose": "v",
     "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
@@ -27,14 +27,14 @@ _BREAKING: Final = {
 }  # fmt: skip
 """Options that change the type of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""Options that make sbatch read a file of this machine, as a slash in a list of nodes does."""
+"""Options that make sbatch read a file on this machine, as does a slash in a list of nodes."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
 _READS: Final = "it would read a file of the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
 
 
 def nodes_of(text: str) -> list[str]:
-    """Return the nodes of a list in Slurm's notation: `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
+    """Return the nodes in a list in Slurm's notation, such as `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
     names: list[str] = []
     for item in re.split(r",(?![^\[]*\])", text.strip()):
         if not _ITEM.fullmatch(item):
@@ -49,7 +49,7 @@ def nodes_of(text: str) -> list[str]:
 
 
 def _numbers(text: str, inside: str) -> list[str]:
-    """Expand `01-03,7` to 01, 02, 03, 7; numbers get the leading zeros of the first number of a range."""
+    """Expand `01-03,7` to 01, 02, 03, 7. The numbers in a range get the leading zeros of its first number."""
     found: list[str] = []
     for part in inside.split(","):
         match = _NUMBERS.fullmatch(part)
@@ -81,20 +81,20 @@ def option_problem(option: str) -> str:
 
 
 def _means(known: str, long: str) -> bool:
-    """Whether sbatch may read `long` as an abbreviation of `known`; `--bb` is a separate option."""
+    """Return whether sbatch may read `long` as an abbreviation of `known`. `--bb` is a separate option."""
     return known.startswith(long) and not (known == "bbf" and long == "bb")
 
 
 def control_problem(text: str) -> str:
-    """Return why a value cannot be passed to sbatch; empty if it can."""
+    """Return why a value cannot be passed to sbatch; empty if it can be."""
     return "" if text.isprintable() else "it contains control characters"
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
-    """Return the hosts that `nodelist` and `nodes` expand to; none for a single node. Raises BadValueError.
+    """Return the hosts that `nodelist` and `nodes` expand to; empty for a single node. Raises BadValueError.
 
-    `nodelist: n[1-2]` of `lab` makes `lab-n1` and `lab-n2`; `nodes: 2` alone makes `lab-1` and `lab-2`, whose nodes
-    Slurm chooses.
+    For a host `lab`, `nodelist: n[1-2]` yields `lab-n1` and `lab-n2`; `nodes: 2` alone yields `lab-1` and `lab-2`,
+    whose nodes Slurm selects.
     """
     nodelist, nodes = given.get("nodelist"), given.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):

@@ -1,5 +1,5 @@
-# A step of a job (srun), whose standard streams lead to asct: passes one command to the batch script, which runs it, and
-# forwards its input and output. Arguments: the folder of the job, a number, the command.
+# A step of a job (srun), whose standard streams are connected to asct. It passes one command to the batch script, which
+# runs it, and forwards its input and output. Arguments: the folder of the job, a number, the command.
 
 LC_ALL=C
 export LC_ALL
@@ -11,7 +11,7 @@ until [ -p "$1/orders" ]; do
     if [ "$left" = 0 ]; then echo "asct: the batch script of the job did not start" >&2; exit 125; fi
     sleep 0.1
 done
-# Process lists show the name, so another account could have made a folder of that name.
+# Process lists show the name, so another account could have created a folder of that name.
 if [ -z "$(find "$1" -prune -type d -user "$(id -u)")" ]; then echo "asct: $1 belongs to another account" >&2; exit 125; fi
 mkdir -- "$spot" && mkfifo "$spot/in" "$spot/out" "$spot/err" && printf '%s' "$3" >"$spot/command" || exit 125
 exec 3<&0

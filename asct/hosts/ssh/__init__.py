@@ -1,4 +1,7 @@
-"""Over ssh, with Fabric: strict host keys, jump hosts, agent and keys; the host needs a POSIX shell and sftp."""
+"""Hosts reached over ssh, with Fabric: strict host keys, jump hosts, agent and keys.
+
+The host needs a POSIX shell and sftp.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ TRANSPORT = Transport(
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """The host of `spec`; relative paths (known_hosts, identity_file) are resolved from `folder`."""
+    """Return the host of `spec`. Relative paths (known_hosts, identity_file) are resolved against `folder`."""
     from asct.hosts.remote import RemoteHost
     from asct.hosts.runner_session import RECONNECT_S
     from asct.hosts.ssh.link import SshLink

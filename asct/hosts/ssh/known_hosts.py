@@ -1,6 +1,6 @@
 """The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only lines that match the host are decoded: a fleet has as many lines as hosts, and each host reads the file.
+Only lines that match the host are decoded, because a fleet has as many lines as hosts and each host reads the file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
-"""The type of the key and the key itself, as ssh sends it."""
+"""The type of the key, and the key itself as ssh sends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Keys of a host: trusted ones in the order of their lines, and those marked @revoked.
+    """The keys of a host: the trusted ones in the order of their lines, and those marked @revoked.
 
     Lines of certificate authorities (@cert-authority) are ignored, because asct does not use host certificates.
     """
@@ -31,7 +31,7 @@ class KnownKeys:
     revoked: frozenset[Key] = frozenset()
 
     def with_more(self, other: KnownKeys) -> KnownKeys:
-        """The keys of two files: a key that one file revokes is not trusted through the other."""
+        """Return the keys of two files. A key that one file revokes is not trusted because of the other."""
         revoked = self.revoked | other.revoked
         return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
 
@@ -39,7 +39,7 @@ class KnownKeys:
 def known_keys(file: Path, name: str) -> KnownKeys:
     """Return the keys of a host in a file (`name` comes from `known_as`).
 
-    Raises OSError for a file that cannot be read, ValueError for one that is not text or contains no keys.
+    Raises OSError if the file cannot be read, ValueError if it is not text or contains no keys.
     """
     status = file.stat()
     found: list[Key] = []
@@ -59,19 +59,19 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """The lines of a file without comments; read again after a change."""
+    """Return the lines of a file without comments. The file is read again after a change."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _concerns(patterns: Sequence[str], name: str) -> bool:
-    """Whether the first field of a line matches the host: by at least one pattern and none with `!`."""
+    """Return whether the first field of a line matches the host: by at least one pattern, and by none with `!`."""
     matching = [pattern for pattern in patterns if _matches(pattern.removeprefix("!"), name)]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches the host. `*` and `?` are wildcards; brackets around an address are literal."""
+    """Return whether a pattern matches the host. `*` and `?` are wildcards; brackets around an address are literal."""
     if pattern.startswith("|"):
         return _is_hash_of(pattern, name)
     if "*" in pattern or "?" in pattern:
@@ -80,7 +80,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _is_hash_of(text: str, name: str) -> bool:
-    """Whether `|1|salt|hash` is the HMAC-SHA1 of the name, both in base 64."""
+    """Return whether `|1|salt|hash` contains the HMAC-SHA1 of the name (salt and hash are in Base64)."""
     _, kind, *rest = text.split("|")
     if kind != "1" or len(rest) != 2:
         return False
@@ -89,21 +89,21 @@ def _is_hash_of(text: str, name: str) -> bool:
 
 
 def known_as(address: str, port: int) -> str:
-    """The name under which known_hosts lists a host: `[address]:port` unless the port is 22."""
+    """Return the name under which known_hosts lists a host: `[address]:port`, or the address if the port is 22."""
     return address if port == 22 else f"[{address}]:{port}"
 
 
 def fingerprint(key_type: str, blob: bytes) -> str:
-    """`ssh-ed25519 SHA256:...`, as `ssh-keygen -lf` prints it."""
+    """Return the fingerprint of a key as `ssh-keygen -lf` prints it, such as `ssh-ed25519 SHA256:...`."""
     digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
     return f"{key_type} SHA256:{digest}"
 
 
 def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
-    """The known_hosts line that trusts this key."""
+    """Return the known_hosts line that makes ssh trust this key."""
     return f"{known_as(address, port)} {key_type} {base64.b64encode(blob).decode()}"
 
 
 def resolve(path: str, folder: Path) -> Path:
-    """A path of the plan: `~` is the home folder, a relative one is resolved from `folder`."""
-    return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises when there is no home
+    """Return a path from the plan: `~` is the home folder, and a relative path is resolved against `folder`."""
+    return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises if there is no home

@@ -1,4 +1,4 @@
-"""Link over a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
+"""A Link over a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics c
 
 
 class SshLink(TimedLink):
-    """Link over a Fabric connection and its paramiko transport; one sftp channel, opened once."""
+    """A Link over a Fabric connection and its paramiko transport, with one sftp channel that is opened once."""
 
     broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 
@@ -75,7 +75,7 @@ class SshLink(TimedLink):
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
 
     def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
-        """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
+        """Return the jump hosts before `target`. The first of them may itself have a ProxyJump in ~/.ssh/config."""
         if depth > MAX_JUMPS:
             detail = f"more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
@@ -118,7 +118,7 @@ class SshLink(TimedLink):
 
 
 class SshChannel:
-    """Channel over a paramiko channel."""
+    """A Channel over a paramiko channel."""
 
     def __init__(self, channel: paramiko.Channel) -> None:
         self._channel = channel
@@ -154,15 +154,17 @@ class _KeyUnknown(Exception):
 
 
 class _Refuse(paramiko.MissingHostKeyPolicy):
-    """Like paramiko.RejectPolicy, but keeps the key for the message."""
+    """A policy like paramiko.RejectPolicy that keeps the key for the message."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
         raise _KeyUnknown(key)
 
 
 def _transport(sock: Any, **options: Any) -> paramiko.Transport:
-    """A transport that prefers AES-GCM: with other ciphers paramiko compares authentication codes byte by byte, which
-    takes a third of its CPU time."""
+    """Return a transport that prefers AES-GCM.
+
+    With other ciphers, paramiko compares authentication codes byte by byte, which takes a third of its CPU time.
+    """
     made = paramiko.Transport(sock, **options)
     wishes = made.get_security_options()
     wishes.ciphers = sorted(wishes.ciphers, key=lambda name: "gcm" not in name)
@@ -170,11 +172,11 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""Name, modification time and size of a file; a file whose state changed is read again."""
+"""The name, modification time and size of a file. A file whose state has changed is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:
-    """The states of the existing files."""
+    """Return the states of those files that exist."""
     found = []
     for file in map(os.path.expanduser, files):
         with contextlib.suppress(OSError):
@@ -184,8 +186,10 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 
 def _private_key(file: str) -> paramiko.PKey | None:
-    """The key of an identity file with its certificate; None when it cannot be read, so that paramiko tries it and
-    reports the reason."""
+    """Return the key of an identity file, with its certificate.
+
+    None if the key cannot be read: paramiko then tries it and reports the reason.
+    """
     with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
@@ -197,7 +201,7 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
 
 
 class Hop:
-    """An ssh server on the route: the host itself or a jump host. The key of each is checked."""
+    """An ssh server on the route: the host itself or a jump host. The host key of each is checked."""
 
     def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
         self._spec = spec
@@ -221,7 +225,7 @@ class Hop:
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
-        """The jump hosts in the order of the route: the plan's, or else ProxyJump of ~/.ssh/config."""
+        """The jump hosts in the order of the route: those of the plan, otherwise the ProxyJump of ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
@@ -231,7 +235,7 @@ class Hop:
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
     def open(self, through: fabric.Connection | None) -> fabric.Connection:
-        """Connect; raises ConnectError."""
+        """Connect. Raises ConnectError."""
         connection = self._connection
         connection.client.set_missing_host_key_policy(_Refuse())
         self._load_known_hosts()

@@ -17,12 +17,14 @@ from asct.hosts.downloads import first_blocks, save
 
 _BLOCK = 1 << 18
 READ_BYTES = 32768
-"""Bytes of one sftp read; a smaller file needs a single one."""
+"""Bytes per sftp read. A smaller file needs only one read."""
 
 
 class Files:
-    """FileTransfer over sftp. `client` is a paramiko.SFTPClient; `alive` distinguishes a file error from a broken
-    connection."""
+    """A FileTransfer over sftp. `client` is a paramiko.SFTPClient.
+
+    `alive` makes it possible to distinguish a file error from a broken connection.
+    """
 
     def __init__(self, name: str, client: Any, alive: Callable[[], bool]) -> None:
         self._name = name
@@ -46,8 +48,10 @@ class Files:
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """See FileTransfer. The file is left to the garbage collector: paramiko then closes it without waiting for the
-        reply."""
+        """See `FileTransfer.fetch_regular`.
+
+        The file object is left to the garbage collector, because paramiko then closes it without waiting for the reply.
+        """
         with self._errors(source):
             file = self._client.open(source, "rb")
             size = file.stat().st_size or 0
