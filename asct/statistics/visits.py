@@ -1,0 +1,156 @@
+"""Combines visits: processes that each measured the same value with fresh memory, at different times.
+
+The samples of one process share its pages, its neighbors and its moment, so their spread says nothing about the next
+process. Between visits all of that changes. The interval is therefore formed over visits, one median each. Sources:
+Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and between executions);
+Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007 (t-interval over
+executions); Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", Annals of
+Mathematical Statistics 16, 1945 (number of values fixed from a pilot).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median, variance
+
+VISITS_MIN = 6
+"""Fewer visits give no interval."""
+# Student's t, 0.975 quantile, for 1 to 30 degrees of freedom; beyond, the first terms of its expansion around the
+# normal quantile (Fisher and Cornish, Technometrics 2, 1960).
+_T_975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+_Z_975 = 1.959964
+# With 1 %, six unchanged visits are called drifting once in 360 values: only a strictly monotone order counts.
+_DRIFT_LEVEL = 0.01
+# Two states differ by more than what a working set or a clock explains, and clearly more than each varies.
+_STATE_GAP = 0.05
+_STATE_CONTRAST = 3.0
+_STATE_VISITS = 2
+_STATE_SHARE = 0.2
+_CORRELATION_MOST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One of two values between which visits alternate: their median, and their share of the visits."""
+
+    value: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class VisitSummary:
+    """The value of several visits, in their unit; variances in its square.
+
+    `between` is the sample variance of the visits' medians. `ci95` is None below VISITS_MIN visits. `drift`: the visits
+    rise or fall with time. `states` has two members if the visits fall into two groups, otherwise none.
+    """
+
+    visits: int
+    median: float
+    ci95: tuple[float, float] | None
+    between: float | None
+    drift: bool
+    states: tuple[State, ...]
+
+
+def summarise_visits(medians: Sequence[float]) -> VisitSummary:
+    """The summary of one median per visit, in the order of time. Raises ValueError without any.
+
+    The interval is a t-interval of half-width t s / sqrt(n) around the median of the visits, n reduced where neighbors
+    in time are alike. If the visits drift or have two states it spans all of them.
+    """
+    if not medians:
+        raise ValueError("no visits to combine")
+    count, middle = len(medians), float(median(medians))
+    states, drift = _states(medians), _drifts(medians)
+    between = variance(medians) if count > 1 else None
+    interval = None
+    if between is not None and count >= VISITS_MIN:
+        reach = t_975(count - 1) * math.sqrt(between / effective_count(medians))
+        low, high = middle - reach, middle + reach
+        if states or drift:
+            low, high = min(low, *medians), max(high, *medians)
+        interval = (low, high)
+    return VisitSummary(count, middle, interval, between, drift, states)
+
+
+def visits_needed(pilot: Sequence[float], target: float, most: int) -> int:
+    """The number of visits, those of the pilot included, whose interval is `target` of the median wide; at most `most`.
+
+    Stein's rule: the number follows from the variance of the pilot alone, so that the interval is not narrowed by
+    stopping at a lucky moment.
+    """
+    if len(pilot) < 2:
+        return max(len(pilot), VISITS_MIN)
+    half = target / 2.0 * abs(median(pilot))
+    spread = t_975(len(pilot) - 1) ** 2 * variance(pilot)
+    needed = math.ceil(spread / half**2) if half > 0.0 else most
+    return max(len(pilot), min(needed, most))
+
+
+def t_975(degrees: int) -> float:
+    """The 0.975 quantile of Student's t; raises ValueError below one degree of freedom."""
+    if degrees < 1:
+        raise ValueError("Student's t has at least one degree of freedom")
+    if degrees <= len(_T_975):
+        return _T_975[degrees - 1]
+    return _Z_975 + (_Z_975**3 + _Z_975) / (4.0 * degrees)
+
+
+def effective_count(in_time: Sequence[float]) -> float:
+    """Number of independent values with the same information, 1 to n: n (1 - r) / (1 + r), where r is the correlation
+    of neighbors if that is positive (Bayley and Hammersley, 1946). Of a few values, r is biased by -1 / n (Kendall,
+    Biometrika 41, 1954), which is added."""
+    count, middle = len(in_time), fmean(in_time)
+    squares = math.fsum((value - middle) ** 2 for value in in_time)
+    if squares == 0.0:
+        return float(count)
+    together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(in_time))
+    correlation = min(max(together / squares + 1.0 / count, 0.0), _CORRELATION_MOST)
+    return max(1.0, count * (1.0 - correlation) / (1.0 + correlation))
+
+
+def _drifts(in_time: Sequence[float]) -> bool:
+    """Whether a rank test rejects that the order of time is random: Mann, "Nonparametric tests against trend",
+    Econometrica 13, 1945."""
+    count = len(in_time)
+    score = sum((b > a) - (b < a) for i, a in enumerate(in_time) for b in in_time[i + 1 :])
+    return count >= VISITS_MIN and _tail_share(count, abs(score)) <= _DRIFT_LEVEL
+
+
+def _tail_share(count: int, score: int) -> float:
+    """Probability that a random order of `count` values has a score of at least `score`, either way: from the number of
+    permutations with each number of inversions."""
+    ways = [1]
+    for size in range(2, count + 1):
+        longer = [0] * (len(ways) + size - 1)
+        for inversions, number in enumerate(ways):
+            for extra in range(size):
+                longer[inversions + extra] += number
+        ways = longer
+    inversions = (count * (count - 1) // 2 - score) // 2
+    return min(1.0, 2.0 * sum(ways[: inversions + 1]) / sum(ways))
+
+
+def _states(medians: Sequence[float]) -> tuple[State, ...]:
+    """Two groups, each of at least two visits and a fifth of all, whose gap exceeds _STATE_GAP of the value and, by
+    _STATE_CONTRAST, the range of each group; empty if there are none."""
+    ordered = sorted(medians)
+    count = len(ordered)
+    least = max(_STATE_VISITS, math.ceil(_STATE_SHARE * count))
+    gaps = {cut: ordered[cut] - ordered[cut - 1] for cut in range(least, count - least + 1)}
+    if count < VISITS_MIN or not gaps:
+        return ()
+    cut = max(gaps, key=lambda at: gaps[at])
+    groups = ordered[:cut], ordered[cut:]
+    widest = max(group[-1] - group[0] for group in groups)
+    if gaps[cut] <= _STATE_GAP * abs(median(ordered)) or gaps[cut] <= _STATE_CONTRAST * widest:
+        return ()
+    return tuple(State(float(median(group)), len(group) / count) for group in groups)

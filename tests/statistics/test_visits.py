@@ -1,0 +1,108 @@
+"""Visits combined: how often the next run lies in the interval, drift, two states, and the number of visits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import pytest
+
+from asct.statistics.visits import VISITS_MIN, effective_count, summarise_visits, t_975, visits_needed
+
+Draw = Callable[[random.Random, int], list[float]]
+
+
+def normal(rng: random.Random, count: int) -> list[float]:
+    return [rng.gauss(100, 3) for _ in range(count)]
+
+
+def skewed(rng: random.Random, count: int) -> list[float]:
+    return [100 + rng.expovariate(0.2) for _ in range(count)]
+
+
+def two_states(rng: random.Random, count: int) -> list[float]:
+    return [rng.choice((55.0, 225.0)) * rng.gauss(1, 0.01) for _ in range(count)]
+
+
+@pytest.mark.parametrize("count", [6, 8, 12])
+@pytest.mark.parametrize("draw", [normal, skewed], ids=["normal", "skewed"])
+def test_the_next_run_lies_in_the_interval_as_often_as_theory_says(draw: Draw, count: int) -> None:
+    # 95 % of intervals hold the mean; the median of another run of the same size falls into about 83 % of them
+    rng = random.Random(count)
+    hits = 0
+    for _ in range(1500):
+        low, high = summarise_visits(draw(rng, count)).ci95 or (0.0, 0.0)
+        hits += low <= median(draw(rng, count)) <= high
+    assert 0.80 <= hits / 1500 <= 0.92
+
+
+def test_fewer_than_six_visits_give_no_interval() -> None:
+    assert summarise_visits([1.0] * (VISITS_MIN - 1)).ci95 is None
+    assert summarise_visits([1.0] * VISITS_MIN).ci95 == (1.0, 1.0)
+    assert summarise_visits([7.0]).between is None
+    with pytest.raises(ValueError, match="no visits"):
+        summarise_visits([])
+
+
+def test_visits_that_rise_steadily_drift_and_the_interval_spans_them() -> None:
+    rising = [100.0, 101, 102, 103, 104, 105]
+    found = summarise_visits(rising)
+    assert found.drift
+    assert found.ci95 is not None
+    assert found.ci95[0] <= 100 and found.ci95[1] >= 105
+    assert summarise_visits(rising[::-1]).drift
+    assert not summarise_visits([100.0, 103, 101, 105, 102, 104]).drift
+
+
+def test_steady_values_hardly_ever_drift_or_have_two_states() -> None:
+    rng = random.Random(3)
+    found = [summarise_visits(normal(rng, count)) for count in (6, 8, 12) for _ in range(1000)]
+    assert sum(one.drift for one in found) < 0.015 * len(found)
+    assert sum(bool(one.states) for one in found) < 0.01 * len(found)
+
+
+def test_two_groups_of_visits_are_two_states_with_their_shares() -> None:
+    found = summarise_visits([55.0, 225.0, 55.4, 224.0, 54.8, 55.1, 226.0, 55.2])
+    assert [(state.value, state.share) for state in found.states] == [(55.1, 0.625), (225.0, 0.375)]
+    assert found.ci95 is not None
+    assert found.ci95[0] <= 54.8 and found.ci95[1] >= 226.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [100.0, 101, 102, 103, 104, 105.5],  # spread evenly
+        [100.0, 100.1, 100.2, 103, 103.1, 103.2],  # less than 5 % apart
+        [100.0, 100.1, 100.2, 100.3, 100.2, 180.0],  # one visit alone is an accident
+        [55.0, 55.1, 225.0, 226.0],  # too few visits
+    ],
+)
+def test_what_are_no_two_states(values: Sequence[float]) -> None:
+    assert summarise_visits(values).states == ()
+
+
+def test_neighbours_that_are_alike_count_less() -> None:
+    slow = [1.0, 1.1, 1.2, 1.1, 0.4, 0.3, 0.2, 0.3]
+    mixed = [1.0, 0.3, 1.2, 0.2, 1.1, 0.3, 1.1, 0.4]
+    assert effective_count(slow) < 4
+    assert effective_count(mixed) == 8
+    assert effective_count([2.0, 2.0, 2.0]) == 3
+
+
+def test_the_pilot_fixes_the_number_of_visits() -> None:
+    steady, wild = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9], [100.0, 140, 70, 110, 95, 120]
+    assert visits_needed(steady, 0.03, 12) == 6
+    assert visits_needed(wild, 0.03, 12) == 12
+    between = visits_needed([100.0, 101.5, 98.5, 100.5, 99.5, 100.0], 0.02, 100)
+    assert 6 < between < 100
+    assert visits_needed([0.0] * 6, 0.03, 12) == 12, "a share of nothing is not reached"
+    assert visits_needed([1.0], 0.03, 12) == 6
+
+
+def test_quantiles_of_student() -> None:
+    assert [t_975(one) for one in (1, 5, 30)] == [12.706, 2.571, 2.042]
+    assert t_975(40) == pytest.approx(2.021, abs=2e-3)
+    assert t_975(120) == pytest.approx(1.980, abs=1e-3)
+    with pytest.raises(ValueError, match="degree"):
+        t_975(0)
