@@ -25,9 +25,27 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
 """Flags that values of any benchmark can have, with their meaning."""
 
 
+def _unknown(value: object) -> bool:
+    return value is None
+
+
+class ValueState(BaseModel):
+    """One of two values that visits alternate between: the median of its visits, and its share of all visits."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+    value: float
+    share: float
+
+
 class Stats(BaseModel):
     """The distribution of a value's samples, in the unit of the value. `ci95` is None for fewer than 6 independent
-    samples."""
+    samples or visits.
+
+    If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
+    variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
+    holds the two groups into which the visits fall, if any.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -37,6 +55,10 @@ class Stats(BaseModel):
     ci95: tuple[float, float] | None = None
     min: float
     max: float
+    visits: int | None = Field(None, exclude_if=_unknown)
+    between: float | None = Field(None, exclude_if=_unknown)
+    within: float | None = Field(None, exclude_if=_unknown)
+    states: tuple[ValueState, ...] | None = Field(None, exclude_if=_unknown)
 
     def scaled(self, factor: float) -> Stats:
         """Return the same statistics in another unit; `factor` is positive."""
@@ -47,6 +69,12 @@ class Stats(BaseModel):
             ci95=None if self.ci95 is None else (self.ci95[0] * factor, self.ci95[1] * factor),
             min=self.min * factor,
             max=self.max * factor,
+            visits=self.visits,
+            between=None if self.between is None else self.between * factor**2,
+            within=None if self.within is None else self.within * factor**2,
+            states=None
+            if self.states is None
+            else tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
         )
 
 

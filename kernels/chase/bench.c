@@ -15,19 +15,25 @@ static void prepare(struct bench *bench, uint64_t bytes)
 
 void bench_size(struct bench *bench, uint64_t bytes, bool refined, struct record *record)
 {
-    static struct measured measured;
-    uint64_t started = timer_monotonic_ns();
-    prepare(bench, bytes);
-    uint64_t ready = timer_monotonic_ns();
-    measure(bench->chain, bench->timer, &bench->effort, &measured);
     record->refined = refined;
     record->span_bytes = bytes;
     record->size_bytes = bytes / bench->chain->stride * bench->chain->stride;
+    record->setup_ns = record->elapsed_ns = record->looks = 0;
+    record->measured.count = record->measured.dropped = record->measured.loads = 0;
+    record->measured.fastest_ns = 0;
+    bench_again(bench, record);
+}
+
+void bench_again(struct bench *bench, struct record *record)
+{
+    uint64_t started = timer_monotonic_ns();
+    prepare(bench, record->span_bytes);
+    record->setup_ns += timer_monotonic_ns() - started;
     record->lines = bench->chain->lines;
-    record->setup_ns = ready - started;
-    record->elapsed_ns = timer_monotonic_ns() - started;
-    record_take(record, &measured, bench->timer);
-    noise_clock(bench->noise, stats_rounded(measured.least_cycle_ns * 1e6));
+    measure_more(bench->chain, bench->timer, &bench->effort, &record->measured);
+    record->looks++;
+    record->elapsed_ns += timer_monotonic_ns() - started;
+    noise_clock(bench->noise, stats_rounded(record->measured.least_cycle_ns * 1e6));
 }
 
 void bench_finish(struct bench *bench)

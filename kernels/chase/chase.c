@@ -16,7 +16,7 @@
 
 static struct asked {
     int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, cpu, node;
-    int64_t target_interval, time_cap_ms, patience_ms, seed, llc_bytes;
+    int64_t batches, time_cap_ms, patience_ms, seed, llc_bytes;
     const char *pages;
     struct opt_list sizes;
 } asked;
@@ -42,9 +42,8 @@ static struct opt table[] = {
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
     {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
-    {"target-interval", "permille", "5", "stop measuring a size when the 95 % interval is this narrow",
-     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"time-cap-ms", "ms", "100", "time limit for one size", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"batches", "", "63", "batches of loads of each size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
+    {"time-cap-ms", "ms", "100", "time limit for one size, also if it has fewer batches then", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "2000", "time limit for repeating sizes in near caches that a sibling thread disturbed",
      OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
@@ -93,7 +92,6 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
     out_integer(&out, "probe_adds", (int64_t)loop_probe_adds(timer));
-    out_integer(&out, "target_permille", asked.target_interval);
     out_integer(&out, "time_cap_ns", asked.time_cap_ms * 1000000);
     out_integer(&out, "map_ns", (int64_t)map_ns);
     opts_echo(&opts, &out);
@@ -135,7 +133,7 @@ static struct sweep sweep_of(struct chain *chain, const struct timer *timer, con
             .timer = timer,
             .noise = noise,
             .flush_bytes = (uint64_t)llc->bytes,
-            .effort = {(double)asked.target_interval / 1000, (uint64_t)asked.time_cap_ms * 1000000},
+            .effort = {(uint64_t)asked.batches, (uint64_t)asked.time_cap_ms * 1000000},
         },
     };
 }

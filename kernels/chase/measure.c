@@ -1,6 +1,5 @@
 #include "chase/measure.h"
 
-#include <string.h>
 #include <sys/resource.h>
 
 #include "kit/fail.h"
@@ -10,7 +9,6 @@
 #define LOADS_MIN 512
 #define LOADS_MAX 16384
 #define WARM_LOADS 1024   /* untimed, before each batch: getrusage and reading the clock evict lines of the first-level cache */
-#define LOOK_EVERY 7       /* batches between two computations of the interval */
 #define CYCLE_REACH 2      /* batches before and after whose adds are used for a batch */
 #define CAP_FACTOR 20     /* on a machine too busy for the least number of batches, measure for this many caps, */
 #define BUSY_NS 5000000000u /* and at least this long if there is no batch at all */
@@ -53,14 +51,12 @@ static uint64_t batch_turns(const struct timer *timer, struct node **at)
     return turns;
 }
 
-/* Statistics of the last `count` batches. */
-static struct stats load_stats(const struct measured *measured, uint64_t count, const struct timer *timer)
+static struct stats load_stats(const struct measured *measured, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
-    const struct batch *batches = &measured->batches[measured->count - count];
-    for (uint64_t i = 0; i < count; i++)
-        values[i] = (double)batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
-    return stats_of(values, count);
+    for (uint64_t i = 0; i < measured->count; i++)
+        values[i] = (double)measured->batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
+    return stats_of(values, measured->count);
 }
 
 /* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbors. Disturbances only make adds longer, and
@@ -101,75 +97,41 @@ static double least_cycle_ns(const struct measured *measured, const struct timer
     return least;
 }
 
-static bool narrow(const struct measured *measured, uint64_t count, const struct timer *timer, double target)
+/* Whether the time for the size is over. A busy machine gets more time for the least number of batches. */
+static bool given_up(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
 {
-    struct stats load = load_stats(measured, count, timer);
-    return stats_within(&load, target);
-}
-
-/* Keeps the last `count` batches only. */
-static void keep_last(struct measured *measured, uint64_t count)
-{
-    measured->outside = measured->count - count;
-    memmove(measured->batches, &measured->batches[measured->outside], count * sizeof *measured->batches);
-    measured->count = count;
-}
-
-/* Whether all batches or the last few are precise enough. The interval of all is computed at growing distances, because sorting
- * costs time. */
-static bool settled(struct measured *measured, const struct timer *timer, double target, uint64_t *next_look)
-{
-    if (measured->count < MEASURE_BATCHES_MIN || measured->count % LOOK_EVERY != 0)
-        return false;
-    if (measured->count >= *next_look) {
-        *next_look = measured->count + measured->count / 4;
-        if (narrow(measured, measured->count, timer, target))
-            return true;
-    }
-    if (!narrow(measured, MEASURE_BATCHES_MIN, timer, target))
-        return false;
-    keep_last(measured, MEASURE_BATCHES_MIN);
-    return true;
-}
-
-/* Whether the time or the room for batches is used up. */
-static bool spent(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
-{
-    bool enough = measured->count >= MEASURE_BATCHES_MIN && elapsed_ns > effort->cap_ns;
     uint64_t busy_ns = CAP_FACTOR * effort->cap_ns;
     if (measured->count == 0)
         return elapsed_ns > (busy_ns > BUSY_NS ? busy_ns : BUSY_NS);
-    return enough || measured->count == MEASURE_BATCHES_MAX || elapsed_ns > busy_ns;
+    return elapsed_ns > (measured->count < MEASURE_BATCHES_MIN ? busy_ns : effort->cap_ns);
 }
 
-/* Takes batches until the interval is narrow enough or the time is over. Returns the ticks of the fastest one. */
+/* Takes the batches of the size, or fewer if the time is over. Returns the ticks of the fastest one. */
 static uint64_t collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
 {
-    uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns();
-    uint64_t look = MEASURE_BATCHES_MIN, fastest = UINT64_MAX;
+    uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns(), fastest = UINT64_MAX;
+    uint64_t most = measured->count + effort->batches;
     long before = switches();
-    for (;;) {
+    most = most < MEASURE_BATCHES_MAX ? most : MEASURE_BATCHES_MAX;
+    while (measured->count < most && !measured->capped) {
         struct batch batch = one_batch(timer, turns, at);
         long after = switches();
         if (after == before && batch.add_ticks > 0) {
             measured->batches[measured->count++] = batch;
             fastest = batch.load_ticks < fastest ? batch.load_ticks : fastest;
-            if (settled(measured, timer, effort->target, &look))
-                return fastest;
         } else {
             measured->dropped++;
         }
         before = after;
-        measured->capped = spent(measured, effort, timer_monotonic_ns() - started);
-        if (measured->capped)
-            return fastest;
+        measured->capped = given_up(measured, effort, timer_monotonic_ns() - started);
     }
+    return fastest;
 }
 
 /* Drops batches that lost the CPU without a context switch: a hypervisor took it. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
-    double limit = load_stats(measured, measured->count, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
+    double limit = load_stats(measured, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < measured->count; i++)
         if ((double)measured->batches[i].load_ticks * timer->ns_per_tick <= limit)
@@ -178,23 +140,21 @@ static void drop_jumps(struct measured *measured, const struct timer *timer)
     measured->count = kept;
 }
 
-void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured)
+void measure_more(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured)
 {
     struct node *at = chain_line(chain, 0);
-    measured->count = measured->dropped = measured->outside = 0;
     measured->capped = false;
-    measured->loads = batch_turns(timer, &at) * LOOP_LOADS_PER_TURN;
-    uint64_t fastest = collect(measured, timer, effort, &at);
+    if (measured->loads == 0)
+        measured->loads = batch_turns(timer, &at) * LOOP_LOADS_PER_TURN;
+    double fastest_ns = (double)collect(measured, timer, effort, &at) * timer->ns_per_tick / (double)measured->loads;
     if (measured->count == 0)
         fail(EXIT_ENVIRONMENT, "this CPU is too busy: all %llu batches were interrupted", (unsigned long long)measured->dropped);
     if (!chain_holds(chain, at))
         fail(EXIT_SELF_CHECK, "following the chain of %llu lines led outside of it", (unsigned long long)chain->lines);
-    measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
+    if (measured->fastest_ns <= 0 || fastest_ns < measured->fastest_ns)
+        measured->fastest_ns = fastest_ns;
     drop_jumps(measured, timer);
-    measured->load_ns = load_stats(measured, measured->count, timer);
-    /* The interval was last computed up to a quarter of the batches ago, and included batches dropped since. */
-    bool enough = measured->count >= MEASURE_BATCHES_MIN;
-    measured->capped = measured->capped && !(enough && stats_within(&measured->load_ns, effort->target));
+    measured->load_ns = load_stats(measured, timer);
     measured->cycles = cycle_stats(measured, timer);
     measured->cycle_ns = median_cycle_ns(measured, timer);
     measured->least_cycle_ns = least_cycle_ns(measured, timer);

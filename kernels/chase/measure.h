@@ -10,11 +10,12 @@
 #include "kit/timer.h"
 
 #define MEASURE_BATCHES_MIN 21
-#define MEASURE_BATCHES_MAX 8192
+#define MEASURE_BATCHES_MAX 1024
 
-/* Precision and time limits. */
+/* Number of batches, and time limit. The number does not depend on the values: stopping at a narrow interval would select a quiet
+ * moment. */
 struct effort {
-    double target;    /* width of the 95 % interval over the median at which to stop */
+    uint64_t batches;
     uint64_t cap_ns;  /* time limit for a size that has the least number of batches */
 };
 
@@ -26,8 +27,7 @@ struct measured {
     struct batch batches[MEASURE_BATCHES_MAX];
     uint64_t count, loads;
     uint64_t dropped;  /* number of interrupted batches */
-    uint64_t outside;  /* undisturbed batches before the quiet period that ended the size */
-    bool capped;
+    bool capped;            /* whether the time was over before the last batch */
     double fastest_ns;      /* per load, of all batches including dropped ones */
     struct stats load_ns;   /* per load */
     struct stats cycles;    /* core cycles per load, computed for each batch */
@@ -35,9 +35,8 @@ struct measured {
     double least_cycle_ns;
 };
 
-/* Measures the current chain and stores the result in `measured`. A size ends when the interval over all batches is narrow
- * enough, or over the last MEASURE_BATCHES_MIN alone, so that it waits for a pause of other programs within the cap. Ends the
- * program with 3 if all batches were interrupted, and with 4 if the walk left the chain. */
-void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
+/* Measures the current chain: adds `effort->batches` batches to `measured`, which is zero before the first time, and computes the
+ * values of all its batches. Ends the program with 3 if all batches were interrupted, and with 4 if the walk left the chain. */
+void measure_more(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
 
 #endif

@@ -7,22 +7,21 @@
 
 bool quiet_is_near(const struct record *record)
 {
-    return record->fastest_ns < NEAR_NS;
+    return record->measured.fastest_ns < NEAR_NS;
 }
 
 bool quiet_is_disturbed(const struct record *record, double ceiling_ns)
 {
-    double median_ns = record->per_load_ns.median;
-    return median_ns > ceiling_ns * TOLERANCE || median_ns > record->fastest_ns * TOLERANCE_OF_BATCHES;
+    double median_ns = record->measured.load_ns.median;
+    return median_ns > ceiling_ns * TOLERANCE || median_ns > record->measured.fastest_ns * TOLERANCE_OF_BATCHES;
 }
 
 void quiet_look_again(struct bench *bench, struct record *record, uint64_t *patience_ns)
 {
-    struct record again;
-    bench_size(bench, record->span_bytes, record->refined, &again);
-    if (again.per_load_ns.median < record->per_load_ns.median)
-        *record = again;
-    *patience_ns -= again.elapsed_ns < *patience_ns ? again.elapsed_ns : *patience_ns;
+    uint64_t before_ns = record->elapsed_ns;
+    bench_again(bench, record);
+    uint64_t taken_ns = record->elapsed_ns - before_ns;
+    *patience_ns -= taken_ns < *patience_ns ? taken_ns : *patience_ns;
 }
 
 void quiet_settle(struct bench *bench, struct record *records, size_t count, uint64_t *patience_ns)
@@ -30,14 +29,14 @@ void quiet_settle(struct bench *bench, struct record *records, size_t count, uin
     bool looked = true;
     for (int round = 0; round < ROUNDS_MAX && looked; round++) {
         looked = false;
-        double ceiling = count > 0 ? records[count - 1].per_load_ns.median : 0;
+        double ceiling = count > 0 ? records[count - 1].measured.load_ns.median : 0;
         for (size_t i = count; i-- > 0 && *patience_ns > 0;) {
             if (quiet_is_disturbed(&records[i], ceiling)) {
                 quiet_look_again(bench, &records[i], patience_ns);
                 looked = true;
             }
-            if (records[i].per_load_ns.median < ceiling)
-                ceiling = records[i].per_load_ns.median;
+            if (records[i].measured.load_ns.median < ceiling)
+                ceiling = records[i].measured.load_ns.median;
         }
     }
 }

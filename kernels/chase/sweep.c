@@ -6,7 +6,7 @@
 #include "kit/numbers.h"
 
 #define POINTS_MAX 4096
-#define HELD_MAX 1024
+#define HELD_MAX 512
 #define LOOKS_MAX 5
 #define ROUND_MAX 8 /* bisected between two evaluations of the curve, in order of size, so that the chain grows or shrinks only once */
 
@@ -43,9 +43,9 @@ static int by_middle(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print(struct sweep_result *result, const struct record *record)
+static void print(const struct sweep *sweep, struct sweep_result *result, const struct record *record)
 {
-    record_print(record);
+    record_print(record, sweep->bench.timer);
     result->samples++;
     result->refined += record->refined;
 }
@@ -127,13 +127,13 @@ static double ceiling_above(const struct curve *curve, uint64_t bytes)
 
 static void refine_one(struct sweep *sweep, struct sweep_result *result, struct curve *curve, uint64_t bytes)
 {
-    struct record record;
+    static struct record record;
     double ceiling = ceiling_above(curve, bytes);
     bench_size(&sweep->bench, bytes, true, &record);
     for (int i = 0; i < LOOKS_MAX && sweep->patience_ns > 0 && quiet_is_near(&record) && quiet_is_disturbed(&record, ceiling); i++)
         quiet_look_again(&sweep->bench, &record, &sweep->patience_ns);
-    print(result, &record);
-    curve->points[curve->count++] = (struct point){bytes, record.per_load_ns.median};
+    print(sweep, result, &record);
+    curve->points[curve->count++] = (struct point){bytes, record.measured.load_ns.median};
 }
 
 /* Measures one round; false if the time is over. Starts at the end that is nearer to the size of the current chain. */
@@ -177,8 +177,8 @@ static void release(struct sweep *sweep, struct sweep_result *result, struct poi
 {
     quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);
     for (size_t i = 0; i < count; i++) {
-        print(result, &held[i]);
-        first[i].median = held[i].per_load_ns.median;
+        print(sweep, result, &held[i]);
+        first[i].median = held[i].measured.load_ns.median;
     }
 }
 
@@ -193,8 +193,8 @@ static void measure_coarse(struct sweep *sweep, struct sweep_result *result, str
             continue;
         release(sweep, result, &curve->points[i + 1 - count], held, near ? count : count - 1);
         if (!near) {
-            print(result, &held[count - 1]);
-            curve->points[i].median = held[count - 1].per_load_ns.median;
+            print(sweep, result, &held[count - 1]);
+            curve->points[i].median = held[count - 1].measured.load_ns.median;
         }
         count = 0;
     }

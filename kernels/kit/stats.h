@@ -1,7 +1,6 @@
 /* Median and interval of values that came one after the other: batches, windows, turns.
  *
  *     struct stats stats = stats_of(values, count);        in the order in which they were measured, not sorted
- *     if (stats_within(&stats, 0.005)) ...                  the interval is no wider than 0.5 % of the median
  *     stats_print(&out, "ps", &stats, 1e3);                 median_ps, ci_low_ps, ci_high_ps, min_ps, max_ps, effective
  *
  * The interval comes from order statistics, so no distribution is assumed. Neighbours in time are alike when something slow is at
@@ -90,12 +89,6 @@ static inline struct stats stats_of(const double *in_time, size_t count)
                           effective >= STATS_INTERVAL_MIN};
     free(sorted);
     return stats;
-}
-
-/* Whether the interval is at most the fraction `target` of the median. */
-static inline bool stats_within(const struct stats *stats, double target)
-{
-    return stats->interval && stats->high - stats->low <= target * stats->median;
 }
 
 static inline int64_t stats_rounded(double value)

@@ -4,6 +4,7 @@
 #include "kit/affinity.h"
 #include "kit/node.h"
 #include "kit/width.h"
+#include "load/windows.h"
 
 #define SIZE_MAX_BYTES ((int64_t)1 << 46)
 #define CHAIN_MIN_BYTES 256 /* MiB; minimum of the default chain, */
@@ -38,9 +39,8 @@ static struct opt table[] = {
      OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
     {"probe", "", "chain", "what is measured under the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
     {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"level-ms", "ms", "80", "time limit for one level", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
-    {"target-interval", "permille", "30", "stop measuring a level when the 95 % interval is this narrow",
-     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
+    {"level-ms", "ms", "80", "time limit for one level, also if it has fewer windows then", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
+    {"windows", "", "63", "windows of each level", OPT_INTEGER, 1, WINDOWS_MAX, NULL, &asked.windows, false},
     {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},

@@ -12,7 +12,7 @@
 enum probe { PROBE_CHAIN, PROBE_NONE, PROBE_WORKLOAD };
 
 struct asked {
-    int64_t latency_cpu, latency_node, size, load_size, touch, level_ms, target_interval, seed, llc_bytes;
+    int64_t latency_cpu, latency_node, size, load_size, touch, level_ms, windows, seed, llc_bytes;
     const char *traffic, *width, *probe, *pages;
     struct opt_list cpus, nodes, delays, targets;
 };

@@ -3,7 +3,6 @@
 #include "kit/fail.h"
 #include "kit/loop.h"
 
-#define LOOK_EVERY 7    /* windows between two computations of the interval */
 #define CAP_FACTOR 5    /* on a machine too busy for the least number of windows, measure for this many caps, */
 #define BUSY_NS 200000000 /* and at least this long, because time slices of other programs take milliseconds */
 #define GLANCE_WINDOWS 9
@@ -30,37 +29,25 @@ static struct stats stats_by(const struct sampler *sampler, const struct windows
     return stats_of(values, windows->count);
 }
 
-/* Whether the interval of the level is narrow enough. */
-static bool settled(const struct levels *levels, const struct windows *windows)
+static bool given_up(const struct levels *levels, const struct windows *windows, uint64_t elapsed_ns)
 {
-    if (windows->count < LEVEL_WINDOWS_MIN)
-        return false;
-    struct stats stats = stats_by(&levels->sampler, windows, levels->sampler.chain ? windows_latency_ns : windows_bandwidth);
-    return stats_within(&stats, levels->target);
+    bool late = windows->count >= LEVEL_WINDOWS_MIN && elapsed_ns > levels->cap_ns;
+    return late || (elapsed_ns > CAP_FACTOR * levels->cap_ns && elapsed_ns > BUSY_NS);
 }
 
-static bool spent(const struct levels *levels, const struct windows *windows, uint64_t elapsed_ns)
-{
-    bool enough = windows->count >= LEVEL_WINDOWS_MIN && elapsed_ns > levels->cap_ns;
-    bool given_up = elapsed_ns > CAP_FACTOR * levels->cap_ns && elapsed_ns > BUSY_NS;
-    return enough || windows->count == WINDOWS_MAX || given_up;
-}
-
-/* Measures until the interval is narrow enough or the time is over. The bandwidth of idle threads is zero and needs no windows. */
+/* Takes the windows of a level, or fewer if the time is over. Their number does not depend on the values: stopping at a narrow
+ * interval would select a quiet moment. The bandwidth of idle threads is zero and needs no windows. */
 static void collect(struct levels *levels, struct level *level)
 {
     struct windows *windows = &level->windows;
     uint64_t started = timer_monotonic_ns();
     bool nothing = !levels->sampler.chain && level->delay < 0;
-    for (uint64_t i = 1; !nothing || windows->count < LEVEL_WINDOWS_MIN; i++) {
+    uint64_t most = nothing ? LEVEL_WINDOWS_MIN : levels->windows;
+    while (windows->count < most && !level->capped) {
         windows_take(&levels->sampler, windows);
-        if (i % LOOK_EVERY == 0 && settled(levels, windows))
-            return;
-        if (spent(levels, windows, timer_monotonic_ns() - started)) {
-            level->capped = !settled(levels, windows);
-            return;
-        }
+        level->capped = given_up(levels, windows, timer_monotonic_ns() - started);
     }
+    level->capped = windows->count < most;
 }
 
 /* Measures until the workload has ended. */

@@ -18,7 +18,7 @@ struct levels {
     struct sampler sampler;
     struct workload *workload;   /* NULL: none */
     struct noise *noise;
-    double target;               /* width of the interval of the latency, or of the bandwidth without a chain, at which to stop */
+    uint64_t windows; /* of each level */
     uint64_t cap_ns;
     const char *traffic, *width; /* as reported */
     uint64_t samples;

@@ -39,7 +39,7 @@ static struct levels levels_of(struct run *run)
             .at = run->probe == PROBE_CHAIN ? chain_line(&run->chain, 0) : NULL,
         },
         .workload = run->probe == PROBE_WORKLOAD ? &run->workload : NULL,
-        .target = (double)asked.target_interval / 1000,
+        .windows = (uint64_t)asked.windows,
         .cap_ns = (uint64_t)asked.level_ms * 1000000,
         .traffic = asked.traffic,
         .width = asked.width,

@@ -18,7 +18,7 @@
 #define LEAST_SHARE 8               /* least part of the time cap, because a moment is not representative */
 
 static struct asked {
-    int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, target_interval, time_cap_ms, patience_ms, seed;
+    int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, time_cap_ms, patience_ms, seed;
     int64_t list_batches, list_schedule;
     const char *pages;
     struct opt_list cpus, groups;
@@ -44,8 +44,6 @@ static struct opt table[] = {
     {"check-pairs", "", "4", "number of pairs to measure again alone",
      OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
     {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"target-interval", "permille", "50", "stop measuring a method when the 95 % interval is this narrow",
-     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
     {"time-cap-ms", "ms", "40", "time limit for one method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "10000", "time after which a pair that does not respond ends the program",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
@@ -88,7 +86,6 @@ static struct rules make_rules(const struct timer *timer)
         lines *= 2;
     rules.steps = lines < STEPS ? lines : STEPS;
     rules.effort = (struct effort){
-        .target = (double)asked.target_interval / 1000,
         .cap_ns = (uint64_t)asked.time_cap_ms * 1000000,
         .least_ns = (uint64_t)asked.time_cap_ms * 1000000 / LEAST_SHARE,
         .least = least(LEAST_AT_ADDRESS * asked.addresses),

@@ -93,7 +93,7 @@ static void lead_exchange(struct player *player, enum method method, struct resu
     for (uint64_t batch = 0; !player->fault; batch++) {
         size_t address = batch % addresses;
         exchange_word *word = slot_word(&player->game->slot, address, method);
-        if (series_settled(series, &rules->effort) || series_spent(series, &rules->effort)) {
+        if (series_enough(series, &rules->effort) || series_spent(series, &rules->effort)) {
             atomic_store_explicit(word, EXCHANGE_STOP, memory_order_release);
             break;
         }
@@ -163,7 +163,7 @@ static bool chain_is_over(struct player *player)
 {
     const struct effort *effort = &player->game->rules->chain_effort;
     bool other = atomic_load_explicit(&slot_control(&player->game->slot)->settled, memory_order_relaxed);
-    return (series_settled(&player->series, effort) && other) || series_spent(&player->series, effort);
+    return (series_enough(&player->series, effort) && other) || series_spent(&player->series, effort);
 }
 
 /* Walks the lines that the other thread wrote, writes them again, and hands over. Returns whether the thread was descheduled
@@ -180,7 +180,7 @@ static bool take_turn(struct player *player, uint64_t turn)
     bool lost = lost_cpu(player);
     ring_write(&rules->ring, slot_ring(&player->game->slot), turn + 1);
     if (!player->leads)
-        atomic_store_explicit(&control->settled, series_settled(&player->series, &rules->chain_effort), memory_order_relaxed);
+        atomic_store_explicit(&control->settled, series_enough(&player->series, &rules->chain_effort), memory_order_relaxed);
     atomic_store_explicit(&control->turn, turn + 1, memory_order_release);
     return lost;
 }

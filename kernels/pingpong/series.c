@@ -26,7 +26,7 @@ void series_close(struct series *series)
 void series_begin(struct series *series, size_t addresses)
 {
     series->addresses = addresses;
-    series->count = series->dropped = series->look = 0;
+    series->count = series->dropped = 0;
     series->started_ns = timer_monotonic_ns();
 }
 
@@ -95,15 +95,9 @@ static uint64_t elapsed_ns(const struct series *series)
     return timer_monotonic_ns() - series->started_ns;
 }
 
-bool series_settled(struct series *series, const struct effort *effort)
+bool series_enough(const struct series *series, const struct effort *effort)
 {
-    if (series->count == series->most)
-        return true;
-    if (series->count < effort->least || series->count < series->look || elapsed_ns(series) < effort->least_ns)
-        return false;
-    series->look = series->count + series->count / 4; /* at growing distances, because sorting costs time */
-    struct stats stats = summarise(series);
-    return stats_within(&stats, effort->target);
+    return series->count == series->most || (series->count >= effort->least && elapsed_ns(series) >= effort->least_ns);
 }
 
 bool series_spent(const struct series *series, const struct effort *effort)
@@ -153,6 +147,6 @@ void series_finish(struct series *series, const struct timer *timer, const struc
         return;
     figures->stats = summarise(series);
     figures->p25 = series->sorted[series->count / 4];
-    figures->capped = series->count < effort->least || !stats_within(&figures->stats, effort->target);
+    figures->capped = series->count < effort->least;
     list(series, timer, figures);
 }

@@ -13,9 +13,9 @@
 #define SERIES_LISTED_MAX 64
 #define SERIES_PATIENCE 8 /* factor of the cap on a machine that disturbs almost every batch */
 
-/* Precision and time limits. */
+/* Number of batches, and time limits. The end does not depend on the values: stopping at a narrow interval would select a quiet
+ * moment. */
 struct effort {
-    double target;   /* width of the 95 % interval over the median at which to stop */
     uint64_t cap_ns;
     uint64_t least_ns;
     size_t least;    /* batches */
@@ -29,7 +29,7 @@ struct batch {
 struct series {
     struct batch *batches;      /* those in which no thread was descheduled */
     double *sorted, *residuals; /* for the statistics */
-    size_t most, addresses, count, dropped, look;
+    size_t most, addresses, count, dropped;
     uint64_t started_ns;
 };
 
@@ -57,8 +57,8 @@ void series_add(struct series *series, uint64_t ticks, size_t address);
 /* Drops the batches from the `from`-th on, in which a thread was descheduled. */
 void series_drop(struct series *series, size_t from);
 
-/* Whether there are enough batches: the interval is narrow after the least time, or there is no more room. */
-bool series_settled(struct series *series, const struct effort *effort);
+/* Whether the series has its batches and its time. */
+bool series_enough(const struct series *series, const struct effort *effort);
 
 /* Whether the time is over. */
 bool series_spent(const struct series *series, const struct effort *effort);

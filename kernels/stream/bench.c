@@ -3,11 +3,9 @@
 #include "stream/record.h"
 
 #define TRIAL_WINDOWS 6
-#define WINDOWS_MIN 21
-#define WINDOWS_FEW 7    /* least number of windows of a point when the time is over, */
-#define BUSY_FACTOR 20   /* up to this many caps on a machine too busy for them */
-#define BUSY_NS 5000000000u /* time limit without any window */
-#define LOOK_EVERY 7
+#define WINDOWS_FEW 7    /* a point ends with so many at least if time is over, */
+#define BUSY_FACTOR 20   /* until so many times the cap: a machine too busy for them. */
+#define BUSY_NS 5000000000u /* With no window at all, after so long at least */
 #define CLEARLY 1.005
 
 static double rate(const struct window *window)
@@ -54,18 +52,14 @@ static void take_window(struct crew *crew, struct sample *sample)
     sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->traffic, moved)};
 }
 
-/* Whether the interval is narrow enough or the time is over. */
-static bool finished(struct sample *sample, const struct bench *bench, uint64_t most, uint64_t elapsed_ns)
+/* Whether the windows are taken or the time is over. Their number does not depend on the values: stopping at a narrow interval
+ * would select a quiet moment. */
+static bool finished(const struct sample *sample, const struct bench *bench, uint64_t most, uint64_t elapsed_ns)
 {
-    if (sample->count >= most)
-        return true;
-    if (sample->count >= WINDOWS_MIN && sample->count % LOOK_EVERY == 0) {
-        struct stats stats = bps_of(sample);
-        if (stats_within(&stats, bench->target))
-            return true;
-    }
     bool enough = sample->count >= (most < WINDOWS_FEW ? most : WINDOWS_FEW);
     uint64_t busy_ns = BUSY_FACTOR * bench->cap_ns;
+    if (sample->count >= most)
+        return true;
     if (sample->count == 0)
         return elapsed_ns > (busy_ns > BUSY_NS ? busy_ns : BUSY_NS);
     return elapsed_ns > (enough ? bench->cap_ns : busy_ns);
@@ -97,7 +91,7 @@ static void measure(struct bench *bench, struct sample *sample, uint64_t most)
     bench->checks++;
     sample->bps = bps_of(sample);
     sample->core_ns = stats_of(sample->cycle_ns, sample->count).min;
-    sample->capped = !stats_within(&sample->bps, bench->target);
+    sample->capped = sample->count < most;
     sample->elapsed_ns = timer_monotonic_ns() - started;
     noise_clock(bench->noise, stats_rounded(sample->core_ns * 1e6));
 }
@@ -123,7 +117,7 @@ static unsigned compare(struct bench *bench, struct sample *samples, const struc
     unsigned best = 0;
     for (unsigned i = 0; i < loops->count; i++) {
         samples[i].loop = loops->variants[i];
-        measure(bench, &samples[i], full ? BENCH_WINDOWS_MAX : TRIAL_WINDOWS);
+        measure(bench, &samples[i], full ? bench->windows : TRIAL_WINDOWS);
         best = faster(&samples[i], &samples[best], full) ? i : best;
     }
     for (unsigned i = 0; i < loops->count; i++)
@@ -149,6 +143,6 @@ void bench_point(struct bench *bench, uint64_t size, const struct traffic *traff
     samples[0].loop = loops.variants[0];
     unsigned best = bench->effort == EFFORT_PLAIN ? 0 : compare(bench, samples, &loops);
     if (bench->effort != EFFORT_ALL)
-        measure(bench, &samples[best], BENCH_WINDOWS_MAX);
+        measure(bench, &samples[best], bench->windows);
     print(bench, &samples[best], true);
 }

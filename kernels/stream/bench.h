@@ -20,7 +20,7 @@ struct bench {
     enum vector_isa isa;
     const char *width;
     enum effort effort;
-    double target;
+    uint64_t windows; /* of each loop that is measured in full */
     uint64_t cap_ns;
     uint64_t samples, checks;
     uint64_t last_size;
@@ -34,7 +34,8 @@ struct sample {
     struct window windows[BENCH_WINDOWS_MAX];
     double cycle_ns[BENCH_WINDOWS_MAX]; /* median over the threads, before each window */
     size_t count, dropped;
-    bool capped, best;
+    bool capped; /* fewer windows than asked for */
+    bool best;
     struct stats bps;
     double core_ns; /* the shortest core cycle, because disturbances only make it longer */
     uint64_t elapsed_ns;

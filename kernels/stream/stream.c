@@ -12,7 +12,7 @@ static struct asked {
     struct opt_list cpus, nodes, sizes;
     struct opt_words traffic;
     const char *width, *variants, *pages;
-    int64_t window_us, target_interval, time_cap_ms, seed;
+    int64_t window_us, windows, time_cap_ms, seed;
 } asked;
 
 static struct opt table[] = {
@@ -30,9 +30,9 @@ static struct opt table[] = {
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
     {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
-    {"target-interval", "permille", "30", "stop measuring when the 95 % interval of the median is this narrow",
-     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"time-cap-ms", "ms", "50", "time limit for one size and traffic", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"windows", "", "63", "windows of each loop that is measured completely",
+     OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},
+    {"time-cap-ms", "ms", "50", "time limit for one size and traffic, also if it has fewer windows then", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
     {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
@@ -133,7 +133,7 @@ static enum effort effort_of(const char *word)
 static void lead(struct crew *crew)
 {
     struct bench bench = {.crew = crew, .noise = &noise, .isa = isa, .width = vector_word(isa), .effort = effort_of(asked.variants),
-                          .target = (double)asked.target_interval / 1000, .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
+                          .windows = (uint64_t)asked.windows, .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
     report_meta(crew);
     noise_begin(&noise, asked.cpus.values, asked.cpus.count);
     out_ready();

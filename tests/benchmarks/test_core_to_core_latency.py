@@ -27,7 +27,7 @@ TWO = Machine()
 
 
 def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**settings)
+    return BENCHMARK.params_model(**{"visits": 1, **settings})
 
 
 def steps(facts: HostFacts, **settings: Any) -> Sequence[Any]:
@@ -117,7 +117,7 @@ def test_arguments_carry_every_setting() -> None:
     assert step.name == "memory1"
     expected = {
         "cpus": "1,5,6", "methods": "cas,token", "batches": "400", "turns": "50", "addresses": "3", "node": "1",
-        "chain-bytes": "65536", "parallel": "0", "check-pairs": "2", "target-interval": "20", "time-cap-ms": "25",
+        "chain-bytes": "65536", "parallel": "0", "check-pairs": "2", "time-cap-ms": "25",
         "pages": "thp", "seed": "9", "list-batches": None,
     }  # fmt: skip
     assert {name: option(step, name) for name in expected} == expected
@@ -212,13 +212,13 @@ def test_the_medians_are_those_of_the_ordered_pairs() -> None:
     assert item.stats is not None and (item.stats.n, item.stats.min) == (16, pytest.approx(min(between) * 1e-12))
 
 
-def test_one_pair_keeps_its_own_interval_and_flags() -> None:
+def test_one_pair_keeps_its_own_spread_and_flags() -> None:
     found = measured(Machine(node_ids=(0,), per_node=2))
     item = at(found, "one_way", method="token", data="local")
-    assert item.stats is not None and item.stats.ci95 is not None and item.stats.n == 11
+    assert item.stats is not None and (item.stats.visits, item.stats.n) == (1, 11) and item.stats.mad > 0
     wide = measured(
         Machine(node_ids=(0,), per_node=2),
-        lambda line: {**line, "ci_high_ps": line["median_ps"] * 2, "dropped": 3},
+        lambda line: {**line, "capped": True, "dropped": 3},
         methods=["cas"],
     )
     assert at(wide, "one_way", method="cas", data="local").flags == ("noisy",)
@@ -226,9 +226,7 @@ def test_one_pair_keeps_its_own_interval_and_flags() -> None:
 
 def test_several_pairs_are_noisy_when_most_of_them_are() -> None:
     def wide(cpus: int) -> Any:
-        return lambda line: (
-            {**line, "ci_low_ps": None, "ci_high_ps": None} if max(line["cpu_a"], line["cpu_b"]) >= cpus else line
-        )
+        return lambda line: {**line, "capped": True} if max(line["cpu_a"], line["cpu_b"]) >= cpus else line
 
     few = measured(Machine(node_ids=(0,), per_node=8), wide(7), methods=["cas"])
     most = measured(Machine(node_ids=(0,), per_node=8), wide(4), methods=["cas"])

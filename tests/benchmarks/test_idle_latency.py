@@ -25,7 +25,7 @@ GIB = 1 << 30
 
 
 def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**settings)
+    return BENCHMARK.params_model(**{"visits": 1, **settings})
 
 
 def node(number: int, cpus: list[int], free: int = 64 * GIB, distances: Sequence[int] = ()) -> NumaNode:
@@ -114,7 +114,8 @@ def test_every_node_that_runs_reads_every_node_that_has_memory() -> None:
     assert [option(step, "cpu") for step in found] == ["3"] * 3 + ["7"] * 3
     assert [option(step, "node") for step in found] == ["0", "8", "250"] * 2
     assert {option(step, "sizes") for step in found} == {str(needed(BENCHMARK)["cache.dram.optimum_size"])}
-    assert not list(BENCHMARK.steps(params(), Context(THREE, "/work", (answered(found[0], 1.0),))))
+    done = tuple(answered(step, 1.0) for step in found)
+    assert not list(BENCHMARK.steps(params(), Context(THREE, "/work", done, needs=needed(BENCHMARK))))
 
 
 def test_the_affinity_mask_chooses_the_cpus() -> None:
@@ -142,7 +143,6 @@ def test_arguments_carry_every_setting() -> None:
     )
     expected = {
         "sizes": "1073741824", "time-cap-ms": "500", "stride": "128", "pages": "2m", "seed": "9",
-        "target-interval": "20",
     }  # fmt: skip
     assert {name: option(step, name) for name in expected} == expected
 
@@ -270,7 +270,9 @@ def test_a_small_working_set_is_flagged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "flag"), [({"capped": True}, "noisy"), ({"dropped": 10_000}, "switched")], ids=["capped", "dropped"]
+    ("changes", "flag"),
+    [({"capped": True, "batches": 7}, "noisy"), ({"dropped": 10_000}, "switched")],
+    ids=["capped", "dropped"],
 )
 def test_what_speaks_against_a_value(changes: dict[str, Any], flag: str) -> None:
     (step,) = steps(bare_facts())

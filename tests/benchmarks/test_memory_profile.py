@@ -26,7 +26,7 @@ LEVELS = {
 
 
 def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**settings)
+    return BENCHMARK.params_model(**{"visits": 1, **settings})
 
 
 def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> HostFacts:

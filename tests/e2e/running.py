@@ -13,7 +13,7 @@ from typing import Any
 
 COMPILERS = ("gcc", "gcc-[0-9]*", "cc", "clang*", "tcc", "*-linux-gnu*-gcc*")
 QUICK_STORAGE = "{duration: 1s, filesize: 16M, numjobs: 1, iodepth_sweep_steps: [1, 4]}"
-QUICK_LATENCY = "{max_size: 4M, points_per_octave: 2}"
+QUICK_LATENCY = "{max_size: 4M, points_per_octave: 2, visits: 2}"
 QUICK = f"""\
 plan: 1
 name: quick

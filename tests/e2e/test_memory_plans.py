@@ -17,12 +17,19 @@ PLANS = Path(__file__).parents[2] / "plans"
 NEEDS_TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="load and pairs need two CPUs")
 SMALL: dict[str, Any] = {
     "latency-sweep.max_size": "4M",
+    "latency-sweep.visits": 2,
     "idle-latency.data_size": "8M",
     "idle-latency.duration": "20ms",
     "loaded-latency.data_size": "8M",
     "loaded-latency.load_size": "8M",
     "loaded-latency.duration": "20ms",
+    "loaded-latency.visits": 2,
     "core-to-core-latency.time_cap": "10ms",
+    "core-to-core-latency.visits": 2,
+    "bandwidth-sweep.visits": 2,
+    "cross-numa-bandwidth.visits": 2,
+    "peak-bandwidth.visits": 2,
+    "memory-profile.visits": 1,
     "bandwidth-sweep.sizes": "[16K, 1M]",
     "bandwidth-sweep.duration": "20ms",
     "cross-numa-bandwidth.data_size": "4M",
@@ -53,6 +60,10 @@ def test_the_memory_plan_measures_every_benchmark_of_the_set(tmp_path: Path) -> 
     }  # fmt: skip
     levels = [r for r in records if r["benchmark"] == "loaded-latency" and r["metric"] == "latency"]
     assert len({record["coords"]["delay"] for record in levels}) == 13
+    (idle,) = [r for r in records if r["benchmark"] == "idle-latency" and r["metric"] == "latency"]
+    assert idle["stats"]["visits"] in range(6, 13)
+    assert idle["stats"]["ci95"][0] <= idle["value"] <= idle["stats"]["ci95"][1]
+    assert {r["stats"]["visits"] for r in records if r["benchmark"] == "peak-bandwidth" and r["stats"]} == {2}
     text = (run / "summary.md").read_text()
     assert "Loaded latency with background memory activity" in text
     assert "Latencies of random memory access at idle" in text
@@ -61,7 +72,8 @@ def test_the_memory_plan_measures_every_benchmark_of_the_set(tmp_path: Path) -> 
 @NEEDS_TWO_CPUS
 def test_the_mlc_study_measures_19_levels_of_six_kinds_of_load(tmp_path: Path) -> None:
     mine = {path: value for path, value in SMALL.items() if path.startswith("memory-profile")}
-    loaded = {f"loaded.{name}": SMALL[f"loaded-latency.{name}"] for name in ("data_size", "load_size", "duration")}
+    names = ("data_size", "load_size", "duration", "visits")
+    loaded = {f"loaded.{name}": SMALL[f"loaded-latency.{name}"] for name in names}
     ended = apply("mlc-study", tmp_path, {**mine, **loaded})
     assert ended.code == 0, ended.err
     records = lines(latest(tmp_path, "mlc-study") / "records.jsonl")

@@ -98,7 +98,7 @@ def running(slurm: Slurm, job: str) -> list[str]:
 def test_kernels_run_with_all_of_the_node(slurm: Slurm, tmp_path: Path) -> None:
     plan = HEAD + (
         "hosts: {lab: {transport: slurm, constraint: n2x}}\n"
-        "benchmarks: [{id: sweep, uses: latency-sweep, config: {max_size: 1M, points_per_octave: 1}}]\n"
+        "benchmarks: [{id: sweep, uses: latency-sweep, config: {max_size: 1M, points_per_octave: 1, visits: 1}}]\n"
     )
     ended = apply(plan, tmp_path)
     assert ended.code == 0, ended.err

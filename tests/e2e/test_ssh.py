@@ -64,6 +64,7 @@ def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
         "hosts.server.known_hosts": sshd.known_hosts,
         "hosts.server.workdir": sshd.folder / "account" / "work",
         "latency-sweep.max_size": "4M",
+        "latency-sweep.visits": 2,
         "storage-io-depth-sweep.duration": "1s",
         "storage-io-depth-sweep.filesize": "16M",
         "storage-io-depth-sweep.iodepth_sweep_steps": "[1, 4]",

@@ -81,12 +81,12 @@ static void a_message_out_of_order_is_returned(void)
 static void figures_are_those_of_the_batches(void)
 {
     struct timer timer = {.ns_per_tick = 0.5};
-    struct effort effort = {.target = 0.5, .cap_ns = 1000000000, .least = 8};
+    struct effort effort = {.cap_ns = 1000000000, .least = 8};
     struct series series;
     struct figures figures;
     series_open(&series, 64);
     series_begin(&series, 3);
-    assert(!series_settled(&series, &effort) && !series_spent(&series, &effort));
+    assert(!series_enough(&series, &effort) && !series_spent(&series, &effort));
     for (int i = 0; i < 20; i++)
         series_add(&series, i == 7 ? 5000000 : i % 2 ? 301 : 100, (size_t)(i % 2));
     series_drop(&series, 18);
@@ -95,7 +95,7 @@ static void figures_are_those_of_the_batches(void)
     assert(figures.ns[0] == 50 && figures.ns[1] == 151);
     assert(figures.address_p25[0] == 100 && figures.address_p25[1] == 301 && figures.address_p25[2] < 0);
     assert(figures.stats.median == 100 && figures.stats.min == 100 && figures.stats.max == 301 && figures.p25 == 100);
-    assert(figures.ps_per_tick == 50 && figures.capped);
+    assert(figures.ps_per_tick == 50 && !figures.capped);
     assert(figures.stats.effective == 17); /* addresses that alternate are no disturbance */
     series_close(&series);
 }
@@ -103,14 +103,14 @@ static void figures_are_those_of_the_batches(void)
 static void no_batch_is_no_figure(void)
 {
     struct timer timer = {.ns_per_tick = 1};
-    struct effort effort = {.target = 0.5, .cap_ns = 1, .least = 2};
+    struct effort effort = {.cap_ns = 1, .least = 2};
     struct series series;
     struct figures figures;
     series_open(&series, 4);
     series_begin(&series, 1);
     for (int i = 0; i < 9; i++)
         series_add(&series, 5, 0);
-    assert(series.count == 4 && series_settled(&series, &effort)); /* no more room */
+    assert(series.count == 4 && series_enough(&series, &effort)); /* no more room */
     series_drop(&series, 0);
     series_finish(&series, &timer, &effort, 1, &figures);
     assert(figures.stats.count == 0 && figures.dropped == 4 && figures.capped && figures.p25 < 0 && figures.listed == 0);

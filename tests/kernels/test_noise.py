@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kernels
 LAST = max(os.sched_getaffinity(0))
 STEADY = ("--cpu", str(LAST), "--patience-ms", "0", "--pages", "4k")
 SHORT = ("--sizes", "4096,8192")
-LONG = ("--sizes", ",".join(str(size << 20) for size in range(8, 14)), "--time-cap-ms", "200", "--target-interval", "1")
+LONG = ("--sizes", ",".join(str(size << 20) for size in range(8, 14)), "--time-cap-ms", "200", "--batches", "1024")
 
 
 def noise(chase: Path, *arguments: str, through: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tests.kernels.pingpong import BOTH, CPUS
 
 pytestmark = pytest.mark.kernels
 
-LONG = ("--cpus", BOTH, "--pages", "4k", "--batches", "65536", "--target-interval", "1")
+LONG = ("--cpus", BOTH, "--pages", "4k", "--batches", "65536")
 PTRACE_SEIZE, PTRACE_INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 

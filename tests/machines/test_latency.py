@@ -15,7 +15,7 @@ SWEEP = """\
 benchmarks:
   - noop
   - uses: latency-sweep
-    config: {sizes: [4K, 64K, 1M], pages: 4K, time_cap: 20ms, target_interval: 5%}
+    config: {sizes: [4K, 64K, 1M], pages: 4K, time_cap: 20ms, visits: 2}
 """
 
 

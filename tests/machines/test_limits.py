@@ -11,7 +11,7 @@ from tests.machines.running import applied, facts_of, measured, meta_of, of
 
 pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
-SMALL = "sizes: [4K, 64K], time_cap: 20ms, target_interval: 5%"
+SMALL = "sizes: [4K, 64K], time_cap: 20ms, visits: 1"
 USABLE = {0, 2, 3, 5}
 
 

@@ -11,7 +11,7 @@ from tests.machines.running import applied, of, streams
 
 pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
-QUICK = "target_interval: 10%, pages: 4K"
+QUICK = "visits: 1, pages: 4K"
 USABLE = {"pair": {0, 1}, "three": {0, 1, 2, 3}, "arm": {0, 1}, "narrow": {0, 2, 3, 5}}
 
 

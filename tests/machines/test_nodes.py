@@ -21,7 +21,7 @@ def pairs_of(machine: str) -> set[tuple[int, int]]:
 
 
 def test_idle_latency_is_taken_from_every_node_to_every_memory(guests: dict[str, Guest], tmp_path: Path) -> None:
-    plan = "benchmarks:\n  - uses: idle-latency\n    config: {data_size: 2M, duration: 50ms, target_interval: 10%}\n"
+    plan = "benchmarks:\n  - uses: idle-latency\n    config: {data_size: 2M, duration: 50ms, visits: 2}\n"
     run = applied(plan, [*guests.values()], tmp_path)
     for name in guests:
         found = [record["coords"] for record in of(run, "latency") if record["host"] == name]
@@ -35,7 +35,7 @@ def test_idle_latency_is_taken_from_every_node_to_every_memory(guests: dict[str,
 def test_cross_numa_bandwidth_is_taken_from_every_node_to_every_memory(
     guests: dict[str, Guest], tmp_path: Path
 ) -> None:
-    config = "{data_size: 1M, duration: 30ms, target_interval: 10%, pages: 4K}"
+    config = "{data_size: 1M, duration: 30ms, visits: 1, pages: 4K}"
     run = applied(f"benchmarks:\n  - uses: cross-numa-bandwidth\n    config: {config}\n", [*guests.values()], tmp_path)
     for name in guests:
         found = [record["coords"] for record in of(run, "bandwidth") if record["host"] == name]
@@ -43,7 +43,7 @@ def test_cross_numa_bandwidth_is_taken_from_every_node_to_every_memory(
 
 
 def test_core_to_core_latency_is_taken_with_local_and_remote_memory(three: Guest, tmp_path: Path) -> None:
-    config = "{all_cpus: true, memory_nodes: all, iterations: 20, time_cap: 50ms, target_interval: 10%, addresses: 2}"
+    config = "{all_cpus: true, memory_nodes: all, iterations: 20, time_cap: 50ms, visits: 1, addresses: 2}"
     run = applied(f"benchmarks:\n  - uses: core-to-core-latency\n    config: {config}\n", [three], tmp_path)
     pairs = {frozenset((a, b)) for a in range(4) for b in range(a)}
     for method, metric, directions in (("token", "one_way", 1), ("cas", "one_way", 1), ("chain", "latency", 2)):

@@ -34,7 +34,7 @@ def until(guest: Guest, true: bool, seconds: float = 300) -> None:
 def test_pages_are_reserved_on_each_node_and_put_back(machine: str, guests: dict[str, Guest], tmp_path: Path) -> None:
     guest = guests[machine]
     before = guest.sh(POOLS)
-    plan = "benchmarks:\n  - {uses: idle-latency, config: {data_size: 4M, pages: 2M, duration: 20ms}}\n"
+    plan = "benchmarks:\n  - {uses: idle-latency, config: {data_size: 4M, pages: 2M, duration: 20ms, visits: 1}}\n"
     run = applied(plan, [guest], tmp_path)
     metas = [lines[0] for lines in streams(run, machine, "idle-latency")]
     assert {(meta["node"], meta["pages"], meta["page_bytes"]) for meta in metas} == {
@@ -46,7 +46,8 @@ def test_pages_are_reserved_on_each_node_and_put_back(machine: str, guests: dict
 
 def test_pages_are_put_back_when_a_kernel_is_killed(pair: Guest, tmp_path: Path) -> None:
     before = pair.sh(POOLS)
-    slow = "{sizes: [4M, 8M, 16M, 32M], pages: 2M, time_cap: 20s, target_interval: 0.1%}"
+    sizes = ", ".join(f"{4096 + 64 * at}K" for at in range(400))
+    slow = f"{{sizes: [{sizes}], pages: 2M, visits: 1}}"
     plan = f"benchmarks:\n  - {{id: killed, uses: latency-sweep, config: {slow}}}\n  - noop\n"
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(measured, plan, [pair], tmp_path)

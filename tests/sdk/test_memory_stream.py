@@ -19,7 +19,7 @@ from asct.instruments.memory.sizes import (
     sharers,
     working_set_flags,
 )
-from asct.instruments.memory.stream import StreamCall, StreamParams, capped_s
+from asct.instruments.memory.stream import StreamCall, StreamParams, value_seconds
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 
 MIB = 1 << 20
@@ -51,15 +51,15 @@ def test_the_command_line() -> None:
     arguments = call.arguments(StreamParams(pages="2M", target_interval="2 %", seed=7))
     assert dict(zip(arguments[::2], arguments[1::2], strict=True)) == {
         "--cpus": "0,5", "--sizes": "1024,4096", "--traffic": "copy,all-reads", "--nodes": "1", "--width": "32",
-        "--pages": "2m", "--window-us": "100", "--target-interval": "20", "--time-cap-ms": "20", "--seed": "7",
+        "--pages": "2m", "--window-us": "100", "--windows": "63", "--time-cap-ms": "20", "--seed": "7",
     }  # fmt: skip
     assert "--nodes 0,3" in " ".join(StreamCall((0, 5), (64,), ("copy",), 1.0, nodes=(0, 3)).arguments(StreamParams()))
     assert "--cpus" not in StreamCall((), (64,), ("copy",), 1.0).arguments(StreamParams())
 
 
 def test_a_time_ends_by_whichever_comes_first() -> None:
-    assert capped_s(0.2, 100_000) == 0.2
-    assert capped_s(0.2, 500) == pytest.approx(0.05)
+    assert value_seconds(0.2, 100_000) == 0.2
+    assert value_seconds(0.2, 63) == pytest.approx(0.0315)
 
 
 def test_the_share_of_the_caches() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.memory.kernel_flags import NOISE_FLAGS, noise_flags, settled_flags
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, noise_flags
 from asct.sdk.record import doubtful
 
 SECOND = 1_000_000_000
@@ -61,22 +61,14 @@ def test_the_share_is_that_of_all_cpus_but_a_tick_or_two_is_none() -> None:
 def test_a_kernel_that_tells_nothing(told: Any) -> None:
     for without in ({"t": "end"}, {"t": "end", "noise": told}):
         assert noise_flags(without) == ()
-        assert settled_flags(False, without) == ("noisy",)
 
 
-def test_only_what_did_not_settle_is_doubtful() -> None:
-    disturbed = end(steal_ns=SECOND, involuntary_switches=900)
-    assert settled_flags(False, disturbed, 5) == ("noisy-steal", "noisy-switches")
-    assert settled_flags(True, disturbed, 5) == ("disturbed-steal", "disturbed-switches")
-    assert settled_flags(True, disturbed) == ()
-    assert settled_flags(False, end(), 5) == ("noisy",)
-    assert settled_flags(True, end(), 5) == ()
-    assert all(doubtful(flag) for flag in settled_flags(False, disturbed))
-    assert not any(doubtful(flag) for flag in settled_flags(True, disturbed, 1))
+def test_every_sign_questions_the_value() -> None:
+    found = noise_flags(end(steal_ns=SECOND, involuntary_switches=900))
+    assert found == ("noisy-steal", "noisy-switches")
+    assert all(doubtful(flag) for flag in found)
 
 
 def test_every_flag_has_a_meaning() -> None:
     for changed, _ in SIGNS:
-        assert {*settled_flags(False, end(**changed)), *settled_flags(True, end(**changed), 1), "noisy"} <= {
-            *NOISE_FLAGS
-        }
+        assert {*noise_flags(end(**changed))} <= {*NOISE_FLAGS}

@@ -37,6 +37,7 @@ from asct.instruments.memory.stream import (
     best_results,
     circumstances,
     stream_results,
+    value_seconds,
 )
 from asct.instruments.memory.topology import UNBOUND, all_nodes, measuring_cpu, usable_cpus
 from asct.instruments.memory.traffic import ARRAYS, TITLES, WORDS, Traffic
@@ -142,7 +143,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
-    version = "1"
+    version = "2"
     summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
@@ -173,11 +174,11 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
-            return demanded, mapping + len(params.traffic) * len(params.sizes) * (params.duration + _TRIALS_S)
-        curve = _curve_sizes(params, facts, ())
-        each = _USUAL_LEVELS * (params.duration + _TRIALS_S)
-        each += len(curve) * (params.duration * _CURVE_PART + _TRIALS_S)
-        return demanded, len(params.traffic) * each + _USUAL_LEVELS * mapping_seconds(0) + 2 * mapping
+            return demanded, mapping + len(params.traffic) * len(params.sizes) * _seconds(params.duration)
+        kinds, curve = len(params.traffic), _curve_sizes(params, facts, ())
+        once = kinds * len(curve) * _seconds(params.duration * _CURVE_PART) + mapping
+        each = kinds * _USUAL_LEVELS * _seconds(params.duration) + _USUAL_LEVELS * mapping_seconds(0) + mapping
+        return demanded, once / self.planned(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
         """One process for each level and one for the curve, or one for the sizes that are set.
@@ -199,6 +200,10 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             for name, (sizes, cap_s) in calls.items()
         ]
 
+    def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
+        """The levels; the curve, whose sizes are details then, is measured once."""
+        return [step for step in processes if step.name != _CURVE] or processes
+
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
@@ -212,12 +217,12 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
                 flags = working_set_flags(facts, cpus, result.size) if level == MEMORY_LEVEL else ()
                 found += bandwidths(result, {"level": level, "traffic": result.traffic}, flags)
             found.append(Measurement("data_size", float(results[level][0].size), {"level": level}))
-        for result in results[_CURVE]:
+        for result in results.get(_CURVE, ()):
             flags = (FEW_LINES,) if result.size < _FEW * LINE else ()
             found += bandwidths(result, {"size": result.size, "traffic": result.traffic}, flags, detail=bool(levels))
         everything = [result for best in results.values() for result in best]
         found.append(Measurement("threads", float(everything[0].threads)))
-        return found + circumstances(everything, runs[_CURVE].meta, params)
+        return found + circumstances(everything, next(iter(runs.values())).meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The levels; if none were measured, the sizes."""
@@ -246,6 +251,10 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             better="higher",
         )
         return (curve,) if series else ()
+
+
+def _seconds(duration_s: float) -> float:
+    return value_seconds(duration_s) + _TRIALS_S
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:

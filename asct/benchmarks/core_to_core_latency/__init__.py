@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from asct.benchmarks.core_to_core_latency.command import (
     arguments,
@@ -18,13 +18,15 @@ from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLaten
 from asct.benchmarks.core_to_core_latency.report import all_figures, all_tables
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
-from asct.sdk.benchmark import Benchmark, Context
+from asct.instruments.memory.visits import VisitedBenchmark
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Kernel, Step
 
 Coords = dict[str, tuple[str, ...] | None]
 
@@ -36,12 +38,12 @@ _RUN: Coords = {**_METHOD, "memory_node": None}
 _ANYWHERE: Coords = {**_METHOD, **_NODES, **_PAIR}
 
 
-class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
+class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     """Measures messages and dependent loads between CPUs, in rounds of disjoint pairs, one process per memory node."""
 
     name = "core-to-core-latency"
     title = "Core-to-core latency"
-    version = "1"
+    version = "2"
     summary = "Transfer time of a cache line between every pair of CPUs, for each memory node"
     aliases = ("c2c", "c2c-latency", "ccl")
     keywords = ("memory", "latency", "long-runtime")
@@ -86,27 +88,23 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
             kernels=("pingpong",),
             cpus=2,
             memory_bytes=memory_bytes(params, facts),
-            seconds=estimated_seconds(params, facts),
+            seconds=self.planned(params) * estimated_seconds(params, facts),
             privileges=page_privileges(params.pages, "pingpong"),
         )
 
-    def steps(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
+    def processes(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
         """One process for each memory node. The kernel rejects a single CPU, and CPUs and nodes that cannot be used."""
-        done = {output.step.name for output in context.done}
-        cpus = chosen_cpus(params, context.facts)
+        cpus, root = chosen_cpus(params, context.facts), from_pools(params.pages)
         return [
-            Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=from_pools(params.pages))
+            Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=root)
             for node in chosen_nodes(params, context.facts)
-            if step_name(node) not in done
         ]
 
-    def parse(
-        self, params: CoreToCoreLatencyParams, outputs: Sequence[Output], facts: HostFacts
+    def values(
+        self, params: CoreToCoreLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
         """Medians over all pairs and between nodes, the checks, and every pair as a detail."""
-        if not outputs:
-            raise ValueError("the kernel pingpong was not run")
-        return measurements(params, outputs, facts)
+        return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Matrix, statistics, slowest and most asymmetric pairs; every pair for the exports."""

@@ -65,7 +65,6 @@ def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: Memo
         "parallel": int(params.parallel),
         "check-pairs": params.check_pairs,
         "pages": params.pages,
-        "target-interval": thousandths(params.target_interval),
         "time-cap-ms": thousandths(params.time_cap),
         "seed": params.seed,
         "cpus": cpus or None,

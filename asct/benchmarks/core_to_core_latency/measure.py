@@ -17,19 +17,16 @@ from asct.benchmarks.core_to_core_latency.pairs import (
     both_ways,
 )
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
-from asct.instruments.memory.kernel_flags import page_flags, settled_flags
+from asct.instruments.memory.kernel_flags import noise_flags, page_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
-from asct.sdk.samples import KernelRun, interval, number, read_kernel, sample_stats, stats_of
-from asct.sdk.step import Output
+from asct.sdk.samples import KernelRun, number, sample_stats, stats_of
 from asct.statistics.robust import median
 
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
 """Pairs of a round disturbed each other if they took this much longer than alone."""
-_SETTLED: Final = 0.05
-"""Largest acceptable width of the interval, because other effects in the caches are as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +71,13 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
     """Return the pairs of one run with their flags."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
-    # Computed once for all samples of the run.
-    flags = {(settled, some): settled_flags(settled, run.end, some) for settled in (True, False) for some in (0, 1)}
+    noise = noise_flags(run.end)
     cells, cycles = [], []
     missing: dict[str, int] = {}
     for sample in run.samples:
         if sample.get("phase") != "round":
             continue
-        cell = _cell(sample, node, order, flags)
+        cell = _cell(sample, node, order, noise)
         if cell is None:
             missing[str(sample["method"])] = missing.get(str(sample["method"]), 0) + 1
             continue
@@ -95,21 +91,16 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
     return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)
 
 
-def _cell(
-    sample: Mapping[str, Any], node: int, order: Order, flags_by: Mapping[tuple[bool, int], tuple[str, ...]]
-) -> PairLatency | None:
-    """The pair of a sample; None if every batch was disturbed. `flags_by` has the flags by whether the value settled
-    and whether batches were dropped."""
+def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
+    """Return the pair of a sample; None if every batch was disturbed. `noise` has the flags of all samples."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
     if sample.get("median_ps") is None:
         return None
     value = number(sample, "median_ps") * PS
-    ci95 = interval(sample, "ci_low_ps", "ci_high_ps", PS)
     a, b = int(number(sample, "cpu_a")), int(number(sample, "cpu_b"))
-    settled = ci95 is not None and ci95[1] - ci95[0] <= _SETTLED * value
-    flags = flags_by[settled, min(1, int(number(sample, "dropped")))]
+    flags = noise or (("noisy",) if sample.get("capped") is True else ())
     return PairLatency(
         cpu_a=a,
         cpu_b=b,
@@ -145,9 +136,11 @@ def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ..
     return {method: tuple(ratios) for method, ratios in found.items()}
 
 
-def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
-    """Return all values of one repeat: the summaries, then the pairs as details."""
-    runs = {node_of_step(output.step.name): read_kernel(output) for output in outputs}
+def measurements(
+    params: CoreToCoreLatencyParams, named: Mapping[str, KernelRun], facts: HostFacts
+) -> list[Measurement]:
+    """Return all values of one visit: the summaries, then the pairs as details."""
+    runs = {node_of_step(name): run for name, run in named.items()}
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
+from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.record import Scalar, Stats
 
 INTERFERENCE: Final = "noisy-interference"
@@ -15,8 +16,8 @@ MISSING: Final = "noisy-missing"
 
 FLAGS: Final = {
     **NOISE_FLAGS,
-    "noisy": "the 95 % interval is wider than 5 % of the median; for an aggregate: in more than half of its pairs",
-    INTERFERENCE: "pairs measured at the same time disturbed each other: they were more than 10 % faster alone; "
+    **VISIT_FLAGS,
+    INTERFERENCE: "pairs measured at the same time disturbed each other: alone they were more than 10 % faster; "
     "set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",
     MISSING: "some pairs have no value because every batch was disturbed; repeat on an idle machine",

@@ -14,10 +14,10 @@ from asct.instruments.memory.settings import (
     cycle_base_setting,
     integers,
     pages_setting,
-    seed_setting,
     target_interval_setting,
 )
-from asct.sdk.params import Duration, Params, Size, setting
+from asct.instruments.memory.visits import VisitedParams
+from asct.sdk.params import Duration, Size, setting
 from asct.values.cpulist import MAX_CPU
 from asct.values.duration import parse_duration
 
@@ -46,7 +46,7 @@ NodeChoice = Annotated[
 ]
 
 
-class CoreToCoreLatencyParams(Params):
+class CoreToCoreLatencyParams(VisitedParams):
     """CPUs, methods, accuracy and figures."""
 
     all_cpus: bool = setting(
@@ -64,7 +64,7 @@ class CoreToCoreLatencyParams(Params):
     )
     iterations: int = setting(
         4096,
-        "Maximum number of batches per method and pair of CPUs; fewer if target_interval is reached",
+        "Maximum number of batches per method and pair of CPUs in one visit",
         aliases=("batches",),
         ge=8,
         le=65536,
@@ -99,7 +99,7 @@ class CoreToCoreLatencyParams(Params):
         4, "Number of pairs to measure again alone, for comparison; 0 disables the check", ge=0, le=65536
     )
     target_interval: Share = target_interval_setting(0.05, "a method", max_share=1.0)
-    time_cap: Duration = setting(0.04, "Time limit for each method and pair of CPUs", ge=1e-3, le=60)
+    time_cap: Duration = setting(0.04, "Time limit for a method per pair of CPUs in one visit", ge=1e-3, le=60)
     pages: PageKind = pages_setting()
     hist_bins: int = setting(10, "Number of bars in the histogram", ge=1, le=200)
     heatmap_vmax: Nanoseconds = setting(
@@ -107,4 +107,3 @@ class CoreToCoreLatencyParams(Params):
         "Upper limit of the heat map's color scale; nanoseconds, or a duration with its unit",
     )
     cycle_base: bool = cycle_base_setting()
-    seed: int = seed_setting("Seed of the memory addresses and of the order of lines")

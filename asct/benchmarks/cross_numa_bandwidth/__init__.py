@@ -35,15 +35,16 @@ from asct.instruments.memory.sizes import (
 from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
     STREAM_FLAGS,
+    WINDOWS,
     OneWidthParams,
     StreamCall,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
     best_results,
-    capped_s,
     circumstances,
     stream_results,
+    value_seconds,
 )
 from asct.instruments.memory.traffic import Traffic
 from asct.sdk.benchmark import Context
@@ -66,7 +67,7 @@ class CrossNumaBandwidthParams(OneWidthParams):
 
     traffic: Traffic = setting("all-reads", "Access pattern of the CPUs of one node on the memory of another")
     data_size: AutoSize = data_size_setting()
-    iterations: Count = iterations_setting("pair of nodes")
+    iterations: Count = iterations_setting(WINDOWS, "pair of nodes")
     duration: Duration = duration_setting(0.4, "one pair of nodes")
 
 
@@ -75,7 +76,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"
-    version = "1"
+    version = "2"
     summary = "Bandwidth between the CPUs of each NUMA node and the memory of each node, including memory-only nodes"
     aliases = ("cnb",)
     default = True
@@ -94,7 +95,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
         largest = max(wanted, default=demanded_bytes(facts, params.data_size))
-        one = mapping_seconds(largest) + capped_s(params.duration, params.iterations) + TRIALS_S
+        one = mapping_seconds(largest) + value_seconds(params.duration, params.iterations) + TRIALS_S
         return largest, max(1, len(possible)) * one
 
     def processes(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
@@ -107,12 +108,14 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
                 "no NUMA node has enough free memory for its threads; free some memory, or set `data_size`"
             )
         optimum = params.data_size or optimum_size(context, MEMORY_LEVEL)
-        cap = capped_s(params.duration, params.iterations)
         steps = []
         for pair in possible:
             large = memory_size(facts, pair.run.cpus, optimum)
             size = params.data_size or fitted(large, pair.memory, len(pair.run.cpus))
-            call = StreamCall(pair.run.cpus, (size,), (params.traffic,), cap, params.width, (pair.memory.bind,))
+            at = (pair.memory.bind,)
+            call = StreamCall(
+                pair.run.cpus, (size,), (params.traffic,), params.duration, params.width, at, params.iterations
+            )
             steps.append(call.step(pair.name, params))
         return steps
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -27,13 +27,15 @@ from asct.instruments.memory.matrix import (
 )
 from asct.instruments.memory.settings import CYCLE_BASE, from_pools
 from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
-from asct.sdk.benchmark import Benchmark, Context
+from asct.instruments.memory.visits import VisitedBenchmark
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Kernel, Step
 
 _TITLE: Final = "Latencies of random memory access at idle"
 _TIME: Final = MatrixStyle("idle-latency", _TITLE, "latency", 1e-9, "nanoseconds", 1, "lower")
@@ -53,12 +55,12 @@ def _look(records: Sequence[Record]) -> MatrixStyle:
     return _CYCLES if cycles else _TIME
 
 
-class IdleLatency(Benchmark[IdleLatencyParams]):
+class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     """Measures a chain of dependent loads from the last CPU of every node in the memory of every node."""
 
     name = "idle-latency"
     title = "Idle memory latency"
-    version = "1"
+    version = "2"
     summary = "Latency of local and remote memory from every NUMA node, without load"
     aliases = ("il",)
     keywords = ("memory", "latency", "uses-huge-pages")
@@ -90,17 +92,12 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         return Needs(
             kernels=("chase",),
             memory_bytes=needed_bytes(params.data_size or 0),
-            seconds=estimated_seconds(params, size, max(count, 1)),
+            seconds=self.planned(params) * estimated_seconds(params, size, max(count, 1)),
             privileges=page_privileges(params.pages, "chase"),
         )
 
-    def steps_known_ahead(self, params: IdleLatencyParams, facts: HostFacts) -> bool:
-        return True
-
-    def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
+    def processes(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
         """One process for each pair of nodes with enough free memory. Raises ValueError if there is none."""
-        if context.done:
-            return ()
         optimum = chain_size(context) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:
@@ -111,9 +108,11 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
             for pair, size in found.items()
         ]
 
-    def parse(self, params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+    def values(
+        self, params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
+    ) -> Sequence[Measurement]:
         """One latency per pair, the ratios, and the pairs that were skipped."""
-        return measurements(params, outputs, facts)
+        return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The matrix; with several nodes, its ratios and distances as well; and the spread of every pair."""

@@ -8,28 +8,26 @@ from typing import Annotated, Final
 
 from annotated_types import MultipleOf
 
-from asct.instruments.memory.chase import ChaseLatency, chase_latency
-from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
+from asct.instruments.memory.chase import ChaseLatency, chase_flags, chase_latency
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags
 from asct.instruments.memory.matrix import NodePair, node_pairs
 from asct.instruments.memory.settings import (
     CYCLE_BASE,
     AutoSize,
     PageKind,
-    Share,
     cycle_base_setting,
     duration_setting,
     pages_setting,
-    seed_setting,
     stride_setting,
-    target_interval_setting,
 )
 from asct.instruments.memory.sizes import CACHES, fitted
 from asct.instruments.memory.topology import UNBOUND
+from asct.instruments.memory.visits import VISIT_FLAGS, VisitedParams
 from asct.sdk.facts import HostFacts
-from asct.sdk.params import Duration, Params, Size, setting
+from asct.sdk.params import Duration, Size, setting
 from asct.sdk.record import Measurement
-from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
-from asct.sdk.step import Output, options, thousandths
+from asct.sdk.samples import KernelRun, number, stats_of
+from asct.sdk.step import options, thousandths
 
 SMALLEST: Final = 64 << 20
 """Lower limit for reducing an automatic size to the free memory of a node: smaller sets would fit into caches."""
@@ -40,7 +38,7 @@ _MAP_S_PER_GIB: Final = 1.2
 _START_S: Final = 0.15
 
 
-class IdleLatencyParams(Params):
+class IdleLatencyParams(VisitedParams):
     """Working set, page size and accuracy."""
 
     data_size: AutoSize = setting(
@@ -49,12 +47,10 @@ class IdleLatencyParams(Params):
         pitfalls="Below twice the last-level cache, some loads hit the cache and the value is flagged.",
     )
     duration: Duration = duration_setting(0.5, "one pair of nodes", max_s=60)
-    target_interval: Share = target_interval_setting(0.03, "a pair")
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
         "With 128, prefetching of adjacent lines has no effect."
     )
     pages: PageKind = pages_setting("With 4K pages, page walks are part of the latency.")
-    seed: int = seed_setting("Seed of the random order of the lines")
     cycle_base: bool = cycle_base_setting()
 
 
@@ -86,7 +82,6 @@ def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str
         {
             "sizes": size,
             "pages": params.pages,
-            "target-interval": thousandths(params.target_interval),
             "time-cap-ms": thousandths(params.duration),
             "seed": params.seed,
             "stride": params.stride,
@@ -103,6 +98,7 @@ def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float
 
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
+    **VISIT_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
     "small-working-set": "the working set is smaller than twice the last-level cache, so some loads hit the cache",
@@ -122,16 +118,14 @@ class ChaseResult:
     flags: tuple[str, ...]
 
 
-def measurements(params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
+def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> list[Measurement]:
     """Return latencies and ratios per pair, core clock and page sizes, and the skipped pairs.
 
-    Raises ValueError if nothing was measured or the output is not in the kernel's format.
+    Raises ValueError if the output is not in the kernel's format.
     """
-    if not outputs:
-        raise ValueError("the kernel chase was not run")
     pairs = node_pairs(facts)
     known = {pair.name: pair for pair in pairs}
-    walked = [_walked(known[output.step.name], read_kernel(output), params) for output in outputs]
+    walked = [_walked(known[name], run, params) for name, run in runs.items()]
     clock = stats_of([one.sample.clock_hz for one in walked], independent=False)
     missing = needed_bytes(SMALLEST if params.data_size is None else params.data_size)
     return [
@@ -155,7 +149,7 @@ def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseR
         "smaller-memory": params.data_size is None and sample.size >= fitted(sample.size + 1, pair.memory, 1),
     }
     mine = tuple(flag for flag, holds in flags.items() if holds)
-    found = (*settled_flags(sample.settled, run.end, sample.dropped), *page_flags(run.meta), *mine)
+    found = (*chase_flags(sample, run.end), *page_flags(run.meta), *mine)
     return ChaseResult(pair, sample, number(run.meta, "page_bytes"), found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from asct.benchmarks.latency_sweep.command import (
@@ -14,11 +15,13 @@ from asct.benchmarks.latency_sweep.command import (
     shortest,
     smallest,
     sweep_arguments,
+    visit_arguments,
 )
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
-from asct.sdk.benchmark import Benchmark, Context, ResultField
+from asct.instruments.memory.visits import VISIT_FLAGS, VisitedBenchmark, visit, visit_number
+from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
     from asct.sdk.figure import Figure, Table
     from asct.sdk.record import Measurement, Record, Scalar
+    from asct.sdk.samples import KernelRun
     from asct.sdk.step import Output, Step
 
 LEVELS = ("L1", "L2", "L3", "L4", "LLC", "DRAM")
@@ -53,7 +57,7 @@ def _results() -> tuple[ResultField, ...]:
     return tuple(fields)
 
 
-class LatencySweep(Benchmark[LatencySweepParams]):
+class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     """Measures a chain of dependent loads over working sets from 128 B to 1 GiB, all in one process.
 
     Methods import what only a measurement needs, so that a plan is checked faster.
@@ -61,7 +65,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
 
     name = "latency-sweep"
     title = "Memory latency sweep"
-    version = "2"
+    version = "3"
     summary = "Load-to-use latency by working set size; detects the cache levels and DRAM"
     aliases = ("ls",)
     keywords = ("memory", "latency", "sweep", "uses-huge-pages")
@@ -69,15 +73,13 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     params_model = LatencySweepParams
     flags: ClassVar[Mapping[str, str]] = {
         **NOISE_FLAGS,
-        "noisy": (
-            "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes differ by more "
-            "than 5 %, or most of their intervals are wider than 5 %"
-        ),
+        **VISIT_FLAGS,
+        "noisy": f"{VISIT_FLAGS['noisy']}; for a level also: its sizes differ by more than 5 %",
+        "noisy-fraction": "the latency of the first level is more than 1 % off a whole number of core cycles",
         "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
         "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
         "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-        "few-sizes": "the level has fewer than 6 sizes, too few for an interval",
         "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
         **PAGE_FLAGS,
     }
@@ -114,34 +116,65 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         return Needs(
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),
-            seconds=estimated_seconds(params, facts),
+            seconds=estimated_seconds(params, facts, self.planned(params)),
             privileges=page_privileges(params.pages, "chase"),
         )
 
-    def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """One process for all sizes, which refines the steps of the curve; then a short one for bounds that are still
-        coarse."""
-        from asct.benchmarks.latency_sweep.measure import sizes_to_add
-        from asct.sdk.samples import read_kernel
+    def processes(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
+        """One process for all sizes, which refines the steps of the curve."""
         from asct.sdk.step import Kernel, Step
 
         root = from_pools(params.pages)
-        if not context.done:
-            return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
-        if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
-            return ()
-        missing = sizes_to_add(read_kernel(context.done[0]), context.facts)
-        arguments = edge_arguments(params, context.facts, missing)
-        return (Step("edges", Kernel("chase"), arguments, as_root=root),) if missing else ()
+        return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
 
-    def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The curve, the levels, core clock, page size, and the caches that the host reports."""
-        from asct.benchmarks.latency_sweep.measure import measurements
+    def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
+        """The curve; a short process for bounds that are still coarse; then visits of the levels, or of the sizes that
+        are set."""
+        from asct.benchmarks.latency_sweep.measure import sizes_to_add, sizes_to_visit
         from asct.sdk.samples import read_kernel
 
-        if not outputs:
-            raise ValueError("the kernel chase was not run")
-        return measurements(params, [read_kernel(output) for output in outputs], facts)
+        done, (whole,) = context.done, self.processes(params, context)
+        if params.sizes:
+            return super().steps(params, context)
+        if not done or done[0].status != 0:
+            return () if done else (whole,)
+        first = [read_kernel(output) for output in done if visit_number(output.step.name) == 1]
+        missing = sizes_to_add(first[0], context.facts) if len(done) == 1 else ()
+        if missing:
+            return (replace(whole, name="edges", arguments=edge_arguments(params, context.facts, missing)),)
+        sizes = sizes_to_visit(first, context.facts)
+        again = replace(whole, arguments=visit_arguments(params, context.facts, sizes))
+        count = self.count(params, done, len(first), context.facts) if sizes else 1
+        every = [step for number in range(2, count + 1) for step in visit((again,), number, params.seed)]
+        return every[len(done) - len(first) :]
+
+    def count(self, params: LatencySweepParams, done: Sequence[Output], first: int, facts: HostFacts) -> int:
+        """The number of visits; from the pilot once it is over. The curve of the first took `first` processes."""
+        pilot = self.planned(params)
+        if params.visits is not None or len(done) - first < pilot - 1:
+            return pilot
+        return self.visits_needed(params, done[: first + pilot - 1], facts)
+
+    def values(
+        self, params: LatencySweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
+    ) -> Sequence[Measurement]:
+        """The curve, the levels, core clock, page size, and the caches that the host reports."""
+        from asct.benchmarks.latency_sweep.measure import measurements
+
+        return measurements(params, list(runs.values()), facts)
+
+    def of_visits(
+        self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts
+    ) -> list[Sequence[Measurement]]:
+        """The first visit finds the levels; the others measure some sizes of each again."""
+        from asct.benchmarks.latency_sweep.measure import levels_again
+
+        if params.sizes:
+            return super().of_visits(params, outputs, facts)
+        runs = [(visit_number(output.step.name), run) for output, run in self.runs(outputs)]
+        first = [run for number, run in runs if number == 1]
+        again = levels_again(first, [run for number, run in runs if number > 1], facts)
+        return [self.values(params, {str(at): run for at, run in enumerate(first)}, facts), *again]
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
         """Bounds, optimum size and latency of each level found."""

@@ -15,13 +15,13 @@ from asct.instruments.memory.settings import (
     cycle_base_setting,
     memory_node_setting,
     pages_setting,
-    seed_setting,
     stride_setting,
     target_interval_setting,
 )
 from asct.instruments.memory.sizes import LINE, fitted
 from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
-from asct.sdk.params import Duration, Params, Size, setting
+from asct.instruments.memory.visits import VisitedParams
+from asct.sdk.params import Duration, Size, setting
 from asct.statistics.geometric import between_sizes, geometric_sizes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _SURROUNDINGS: Final = 16 << 20
 MAX_SIZE: Final = 1 << 40
 
 
-class LatencySweepParams(Params):
+class LatencySweepParams(VisitedParams):
     """Sizes, memory and accuracy."""
 
     min_size: AutoSize = setting(
@@ -71,9 +71,8 @@ class LatencySweepParams(Params):
         le=65535,
     )
     memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of the CPU")
-    target_interval: Share = target_interval_setting(0.005, "a size")
-    time_cap: Duration = setting(0.1, "Time limit for one size if target_interval is not reached", ge=1e-3, le=60)
-    seed: int = seed_setting("Seed of the random order of the lines")
+    target_interval: Share = target_interval_setting(0.02, "a level")
+    time_cap: Duration = setting(0.1, "Time limit for one size in one visit, on a busy host", ge=1e-3, le=60)
     cycle_base: bool = cycle_base_setting()
 
 
@@ -145,21 +144,22 @@ def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], gran
 
 _IN_CACHE: Final = 4 << 20
 _QUICK_S: Final = 0.01
+_SLOW_S: Final = 0.05
+_LEVELS_S: Final = 0.5
+"""Time of some sizes of each level in one visit."""
 _BUILD_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 1.0
 _REFINE_S: Final = 3.0
 _REFINE_MOST: Final = 24
 _REFINE_MS: Final = 2000
-_EDGE_INTERVAL: Final = 0.02
 _EDGE_S: Final = 0.03
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
     """Return the arguments for the sweep: the sizes that are set, or a grid that the kernel refines where the curve
     jumps."""
-    interval, cap = params.target_interval, params.time_cap
     if params.sizes:
-        return _arguments(params, facts, interval, cap, {"sizes": sorted(set(params.sizes))})
+        return _arguments(params, facts, params.time_cap, {"sizes": sorted(set(params.sizes))})
     grid = {
         "min-size": params.min_size,
         "max-size": largest(params, facts),
@@ -169,18 +169,22 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
         "refine-max": _REFINE_MOST,
         "refine-cap-ms": _REFINE_MS,
     }
-    return _arguments(params, facts, interval, cap, grid)
+    return _arguments(params, facts, params.time_cap, grid)
 
 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for more sizes near the bounds. An interval of 2 % and a short time suffice, because
-    latencies inside and outside differ by 10 %."""
-    interval = max(params.target_interval, _EDGE_INTERVAL)
-    return _arguments(params, facts, interval, min(params.time_cap, _EDGE_S), {"sizes": sizes})
+    """Return the arguments for more sizes near the bounds. A short time suffices, because latencies inside and outside
+    differ by 10 %."""
+    return _arguments(params, facts, min(params.time_cap, _EDGE_S), {"sizes": sizes})
+
+
+def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
+    """Return the arguments for some sizes of each level, for another visit."""
+    return _arguments(params, facts, params.time_cap, {"sizes": sizes})
 
 
 def _arguments(
-    params: LatencySweepParams, facts: HostFacts, interval: float, cap_s: float, sizes: Mapping[str, object]
+    params: LatencySweepParams, facts: HostFacts, cap_s: float, sizes: Mapping[str, object]
 ) -> tuple[str, ...]:
     from asct.sdk.step import options, thousandths
 
@@ -188,7 +192,6 @@ def _arguments(
         {
             **sizes,
             "pages": params.pages,
-            "target-interval": thousandths(interval),
             "time-cap-ms": thousandths(cap_s),
             "seed": params.seed,
             "stride": params.stride,
@@ -198,14 +201,14 @@ def _arguments(
     )
 
 
-def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None) -> float:
-    """Return the time to map the memory, a few milliseconds for each size in a cache and the time limit for larger
-    ones, plus the time for refined sizes."""
+def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:
+    """Return the time to map the memory, some milliseconds for each size, the refined sizes, and the further visits."""
     low, stride = smallest(params), params.stride or LINE
     high = max(largest(params, facts), low)
     sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)
     slow = sum(1 for size in sizes if size > _IN_CACHE)
-    quick = len(sizes) - slow
     mapping = _MAP_S_PER_GIB * max(sizes) / 2**30
-    refining = 0.0 if params.sizes else _REFINE_S
-    return mapping + quick * _QUICK_S + slow * (params.time_cap + _BUILD_S) + refining
+    measuring = (len(sizes) - slow) * _QUICK_S + slow * (min(params.time_cap, _SLOW_S) + _BUILD_S)
+    if params.sizes:
+        return visits * (mapping + measuring)
+    return mapping + measuring + _REFINE_S + (visits - 1) * (mapping + _LEVELS_S)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered, missing_sizes
-from asct.instruments.memory.chase import ChaseLatency, chase_latency
+from asct.instruments.memory.chase import ChaseLatency, chase_flags, chase_latency
 from asct.instruments.memory.kernel_flags import (
     many_dropped,
     noise_flags,
     page_flags,
-    settled_flags,
 )
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.sdk.record import Measurement, Scalar, Stats
+from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
-from asct.statistics.robust import median, shorth_median
 
 if TYPE_CHECKING:
     from asct.benchmarks.latency_sweep.command import LatencySweepParams
@@ -54,6 +51,12 @@ NO_LEVELS_HINT: Final = (
 
 
 FEW_LINES: Final = 8
+FRACTION: Final = "noisy-fraction"
+"""Flag of an L1 latency that is not a whole number of core cycles."""
+_FRACTION: Final = 0.01
+_VISITED_SIZES: Final = 3
+_FLAT: Final = 0.02
+"""Sizes this near to the latency of a level are its flat part."""
 _NOISY_LEVEL: Final = 0.05
 """A level is noisy if its latencies scatter by more from size to size, or if the interval of most sizes is wider."""
 _PRIVATE: Final = ("L1", "L2")
@@ -88,6 +91,21 @@ def sizes_to_add(run: KernelRun, facts: HostFacts) -> tuple[int, ...]:
     """Return the sizes to measure beside bounds that are still coarse."""
     points, granule = size_latencies([run]), int(number(run.meta, "stride"))
     return missing_sizes(search_levels(points, granule, facts).levels, points, granule)
+
+
+def sizes_to_visit(first: Sequence[KernelRun], facts: HostFacts) -> tuple[int, ...]:
+    """Some sizes of each level that the first visit found; empty if it found none."""
+    search = search_levels(size_latencies(first), int(number(first[0].meta, "stride")), facts)
+    return tuple(sorted({size for level in search.levels for size in _inside(level)}))
+
+
+def levels_again(
+    first: Sequence[KernelRun], again: Sequence[KernelRun], facts: HostFacts
+) -> list[Sequence[Measurement]]:
+    """The latencies of the levels in each visit after the first."""
+    search = search_levels(size_latencies(first), int(number(first[0].meta, "stride")), facts)
+    visits = [(size_latencies([run]), run.end) for run in again]
+    return [[item for level in search.levels for item in _latency_of(level, points, end)] for points, end in visits]
 
 
 def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
@@ -125,7 +143,7 @@ def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
         "few-lines": found.lines <= FEW_LINES,
         "switched": many_dropped(found.latency.n, found.dropped),
     }
-    flags = (*settled_flags(found.settled, end, found.dropped), *(flag for flag, holds in marks.items() if holds))
+    flags = (*chase_flags(found, end), *(flag for flag, holds in marks.items() if holds))
     return SizeLatency(found, flags)
 
 
@@ -141,37 +159,47 @@ def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
 
 
 def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """The value is the latency of the level part; the statistics describe all sizes of the level, including drift."""
+    """The level as the whole curve shows it; the latency is that of the sizes that every visit measures."""
     at: dict[str, Scalar] = {"level": level.name}
-    mine = [points[size].chase for size in level.sizes]
-    in_cycles = [one.cycles.median for one in mine]
-    latency = _around(level.latency, stats_of(level.latencies))
-    cycles = _around(shorth_median(in_cycles), stats_of(in_cycles))
-    crowded = level.name not in _PRIVATE and "noisy-pressure" in noise_flags(end)
-    settled = not crowded and max(level.scatter, median([_width(one.latency) for one in mine])) <= _NOISY_LEVEL
-    flags = settled_flags(settled, end, sum(one.dropped for one in mine))
-    if latency.ci95 is None:
-        flags = (*flags, "few-sizes")
+    scattered = ("noisy",) if level.scatter > _NOISY_LEVEL else ()
     return [
-        Measurement("latency", level.latency, dict(at), latency, flags),
-        Measurement("latency_cycles", shorth_median(in_cycles), dict(at), cycles, flags),
+        *_latency_of(level, points, end, scattered),
         Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
         Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
         Measurement("optimum_size", float(level.optimum), dict(at)),
     ]
 
 
-def _around(value: float, stats: Stats) -> Stats:
-    """The statistics with the interval extended to `value`, which the interval of all sizes may not contain."""
-    if stats.ci95 is None:
-        return stats
-    low, high = stats.ci95
-    return stats.model_copy(update={"ci95": (min(low, value), max(high, value))})
+def _latency_of(
+    level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any], flags: tuple[str, ...] = ()
+) -> list[Measurement]:
+    """Latency of a level in one visit: the median over its sizes to visit."""
+    at: dict[str, Scalar] = {"level": level.name}
+    mine = [points[size] for size in _inside(level) if size in points]
+    noise = () if level.name in _PRIVATE else noise_flags(end)
+    in_time = stats_of([point.chase.latency.median for point in mine], independent=False)
+    in_cycles = stats_of([point.chase.cycles.median for point in mine], independent=False)
+    flags = tuple(dict.fromkeys((*noise, *flags, *_fraction_flags(level, in_cycles.median))))
+    return [
+        Measurement("latency", in_time.median, dict(at), in_time, flags),
+        Measurement("latency_cycles", in_cycles.median, dict(at), in_cycles, flags),
+    ]
 
 
-def _width(latency: Stats) -> float:
-    """Width of the interval as a share of the latency; infinite without an interval (too few undisturbed batches)."""
-    return math.inf if latency.ci95 is None else (latency.ci95[1] - latency.ci95[0]) / latency.median
+def _inside(level: MemoryLevel) -> list[int]:
+    """The sizes of a level that every visit measures: up to three of its flat part, spread over the smaller half."""
+    flat = [
+        size
+        for size, latency in zip(level.sizes, level.latencies, strict=True)
+        if abs(latency - level.latency) <= _FLAT * level.latency
+    ]
+    small = [size for size in flat if size <= level.optimum] or flat[:1]
+    return small[:: max(1, len(small) // _VISITED_SIZES)][-_VISITED_SIZES:]
+
+
+def _fraction_flags(level: MemoryLevel, cycles: float) -> tuple[str, ...]:
+    """A load from the first level takes a whole number of core cycles; another value is that of a disturbed core."""
+    return (FRACTION,) if level.name == "L1" and abs(cycles - round(cycles)) > _FRACTION * cycles else ()
 
 
 def _gap_flags(gap: float | None) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from asct.statistics.robust import median
 from asct.values.size import about_size
 
 _NS = 1e-9
-_INTERVAL_HELP = "Of the median over the sizes of the level, including the drift from size to size"
+_INTERVAL_HELP = "Of the latency of the level, over the visits"
 
 
 def _in_cycles(records: Sequence[Record]) -> bool:
@@ -46,7 +46,7 @@ def level_table(records: Sequence[Record]) -> Table:
 
 
 def _columns(cycles: bool) -> tuple[Column, ...]:
-    latency = Column("latency", "Latency [ns]", scale=_NS, digits=2, help="Median over the sizes of the level")
+    latency = Column("latency", "Latency [ns]", scale=_NS, digits=2, help="Median over the visits")
     in_cycles = Column("latency_cycles", "Latency [cycle]", digits=2, help="In core cycles")
     return (
         Column("level", "Level", format="text"),
@@ -76,9 +76,9 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     if NO_LEVELS in searches:
         notes.insert(0, NO_LEVELS_HINT)
     curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
-    unsettled = sum(any(map(doubtful, r.flags)) for r in curve)
-    if unsettled:
-        notes.append(f"{unsettled} of {len(curve)} sizes on the curve did not reach target_interval within time_cap.")
+    doubted = sum(any(map(doubtful, r.flags)) for r in curve)
+    if doubted:
+        notes.append(f"{doubted} of {len(curve)} sizes on the curve were disturbed.")
     return tuple(notes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
 from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
@@ -11,27 +11,28 @@ from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
-from asct.sdk.benchmark import Benchmark, Context
+from asct.instruments.memory.visits import VisitedBenchmark
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
-from asct.sdk.samples import read_kernel
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Kernel, Step
 
 _USUAL_SIZE = 512 << 20
 _AT: dict[str, tuple[str, ...] | None] = {"delay": None, "target_bandwidth": None}
 _TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
 
 
-class LoadedLatency(Benchmark[LoadedLatencyParams]):
+class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     """Runs one process: a chain of dependent loads on one CPU, and a load thread on every other CPU, whose number of
     NOPs changes while it runs."""
 
     name = "loaded-latency"
     title = "Loaded memory latency"
-    version = "1"
+    version = "2"
     summary = "Memory latency and bandwidth at rising load from other CPUs; knee and peak"
     aliases = ("ll",)
     keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
@@ -84,26 +85,25 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
             kernels=(KERNEL,),
             cpus=1 if alone else 2,
             memory_bytes=demanded,
-            seconds=estimated_seconds(params, demanded),
+            seconds=self.planned(params) * estimated_seconds(params, demanded),
             privileges=page_privileges(params.pages, KERNEL),
         )
 
-    def steps_known_ahead(self, params: LoadedLatencyParams, facts: HostFacts) -> bool:
-        return True
+    def pilot(self, params: LoadedLatencyParams) -> int:
+        """A workload may take minutes, so it runs once for each level unless `visits` is set."""
+        return 1 if params.workload_cmd is not None else super().pilot(params)
 
-    def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
+    def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """One process for all levels. Raises LookupError if no size is set and none was found."""
-        if context.done:
-            return ()
         chain = chain_size(context) if params.data_size is None else params.data_size
         asked = arguments(params, context.facts, chain)
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
-    def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+    def values(
+        self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
+    ) -> Sequence[Measurement]:
         """Every level and target, the values of the whole curve, core clock and page size."""
-        if not outputs:
-            raise ValueError("the kernel load was not run")
-        return measurements(params, read_kernel(outputs[0]), facts)
+        return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The levels, the summary of the curve, and the targets."""

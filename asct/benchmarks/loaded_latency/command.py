@@ -13,6 +13,8 @@ from asct.sdk.step import options, thousandths
 from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"
+_LEVEL_S: Final = 0.03
+"""Time of a level on an idle host."""
 _SEARCH_S: Final = 0.5
 """Time to find the number of NOPs of one target bandwidth."""
 
@@ -91,7 +93,6 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
         "load-size": load_bytes(params, facts, where, chain),
         "pages": params.pages,
         "level-ms": thousandths(params.duration),
-        "target-interval": thousandths(params.target_interval),
         "seed": params.seed,
         "latency-node": where.latency_node,
         "nodes": where.load_nodes[:1] if one_node else where.load_nodes,
@@ -115,4 +116,5 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
     """Return the time to map the memory, the time limits of all levels including idle, and the time of the searches."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
-    return mapping_seconds(demanded) + levels * params.duration + len(params.target_bandwidth) * _SEARCH_S
+    measuring = levels * min(params.duration, _LEVEL_S) + len(params.target_bandwidth) * _SEARCH_S
+    return mapping_seconds(demanded) + measuring

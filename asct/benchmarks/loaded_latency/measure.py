@@ -14,11 +14,12 @@ from asct.instruments.memory.kernel_flags import (
     NOISE_FLAGS,
     PAGE_FLAGS,
     many_dropped,
+    noise_flags,
     page_flags,
-    settled_flags,
 )
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
+from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, number, sample_stats
@@ -31,6 +32,7 @@ NO_LOAD: Final = "invalid-load"
 GAPS: Final = "noisy-missing"
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
+    **VISIT_FLAGS,
     **PAGE_FLAGS,
     SET_FLAG: "the working set of a load thread is less than twice its share of the caches, so part of its traffic "
     "never reached memory: free some memory, or set a larger `load_size`",
@@ -49,6 +51,7 @@ FLAGS: Final[dict[str, str]] = {
 
 
 PS: Final = 1e-12
+_WINDOWS_LEAST: Final = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
         NO_LOAD: sample.get("disturbed") is True or (sample["phase"] != "idle" and number(sample, "median_bps") <= 0),
     }
     found = tuple(flag for flag, holds in flags.items() if holds)
-    return (*settled_flags(sample.get("capped") is not True, run.end, dropped), *found)
+    few = ("noisy",) if number(sample, "windows") < _WINDOWS_LEAST else ()
+    return (*(noise_flags(run.end) or few), *found)
 
 
 SHARE: Final = 0.8

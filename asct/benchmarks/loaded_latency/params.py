@@ -14,17 +14,15 @@ from asct.instruments.memory.settings import (
     AutoSize,
     Bandwidth,
     PageKind,
-    Share,
     cycle_base_setting,
     memory_node_setting,
     pages_setting,
-    seed_setting,
-    target_interval_setting,
     theoretical_bandwidth_setting,
 )
 from asct.instruments.memory.stream import WIDTH_PITFALL
 from asct.instruments.memory.traffic import Traffic, Width
-from asct.sdk.params import Duration, Params, setting
+from asct.instruments.memory.visits import VisitedParams
+from asct.sdk.params import Duration, setting
 
 DELAYS: Final = (3000, 900, 500, 180, 100, 80, 70, 50, 40, 30, 20, 10, 0)
 
@@ -38,7 +36,7 @@ def _bytes(value: object) -> object:
     return int(text) if text.isdecimal() else value
 
 
-class LoadedLatencyParams(Params):
+class LoadedLatencyParams(VisitedParams):
     """The load, its CPUs, and the measurement under load."""
 
     injected_nops: Annotated[tuple[_Delay, ...], INTEGERS] = setting(
@@ -70,9 +68,8 @@ class LoadedLatencyParams(Params):
         None, "Working set of each load thread; auto: at least four times its share of the caches", ge=65_536
     )
     duration: Duration = setting(
-        0.15, "Time limit for one level if target_interval is not reached", aliases=("time_cap",), ge=0.01, le=600
+        0.15, "Time limit for one level in one visit, on a busy host", aliases=("time_cap",), ge=0.01, le=600
     )
-    target_interval: Share = target_interval_setting(0.03, "a level", value="median latency", max_share=0.5)
     phase: Literal["both", "loading", "bandwidth"] = setting(
         "both",
         "loading: latency under load; bandwidth: bandwidth of the load threads without the chain; both: both at once",
@@ -102,7 +99,6 @@ class LoadedLatencyParams(Params):
     )
     pages: PageKind = pages_setting()
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()
-    seed: int = seed_setting("Seed of the random order of the chain")
     cycle_base: bool = cycle_base_setting("core cycles and bytes per cycle")
 
     def workload(self) -> list[str]:

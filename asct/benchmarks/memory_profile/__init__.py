@@ -44,6 +44,7 @@ from asct.instruments.memory.stream import (
     best_results,
     circumstances,
     stream_results,
+    value_seconds,
 )
 from asct.instruments.memory.topology import usable_cpus
 from asct.instruments.memory.traffic import TITLES, WORDS, Traffic, Width, width_title, widths_of
@@ -102,7 +103,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
 
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
-    version = "1"
+    version = "2"
     summary = "Peak bandwidth of memory with 16, 32 and 64 byte accesses, and of the caches, all CPUs at once"
     aliases = ("mp",)
     params_model = MemoryProfileParams
@@ -133,7 +134,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES
-        each = len(params.traffic) * (params.duration + TRIALS_S)
+        each = len(params.traffic) * (value_seconds(params.duration) + TRIALS_S)
         mapping = widths * mapping_seconds(demanded) + caches * mapping_seconds(0)
         return demanded, (widths + caches) * each + mapping
 

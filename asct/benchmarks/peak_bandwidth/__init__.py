@@ -40,6 +40,7 @@ from asct.instruments.memory.stream import (
     STREAM_FLAGS,
     THEORETICAL,
     THREADS,
+    WINDOWS,
     BandwidthStyle,
     OneWidthParams,
     StreamCall,
@@ -48,9 +49,9 @@ from asct.instruments.memory.stream import (
     bandwidth_style,
     bandwidths,
     best_results,
-    capped_s,
     circumstances,
     stream_results,
+    value_seconds,
 )
 from asct.instruments.memory.topology import usable_cpus
 from asct.instruments.memory.traffic import TITLES, WORDS, Traffic
@@ -85,7 +86,7 @@ class PeakBandwidthParams(OneWidthParams):
         PEAK, "Access patterns, measured one after another", min_length=1, max_length=13
     )
     data_size: AutoSize = data_size_setting()
-    iterations: Count = iterations_setting("variant")
+    iterations: Count = iterations_setting(WINDOWS, "variant")
     duration: Duration = duration_setting(0.2, "one access pattern")
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()
 
@@ -96,7 +97,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
 
     name = "peak-bandwidth"
     title = "Peak memory bandwidth"
-    version = "1"
+    version = "2"
     summary = "Peak bandwidth of all CPUs of all nodes at once, by access pattern, with the fastest of several loops"
     aliases = ("pb",)
     default = True
@@ -119,7 +120,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
         """The memory of all threads, and the time limits of all access patterns with the trials of their variants."""
         demanded = demanded_bytes(facts, params.data_size)
-        seconds = len(params.traffic) * (capped_s(params.duration, params.iterations) + TRIALS_S)
+        seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds
 
     def needs(self, params: PeakBandwidthParams, facts: HostFacts | None) -> Needs:
@@ -132,8 +133,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         """One process for all access patterns. Raises LookupError if no size is set and none was found."""
         cpus = usable_cpus(context.facts)
         size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
-        cap = capped_s(params.duration, params.iterations)
-        call = StreamCall(cpus, (size,), params.traffic, cap, params.width, local_nodes(context.facts, cpus))
+        nodes = local_nodes(context.facts, cpus)
+        call = StreamCall(cpus, (size,), params.traffic, params.duration, params.width, nodes, params.iterations)
         return (call.step("stream", params),)
 
     def values(

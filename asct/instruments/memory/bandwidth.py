@@ -9,14 +9,12 @@ from typing import ClassVar, Final, TypeVar
 from asct.instruments.memory.sizes import CACHE, page_privileges
 from asct.instruments.memory.stream import KERNEL, StreamParams
 from asct.instruments.memory.traffic import TITLES
-from asct.sdk.benchmark import Benchmark, Context
+from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Series
 from asct.sdk.needs import Needs
-from asct.sdk.record import Measurement, Record
+from asct.sdk.record import Record
 from asct.sdk.rows import at, series_name, series_of
-from asct.sdk.samples import KernelRun, read_kernel
-from asct.sdk.step import Output, Step
 
 TRIALS_S: Final = 0.1
 """Time of the short trials of all variants of a kind of traffic, before the fastest is measured."""
@@ -26,23 +24,15 @@ OWN_COLUMNS: Final = ("traffic",)
 P = TypeVar("P", bound=StreamParams)
 
 
-class BandwidthBenchmark(Benchmark[P]):
-    """A benchmark that runs a fixed list of processes of the kernel `stream` and converts their samples."""
+class BandwidthBenchmark(VisitedBenchmark[P]):
+    """A benchmark on the kernel `stream`: a fixed list of processes for each visit, whose samples become bandwidths."""
 
     keywords: ClassVar[tuple[str, ...]] = ("memory", "bandwidth")
     dependencies = (CACHE,)
 
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the bytes of memory and the seconds of a repeat; an estimate without facts."""
-
-    @abstractmethod
-    def processes(self, params: P, context: Context) -> Sequence[Step]:
-        """Return all processes of a repeat; raise LookupError if no size is set and latency-sweep found none."""
-
-    @abstractmethod
-    def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of the processes; `runs` are their outputs by the name of the step."""
+        """Bytes of memory and seconds that one visit takes; an estimate without facts."""
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the requirements: the kernel, and memory and time of all its threads."""
@@ -50,22 +40,9 @@ class BandwidthBenchmark(Benchmark[P]):
         return Needs(
             kernels=(KERNEL,),
             memory_bytes=memory_bytes,
-            seconds=seconds,
+            seconds=seconds * self.planned(params),
             privileges=page_privileges(params.pages, KERNEL),
         )
-
-    def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        return True
-
-    def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the processes that have not run yet."""
-        return self.processes(params, context)[len(context.done) :]
-
-    def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return bandwidths, core clock and page size; raise ValueError for invalid output."""
-        if not outputs:
-            raise ValueError("the kernel stream was not run")
-        return self.values(params, {output.step.name: read_kernel(output) for output in outputs}, facts)
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:

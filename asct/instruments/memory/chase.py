@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from asct.instruments.memory.kernel_flags import noise_flags
 from asct.sdk.record import Stats
 from asct.sdk.samples import interval, number, sample_stats
 
 PS: Final = 1e-12
+_BATCHES_LEAST: Final = 21
 
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
     """The latency of one size in seconds and in core cycles, with the number of lines and of dropped batches.
 
-    `settled`: the interval reached its target within the time limit.
+    `settled`: all batches were measured within the time limit.
     """
 
     size: int
@@ -58,3 +60,9 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
         dropped=int(number(sample, "dropped")),
         settled=sample.get("capped") is not True,
     )
+
+
+def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
+    """The signs of noise of a size in one visit; without any, `noisy` if the host left too few batches alone."""
+    few = not found.settled and found.latency.n < _BATCHES_LEAST
+    return noise_flags(end) or (("noisy",) if few else ())

@@ -1,8 +1,8 @@
 """Flags of the values of a memory kernel: disturbances during the measurement, and unexpected pages.
 
-They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). Noise
-alone does not question a value: kernels drop disturbed batches, count them, and take medians of the rest. Only a value
-whose interval did not reach its target is `noisy`, with the signs of noise as reasons.
+They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
+kernel drops disturbed batches and counts them, but the same disturbance slows other batches, so it questions every
+value.
 """
 
 from __future__ import annotations
@@ -16,12 +16,8 @@ _REASONS: Final = {
     "switches": "the threads were preempted more than 50 times per second",
     "frequency": "core cycles were at times more than 5 % longer (clock, temperature, or a busy sibling hyperthread)",
 }
-NOISE_FLAGS: Final[dict[str, str]] = {
-    "noisy": "the interval did not reach its target width within the time limit",
-    **{f"noisy-{word}": f"the interval did not reach its target width: {text}" for word, text in _REASONS.items()},
-    **{f"disturbed-{word}": f"disturbed batches were discarded: {text}" for word, text in _REASONS.items()},
-}
-"""The flags of `settled_flags` and their meanings."""
+NOISE_FLAGS: Final[dict[str, str]] = {f"noisy-{word}": text for word, text in _REASONS.items()}
+"""Every flag of `noise_flags` and its meaning; for the table notes and READMEs of the benchmarks."""
 PAGE_FLAGS: Final = {
     "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
     "other-pages": "the memory does not have pages of the requested size",
@@ -58,25 +54,10 @@ def many_dropped(kept: float, dropped: float) -> bool:
 
 
 def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the signs of noise in the `end` line of a kernel as flags `noisy-...`; empty without `noise`."""
-    return tuple(f"noisy-{reason}" for reason in _reasons(end))
+    """Return the signs of noise in the `end` line of a kernel as flags `noisy-...`; none without the member `noise`.
 
-
-def settled_flags(settled: bool, end: Mapping[str, Any], dropped: int = 0) -> tuple[str, ...]:
-    """Return the flags of a value of a kernel.
-
-    `settled`: the interval reached its target (the sample is not `capped`); `dropped`: number of batches or windows
-    that were discarded as disturbed. A value that did not settle gets `noisy-<reason>` for each sign of noise, or
-    `noisy` without signs. A value that settled although batches were discarded gets `disturbed-<reason>`, which does
-    not question it.
+    Threads that wait for one another are no sign: they sleep, or spin on CPUs of their own.
     """
-    reasons = _reasons(end)
-    if not settled:
-        return tuple(f"noisy-{reason}" for reason in reasons) or ("noisy",)
-    return tuple(f"disturbed-{reason}" for reason in reasons) if dropped > 0 else ()
-
-
-def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
     noise = end.get("noise")
     if not isinstance(noise, Mapping):
         return ()
@@ -86,7 +67,7 @@ def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
         "switches": _count(noise, "involuntary_switches") > _SWITCHES_A_SECOND * _cpu_ns(noise) * 1e-9 + 1.0,
         "frequency": _clock_moved(noise) or _count(noise, "throttles") > 0,
     }
-    return tuple(reason for reason, holds in signs.items() if holds)
+    return tuple(f"noisy-{reason}" for reason, holds in signs.items() if holds)
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:

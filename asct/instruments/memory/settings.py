@@ -80,26 +80,25 @@ def data_size_setting() -> Any:
     )
 
 
-def iterations_setting(unit: str) -> Any:
-    """Declare the maximum number of windows for one `unit`."""
+def iterations_setting(default: int, unit: str) -> Any:
+    """Number of windows of one `unit` in each visit."""
     return setting(
-        100_000, f"Maximum number of 100 us windows to measure for one {unit}; `duration` may end it earlier",
-        ge=1, le=10**9,
-    )  # fmt: skip
+        default, f"Number of 100 us windows of one {unit} in each visit; fewer if `duration` ends first", ge=1, le=10**9
+    )
 
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
-    """Declare the time limit of a value, named `unit`, whose interval does not reach the target."""
-    text = help or f"Time limit for {unit} if target_interval is not reached"
+    """Time limit of one value, `unit`, in one visit."""
+    text = help or f"Time limit for {unit} in one visit, on a busy host"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
 def target_interval_setting(default: float, unit: str, *, value: str = "median", max_share: float = 0.2) -> Any:
-    """Declare the width of the interval at which the measurement of a value, named `unit`, ends."""
+    """Width of the interval of one `unit`, for which the number of visits is chosen."""
     return setting(
         default,
-        f"Stop measuring {unit} when the 95 % interval of its {value} is no wider than this share of the {value} "
-        f"({100 * default:g} % = {default:g})",
+        f"Intended width of the 95 % interval of {unit}, relative to its {value} ({100 * default:g} % = {default:g}); "
+        "a wider one is flagged",
         ge=0.001,
         le=max_share,
     )

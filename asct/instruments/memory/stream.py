@@ -6,21 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, noise_flags, page_flags
 from asct.instruments.memory.settings import (
     CYCLE_BASE,
     PageKind,
-    Share,
     cycle_base_setting,
     from_pools,
     pages_setting,
-    seed_setting,
-    target_interval_setting,
 )
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
+from asct.instruments.memory.visits import VISIT_FLAGS, VisitedParams
 from asct.sdk.metric import Metric, Unit
-from asct.sdk.params import Params, setting
+from asct.sdk.params import setting
 from asct.sdk.record import Measurement, Record, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.sdk.step import Kernel, Step, options, thousandths
@@ -28,10 +26,19 @@ from asct.statistics.robust import median
 
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
+WINDOWS: Final = 63
+"""Windows of a value in one visit. A visit costs as much as hundreds of windows, so that more of them would add less
+than another visit does (Kalibera and Jones, ISMM 2013, section 6)."""
+WINDOWS_MOST: Final = 4096
+"""The capacity of the kernel."""
+_WINDOWS_LEAST: Final = 21
+# A window, with its wait for all threads and its probe of the clock, takes up to this many times its own length.
+_WAITING: Final = 5
 PER_CYCLE: Final = "_cycles"
 """Ends the name of a metric in bytes per core cycle."""
 STREAM_FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
+    **VISIT_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
 }
@@ -52,12 +59,10 @@ WIDTH_PITFALL: Final = (
 )
 
 
-class StreamParams(Params):
+class StreamParams(VisitedParams):
     """The settings of every benchmark on the kernel `stream`."""
 
     pages: PageKind = pages_setting()
-    target_interval: Share = target_interval_setting(0.03, "a value")
-    seed: int = seed_setting("Seed of the contents of the memory")
     cycle_base: bool = cycle_base_setting("bytes per core cycle instead of GB/s")
 
 
@@ -71,9 +76,9 @@ class OneWidthParams(StreamParams):
     )
 
 
-def capped_s(duration_s: float, iterations: int) -> float:
-    """Return the time limit of a value: `duration_s`, or the time of `iterations` windows if it is shorter."""
-    return min(duration_s, iterations * WINDOW_S)
+def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
+    """Return the estimated time of one value in one visit: that of its windows, or `duration_s` if that is shorter."""
+    return min(duration_s, _WAITING * windows * WINDOW_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ class StreamCall:
     cap_s: float
     width: str = "auto"
     nodes: Sequence[int] = (UNBOUND,)
+    windows: int = WINDOWS
 
     def step(self, name: str, params: StreamParams) -> Step:
         """Return the step that runs the process."""
@@ -107,7 +113,7 @@ class StreamCall:
                 "width": self.width,
                 "pages": params.pages,
                 "window-us": round(WINDOW_S * 1e6),
-                "target-interval": thousandths(params.target_interval),
+                "windows": min(self.windows, WINDOWS_MOST),
                 "time-cap-ms": thousandths(self.cap_s),
                 "seed": params.seed,
             }
@@ -246,4 +252,5 @@ def _stats(sample: Mapping[str, Any]) -> Stats:
 def _flags(sample: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, ...]:
     windows, dropped = number(sample, "windows"), int(number(sample, "dropped"))
     switched = ("switched",) if many_dropped(windows, dropped) else ()
-    return (*settled_flags(sample.get("capped") is not True, end, dropped), *switched)
+    few = ("noisy",) if sample.get("capped") is True and windows < _WINDOWS_LEAST else ()
+    return (*(noise_flags(end) or few), *switched)

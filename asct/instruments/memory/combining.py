@@ -1,0 +1,81 @@
+"""Combines the values of all visits of a repeat into one value with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from asct.sdk.record import Measurement, Stats, ValueState
+from asct.statistics.robust import NORMAL_CONSISTENCY, mad
+from asct.statistics.visits import summarise_visits
+
+# A flag of one visit in six is chance; two are a sign.
+_FLAG_SHARE: Final = 0.25
+
+
+def pooled_noise(ends: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the `end` line of the first process with the combined noise of all processes.
+
+    Counters are added, and the extremes of the clock are kept. A counter that one process does not report is unknown.
+    """
+    known = [noise for end in ends if isinstance(noise := end.get("noise"), Mapping)]
+    pooled: dict[str, Any] = {}
+    for key in known[0] if known else ():
+        values = [noise.get(key) for noise in known]
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        how = min if key == "cycle_fs_min" else max if key in ("cycle_fs_max", "cpus") else sum
+        pooled[key] = how(numbers) if len(numbers) == len(known) else None
+    return {**ends[0], "noise": pooled or None}
+
+
+def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:
+    """Return one measurement for each metric and coordinates from the measurements of all visits in order of time."""
+    return [_combine(items, target) for items in by_value(visits)]
+
+
+def by_value(visits: Sequence[Sequence[Measurement]]) -> list[list[Measurement]]:
+    """Group the measurements of all visits by metric and coordinates."""
+    groups: dict[object, list[Measurement]] = {}
+    for item in (item for found in visits for item in found):
+        groups.setdefault((item.metric, tuple(sorted(item.coords.items(), key=str))), []).append(item)
+    return list(groups.values())
+
+
+def _combine(items: Sequence[Measurement], target: float) -> Measurement:
+    first, values = items[0], [item.value for item in items]
+    flags = _shared_flags(items)
+    if first.stats is None and min(values) == max(values):
+        return replace(first, flags=flags)
+    summary = summarise_visits(values)
+    known = [item.stats for item in items if item.stats is not None]
+    stats = Stats(
+        n=sum(stats.n for stats in known) or len(items),
+        median=summary.median,
+        mad=mad(values) if len(items) > 1 or not known else known[0].mad,
+        ci95=summary.ci95,
+        min=min([stats.min for stats in known] or values),
+        max=max([stats.max for stats in known] or values),
+        visits=len(items),
+        between=summary.between,
+        within=sum((NORMAL_CONSISTENCY * stats.mad) ** 2 for stats in known) / len(known) if known else None,
+        states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,
+    )
+    width = None if stats.ci95 is None else stats.ci95[1] - stats.ci95[0]
+    mine = {
+        "noisy": width is not None and width > target * abs(summary.median) and not _has_noise(flags),
+        "drift": summary.drift,
+        "two-states": bool(summary.states),
+    }
+    words = (*flags, *(flag for flag, holds in mine.items() if holds and flag not in flags))
+    return replace(first, value=summary.median, stats=stats, flags=words)
+
+
+def _has_noise(flags: Sequence[str]) -> bool:
+    return any(flag.startswith("noisy") for flag in flags)
+
+
+def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:
+    """The flags that at least a quarter of the visits have."""
+    every = [flag for item in items for flag in item.flags]
+    return tuple(flag for flag in dict.fromkeys(every) if every.count(flag) >= _FLAG_SHARE * len(items))

@@ -1,0 +1,139 @@
+"""Visits: several processes with fresh memory, spread over the time of a repeat, measure every value."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+from asct.instruments.memory.settings import AUTO, Share, seed_setting, target_interval_setting
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.params import Params, setting
+from asct.statistics.visits import VISITS_MIN
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.record import Measurement
+    from asct.sdk.samples import KernelRun
+    from asct.sdk.step import Output, Step
+
+VISITS_MOST: Final = 12
+"""Most visits that a pilot may ask for."""
+VISIT_FLAGS: Final[dict[str, str]] = {
+    "noisy": "the 95 % interval over the visits is wider than target_interval, or a visit ended at its time limit",
+    "drift": "the value rose or fell steadily from visit to visit",
+    "two-states": "the visits fall into two groups with different values; the interval spans both",
+}
+"""Flags of the values of several visits."""
+_SEPARATOR: Final = "-visit"
+
+
+class VisitedParams(Params):
+    """Settings of a benchmark whose values come from visits."""
+
+    visits: Annotated[int | None, AUTO] = setting(
+        None,
+        f"Processes that measure each value, one after another with fresh memory; auto: {VISITS_MIN}, and up to "
+        f"{VISITS_MOST} if the first {VISITS_MIN} scatter more than target_interval allows",
+        ge=1,
+        le=1000,
+        pitfalls=f"Fewer than {VISITS_MIN} give no interval.",
+    )
+    target_interval: Share = target_interval_setting(0.03, "a value")
+    seed: int = seed_setting("Seed of the order of visits and of the contents of the memory")
+
+
+P = TypeVar("P", bound=VisitedParams)
+
+
+class VisitedBenchmark(Benchmark[P]):
+    """A benchmark that runs the same list of processes several times: visits, each in a random order."""
+
+    @abstractmethod
+    def processes(self, params: P, context: Context) -> Sequence[Step]:
+        """Return the processes of the first visit. Raises LookupError or ValueError if a size is missing or does not
+        fit."""
+
+    @abstractmethod
+    def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
+        """Return the values of one visit; `runs` has its processes by name. Raises ValueError for invalid output."""
+
+    def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
+        """Return the processes of the first visit that later visits repeat."""
+        return processes
+
+    def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
+        return self.planned(params) == (params.visits or 1)
+
+    def pilot(self, params: P) -> int:
+        """Return the number of visits whose variance determines the final number, if `visits` is not set."""
+        return VISITS_MIN
+
+    def planned(self, params: P) -> int:
+        """Return the expected number of visits."""
+        return params.visits or self.pilot(params)
+
+    def steps(self, params: P, context: Context) -> Sequence[Step]:
+        """Return the processes that have not run yet, of the pilot and of the visits that its variance requires."""
+        first = self.processes(params, replace(context, done=()))
+        later = self.repeated(first)
+        count = self.planned(params)
+        pilot = len(first) + (count - 1) * len(later)
+        if params.visits is None and count > 1 and len(context.done) >= pilot:
+            count = self.visits_needed(params, context.done[:pilot], context.facts)
+        every = [*first, *(step for number in range(2, count + 1) for step in visit(later, number, params.seed))]
+        return every[len(context.done) :]
+
+    def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """Return the combined values of all visits. Raises ValueError for invalid output."""
+        from asct.instruments.memory.combining import combined
+
+        if not outputs:
+            raise ValueError("the kernel was not run")
+        return combined(self.of_visits(params, outputs, facts), params.target_interval)
+
+    def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
+        """Return the values of each visit in order of time."""
+        found = []
+        for _, group in groupby(self.runs(outputs), key=lambda item: visit_number(item[0].step.name)):
+            found.append(self.values(params, {base_name(output.step.name): run for output, run in group}, facts))
+        return found
+
+    def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
+        """Return the runs of the kernel. Each has the combined noise of all, so that short processes count together."""
+        from asct.instruments.memory.combining import pooled_noise
+        from asct.sdk.samples import read_kernel
+
+        runs = [read_kernel(output) for output in outputs]
+        end = pooled_noise([run.end for run in runs])
+        return [(output, replace(run, end=end)) for output, run in zip(outputs, runs, strict=True)]
+
+    def visits_needed(self, params: P, pilot: Sequence[Output], facts: HostFacts) -> int:
+        """Return the number of visits that the most variable value of the pilot requires."""
+        from asct.instruments.memory.combining import by_value
+        from asct.statistics.visits import visits_needed
+
+        groups = by_value(self.of_visits(params, pilot, facts))
+        series = [[item.value for item in items] for items in groups if items[0].stats and not items[0].detail]
+        needed = (visits_needed(values, params.target_interval, VISITS_MOST) for values in series)
+        return max(needed, default=VISITS_MIN)
+
+
+def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
+    """Return the processes of the visit `number` (2 or more) in a random order."""
+    from random import Random
+
+    shuffled = Random(f"{seed}-{number}").sample(list(once), len(once))  # noqa: S311 - an order, no secret
+    return [replace(step, name=f"{step.name}{_SEPARATOR}{number}") for step in shuffled]
+
+
+def visit_number(name: str) -> int:
+    """Return the number of the visit to which a process belongs, from the name of its step."""
+    return int(name.rpartition(_SEPARATOR)[2]) if _SEPARATOR in name else 1
+
+
+def base_name(name: str) -> str:
+    """Return the name of a process without the number of its visit."""
+    return name.rpartition(_SEPARATOR)[0] if _SEPARATOR in name else name

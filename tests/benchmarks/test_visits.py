@@ -1,0 +1,155 @@
+"""Visits of memory benchmarks: their steps, their number, and how their values become one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
+from asct.instruments.memory.combining import combined, pooled_noise
+from asct.instruments.memory.visits import VISIT_FLAGS, base_name, visit_number
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cpu, HostFacts, NumaNode
+from asct.sdk.record import Measurement, Stats
+from asct.sdk.step import Output, Step
+from tests.benchmarks.streams import output_of
+from tests.benchmarks.test_contract import bare_facts, needed
+
+GIB = 1 << 30
+FACTS: HostFacts = bare_facts().model_copy(
+    update={
+        "nodes": [
+            NumaNode(id=0, cpus=[0, 1], memory_bytes=64 * GIB, available_bytes=64 * GIB),
+            NumaNode(id=1, cpus=[2, 3], memory_bytes=64 * GIB, available_bytes=64 * GIB),
+        ],
+        "cpu": Cpu(online=[0, 1, 2, 3], allowed=[0, 1, 2, 3]),
+    }
+)
+
+
+def steps(done: Sequence[Output] = (), **settings: Any) -> list[Step]:
+    params = BENCHMARK.params_model(**settings)
+    return list(BENCHMARK.steps(params, Context(FACTS, "/work", tuple(done), needed(BENCHMARK))))
+
+
+def ran(found: Sequence[Step], rates: Sequence[float]) -> list[Output]:
+    """Outputs with one rate per visit."""
+    return [output_of(step, lambda one, *_: rates[visit_number(one.name) - 1]) for step in found]
+
+
+def test_every_visit_has_all_processes_in_an_order_of_its_own() -> None:
+    found = steps(visits=20)
+    visits = [found[at : at + 4] for at in range(0, 80, 4)]
+    once = {"node0-memory0", "node0-memory1", "node1-memory0", "node1-memory1"}
+    assert [{base_name(step.name) for step in one} for one in visits] == [once] * 20
+    assert [{visit_number(step.name) for step in one} for one in visits] == [{n} for n in range(1, 21)]
+    assert len({tuple(base_name(step.name) for step in one) for one in visits}) > 5
+    assert found == steps(visits=20), "the order is reproducible"
+    assert found != steps(visits=20, seed=2)
+    assert len({step.name for step in found}) == 80
+
+
+def test_a_steady_pilot_is_enough() -> None:
+    first = steps()
+    assert len(first) == 6 * 4
+    done = ran(first, [30e9, 30.1e9, 29.9e9, 30e9, 30.1e9, 29.9e9])
+    assert steps(done) == []
+    assert len(steps(done[:10])) == 14
+
+
+def test_a_scattered_pilot_asks_for_more_and_no_more_after_them() -> None:
+    rates = [30e9, 20e9, 40e9, 33e9, 27e9, 30e9, *[30e9] * 6]
+    done = ran(steps(), rates)
+    more = steps(done)
+    assert [visit_number(step.name) for step in more] == [n for n in range(7, 13) for _ in range(4)]
+    assert steps([*done, *ran(more, rates)]) == []
+
+
+def test_a_number_that_is_set_is_kept() -> None:
+    done = ran(steps(visits=3), [30e9, 10e9, 50e9])
+    assert steps(done, visits=3) == []
+    params = BENCHMARK.params_model(visits=3)
+    assert BENCHMARK.steps_known_ahead(params, FACTS)
+    assert not BENCHMARK.steps_known_ahead(BENCHMARK.params_model(), FACTS)
+    [first, *_] = [item for item in BENCHMARK.parse(params, done, FACTS) if item.metric == "bandwidth"]
+    assert first.value == 30e9
+    assert first.stats is not None
+    assert (first.stats.visits, first.stats.ci95) == (3, None)
+
+
+def test_the_estimate_counts_the_visits() -> None:
+    one, six = (BENCHMARK.needs(BENCHMARK.params_model(**given), FACTS).seconds for given in ({"visits": 1}, {}))
+    assert six == pytest.approx(6 * one)
+
+
+def of_visits(values: Sequence[float], **flags: Sequence[int]) -> list[list[Measurement]]:
+    """One value per visit; `flags` names the visits (from 0) that have a flag, with `_` for `-`."""
+    found = []
+    for at, value in enumerate(values):
+        mine = tuple(name.replace("_", "-") for name, visits in flags.items() if at in visits)
+        stats = Stats(n=10, median=value, mad=value * 0.01, ci95=None, min=value * 0.9, max=value * 1.1)
+        found.append([Measurement("latency", value, {"level": "L1"}, stats, mine)])
+    return found
+
+
+def test_the_value_is_the_median_of_the_visits_with_both_variances() -> None:
+    [found] = combined(of_visits([100, 101, 99, 102, 98, 100]), 0.1)
+    assert found.value == 100
+    stats = found.stats
+    assert stats is not None
+    assert (stats.n, stats.visits, stats.min, stats.max) == (60, 6, pytest.approx(88.2), pytest.approx(112.2))
+    assert stats.between == pytest.approx(2.0)
+    assert stats.within == pytest.approx(1.4826**2, rel=0.01)
+    assert found.flags == ()
+
+
+def test_a_wide_interval_is_noisy() -> None:
+    [found] = combined(of_visits([100, 110, 90, 105, 95, 100]), 0.03)
+    assert found.flags == ("noisy",)
+
+
+def test_a_flag_of_a_quarter_of_the_visits_is_the_values() -> None:
+    [found] = combined(of_visits([100] * 6, noisy_steal=(1,), smaller_pages=(0, 5)), 0.03)
+    assert found.flags == ("smaller-pages",)
+
+
+def test_two_states_and_drift_are_flagged_with_their_values() -> None:
+    [found] = combined(of_visits([55, 225, 55, 225, 55, 225]), 0.03)
+    assert "two-states" in found.flags
+    assert found.stats is not None and found.stats.states is not None
+    assert [state.value for state in found.stats.states] == [55, 225]
+    assert found.stats.ci95 is not None and found.stats.ci95[0] <= 55 and found.stats.ci95[1] >= 225
+    assert "drift" in combined(of_visits([100, 101, 102, 103, 104, 105]), 0.2)[0].flags
+    assert {"noisy", "drift", "two-states"} == VISIT_FLAGS.keys()
+
+
+def test_what_is_the_same_in_every_visit_needs_no_statistics() -> None:
+    same = [[Measurement("threads", 4.0)] for _ in range(6)]
+    assert combined(same, 0.03) == [Measurement("threads", 4.0)]
+
+
+def test_noise_of_short_processes_adds_up() -> None:
+    ends = [
+        {"noise": {"elapsed_ns": 10, "steal_ns": 3, "cpus": 2, "cycle_fs_min": 5 + at, "pressure_us": None}}
+        for at in (0, 1)
+    ]
+    assert pooled_noise(ends)["noise"] == {
+        "elapsed_ns": 20, "steal_ns": 6, "cpus": 2, "cycle_fs_min": 5, "pressure_us": None,
+    }  # fmt: skip
+    assert pooled_noise([{"ok": True}])["noise"] is None
+
+
+def test_noise_that_no_visit_shows_alone_reaches_every_value() -> None:
+    # 4 % of 100 ms are below three ticks of the CPU times; of 600 ms they are above
+    noise = {"cpus": 2, "elapsed_ns": 100_000_000, "others_ns": 20_000_000, "involuntary_switches": 0}
+    outputs = []
+    for output in ran(steps(visits=6), [30e9] * 6):
+        lines = [json.loads(line) for line in output.stdout.splitlines()]
+        lines[-1]["noise"] = noise
+        outputs.append(Output(output.step, 0, {"stdout": "\n".join(map(json.dumps, lines)) + "\n"}))
+    params = BENCHMARK.params_model(visits=6)
+    found = [item for item in BENCHMARK.parse(params, outputs, FACTS) if item.metric == "bandwidth"]
+    assert all("noisy-pressure" in item.flags for item in found)
