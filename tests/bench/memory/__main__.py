@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from tests.bench.memory import bandwidth, latency, sharing, whole
+from tests.bench.memory import bandwidth, coverage, latency, sharing, whole
 from tests.bench.memory.peers import missing
 from tests.bench.table import machine, note, run
 
-ROWS: dict[str, Callable[[], None]] = {**latency.ROWS, **bandwidth.ROWS, **sharing.ROWS, **whole.ROWS}
+ROWS: dict[str, Callable[[], None]] = {**latency.ROWS, **bandwidth.ROWS, **sharing.ROWS, **whole.ROWS, **coverage.ROWS}
 
 
 def main() -> int:
