@@ -138,7 +138,8 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
     doubt = f"the value is {' and '.join(place.doubts)}" if place.doubts else ""
     if not reason and doubt and f"{place.host}/{place.id}" in strict:
         reason = f"{doubt}, which `strict` rejects"
-    elif not reason:
+    reason = reason or _between_states(place, low, high)
+    if not reason:
         held = (low is None or place.value >= low) and (high is None or place.value <= high)
         outcome = "pass" if held else "fail"
         reason = "; ".join([*([doubt] if doubt else []), *_straddles(place, low, high)])
@@ -198,6 +199,19 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
         for bound in (low, high)
         if bound is not None and span[0] < bound < span[1]
     ][:1]
+
+
+def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
+    """Why the verdict is unknown if the visits alternate between a value that holds and one that does not; or empty."""
+    stats = place.records[0].stats
+    if len(place.records) != 1 or stats is None or not stats.states:
+        return ""
+    first, last = min(state.value for state in stats.states), max(state.value for state in stats.states)
+    if not any(bound is not None and first < bound <= last for bound in (low, high)):
+        return ""
+    unit = place.records[0].unit
+    shares = " and ".join(f"{format_quantity(state.value, unit)} ({state.share:.0%})" for state in stats.states)
+    return f"the value has two states, {shares}, and the bound is between them"
 
 
 def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Run) -> str:

@@ -113,13 +113,24 @@ def _named(metric: Metric) -> str:
 
 
 def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
-    number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
+    number, unit = _number(place, metric.unit)
     details = [text for text in (where, _spread(place, metric)) if text]
     told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
     doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place), *told) if text]
     return HeadlineMetric(
         job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
     )
+
+
+def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
+    """The value and its unit as text; both values if the visits have two states."""
+    number, _, shown = format_quantity(place.value, unit).partition(" ")
+    stats = place.records[0].stats
+    states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
+    both = [format_quantity(state.value, unit).partition(" ") for state in states]
+    if len({own for _, _, own in both}) == 1:
+        return " or ".join(text for text, _, _ in both), both[0][2]
+    return number, shown
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:

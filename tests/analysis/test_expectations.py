@@ -14,7 +14,7 @@ from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
 from asct.planner.model import Check
 from asct.sdk.facts import Cpu, HostFacts, Memory
-from asct.sdk.record import Record, Stats
+from asct.sdk.record import Record, Stats, ValueState
 from asct.store.model import HostEntry, JobEntry, Run, Verdict
 
 
@@ -165,6 +165,15 @@ def test_a_bound_inside_the_interval_is_noted() -> None:
     verdict = one([check(max=2.0)], [record(1.9, stats=stats)])
     assert verdict.outcome == "pass"
     assert verdict.reason == "the bound is within the spread, 1.7 s to 2.1 s"
+
+
+@pytest.mark.parametrize(("bound", "outcome"), [(1.9, "unknown"), (1.0, "fail"), (2.5, "pass")])
+def test_a_bound_between_two_states_is_unknown(bound: float, outcome: str) -> None:
+    states = (ValueState(value=1.2, share=0.75), ValueState(value=2.2, share=0.25))
+    stats = Stats(n=9, median=1.3, mad=0.1, ci95=(1.1, 2.3), min=1.1, max=2.3, visits=8, states=states)
+    verdict = one([check(max=bound)], [record(1.3, stats=stats, flags=["two-states"])])
+    assert verdict.outcome == outcome
+    assert ("(75%)" in verdict.reason and "between them" in verdict.reason) is (outcome == "unknown")
 
 
 def test_shares_of_a_known_fact() -> None:

@@ -17,7 +17,7 @@ from asct.figures.render import render_figure
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Record
+from asct.sdk.record import Measurement, Record, Stats, ValueState
 from asct.sdk.step import Output, Step, Tool
 from asct.store.model import JobEntry
 
@@ -76,6 +76,17 @@ def shown_headlines(name: str, case: str) -> dict[str, str]:
     entry = JobEntry(id=name, benchmark=name, version="1", host="a", points=1, repeats=1)
     job = JobView(entry, benchmark, tuple(records_of(benchmark, found, "a")), (), (), ())
     return {item.label: item.detail for item in headlines(job)}
+
+
+def test_a_headline_of_two_states_shows_both() -> None:
+    benchmark = installed().get("core-to-core-latency")
+    assert benchmark is not None
+    states = (ValueState(value=55.2e-9, share=0.75), ValueState(value=225e-9, share=0.25))
+    stats = Stats(n=9, median=56e-9, mad=1e-9, ci95=(54e-9, 226e-9), min=54e-9, max=226e-9, visits=8, states=states)
+    found = Measurement("one_way", 56e-9, {"method": "token", "data": "local"}, stats, ("two-states",))
+    entry = JobEntry(id="c2c", benchmark="core-to-core-latency", version="1", host="a", points=1, repeats=1)
+    [item] = headlines(JobView(entry, benchmark, tuple(records_of(benchmark, [found], "a")), (), (), ()))
+    assert (item.value, item.unit) == ("55.2 or 225", "ns")
 
 
 def test_headlines_are_those_that_a_benchmark_names() -> None:
