@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,14 +39,14 @@ def points_of(folder: Path, job: str, told: str) -> int:
         return 0
 
 
-def killed_after(folder: Path, points: int) -> None:
-    """Start `apply` and kill it while the point behind so many of `read` is measured."""
+def killed_after(folder: Path, points: int, ready: Callable[[], bool] = lambda: True) -> None:
+    """Start `apply` and kill it while the point after that many points of `read` is measured, and `ready` holds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
         cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     until(
-        lambda: points_of(folder, "read", "point-started") > points or process.poll() is not None,
+        lambda: (points_of(folder, "read", "point-started") > points and ready()) or process.poll() is not None,
         "it did not get so far",
     )
     assert process.poll() is None
@@ -138,9 +138,8 @@ def running_task(session: Path) -> int | None:
 def test_a_killed_asct_leaves_this_machine_locked_while_its_point_is_measured(here: str, tmp_path: Path) -> None:
     long = PLAN.replace("duration: 2s", "duration: 12s").replace("[4K, 8K, 16K]", "[4K, 8K]")
     (tmp_path / "plan.yaml").write_text(long + here)
-    killed_after(tmp_path, 0)
+    killed_after(tmp_path, 0, lambda: any(running_task(session) is not None for session in sessions(tmp_path)))
     (session,) = sessions(tmp_path)
-    until(lambda: running_task(session) is not None, "the task did not go on")
     task = running_task(session)
     other = tmp_path / "other"
     other.mkdir()
