@@ -74,7 +74,7 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
-    """Return the names of the entries of each list (`block_devices`, `cpu.logical`) or map of parts (`tools`), by path.
+    """Return the entry names of each list (`block_devices`, `cpu.logical`) and map of components (`tools`), by path.
 
     Lists inside entries are skipped.
     """

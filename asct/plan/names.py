@@ -57,7 +57,7 @@ def expand_range(name: str) -> list[str]:
         numbers = _numbers(name, *found.groups())
         total *= len(numbers)
         if total > MAX_HOSTS:
-            raise BadValueError(f"`{shown(name)}` makes more than {MAX_HOSTS} hosts", "use a shorter range")
+            raise BadValueError(f"`{shown(name)}` expands to more than {MAX_HOSTS} hosts", "use a shorter range")
         width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are kept
         parts += [[name[position : found.start()]], [str(number).zfill(width) for number in numbers]]
         position = found.end()

@@ -244,7 +244,7 @@ class ValueReader:
         if isinstance(place.value, PendingValue):
             paths = dict.fromkeys(path for path, _ in place.value.paths)
             given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
-            notes.append((f"asct checked this with an example of a result: {given}", None))
+            notes.append((f"asct checked this against a sample result: {given}", None))
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:

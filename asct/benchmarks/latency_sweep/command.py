@@ -103,7 +103,7 @@ def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the memory that the kernel needs: the largest size, 1/32 of it for page tables, and its own memory."""
+    """Return the bytes that the kernel needs: the largest size, 1/32 of that for page tables, and its own overhead."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 

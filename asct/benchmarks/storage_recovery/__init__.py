@@ -77,7 +77,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses relative to writes without pauses", _WAIT),
     Metric("recovered_iops", "ops/s", "higher", "IOPS of the bursts after pauses", _WAIT),
     Metric("baseline_iops", "ops/s", "higher", "IOPS of the subsequent writes without pauses", _WAIT),
-    Metric("settling_time", "s", "neither", "Time until the rate without pauses became constant", _WAIT, False),
+    Metric("settling_time", "s", "neither", "Time until the rate under continuous load leveled off", _WAIT, False),
     Metric("idle_time", "s", "neither", "Actual pause between bursts", _WAIT, False),
     Metric("burst_iops", "ops/s", "higher", "IOPS of one burst", _BURST, False),
     Metric("burst_latency", "s", "lower", "Mean latency of one burst", _BURST, False),
@@ -135,7 +135,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         FAST: "measured with the profile fast; not comparable with profile pts",
-        "pause": "the test was interrupted before this burst or round, so the drive could rest",
+        "pause": "the test was interrupted before this burst or round; the drive may have recovered while idle",
         "invalid-pause": "the actual pauses differ from the setting, because fio starts too slowly or the host is too "
         "busy",
         "invalid-no-point": "no workload of the matrix is within latency_bound, so there is no histogram",

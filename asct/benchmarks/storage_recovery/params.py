@@ -145,5 +145,5 @@ class RecoveryParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The phase that brings the drive to the steady state with random writes of 4 KiB."""
+        """The phase that brings the drive to steady state with 4 KiB random writes."""
         return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

@@ -15,7 +15,7 @@ _ENDS = {
     "PREEMPTED": ("a job of higher priority took its node", "use a partition or `--qos=` that is not preempted"),
     "OUT_OF_MEMORY": ("it ran out of memory", "reduce the memory that the benchmarks use"),
     "DEADLINE": ("its deadline passed", "remove `--deadline` from `options`"),
-    "FAILED": ("its batch script failed", "see the log of slurmd on the node"),
+    "FAILED": ("its batch script failed", "see the slurmd log on the node"),
     "COMPLETED": ("it ended because asct did not contact it in time", "run asct on a machine that stays connected"),
 }
 """The cause of each state of an ended job, and how to fix it."""

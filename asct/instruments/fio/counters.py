@@ -1,4 +1,4 @@
-"""Counters of the host during a run of fio: mpstat rows, CPU time, and bytes of the drives.
+"""Host counters during a fio run: mpstat rows, CPU time, and the bytes transferred by each drive.
 
 mpstat (sysstat 12, JSON) stamps each row with the second in which its interval ended: a row stamped 12:00:07 covers an
 interval (1 s, more in long runs) that ended at some time during that second. The values are percentages of time.

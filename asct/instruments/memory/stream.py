@@ -77,7 +77,7 @@ class OneWidthParams(StreamParams):
 
 
 def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
-    """Return the estimated time of one value in one visit: that of its windows, or `duration_s` if that is shorter."""
+    """Return the estimated time of one value in one visit: the time of its windows, at most `duration_s`."""
     return min(duration_s, _WAITING * windows * WINDOW_S)
 
 

@@ -38,7 +38,7 @@ _USER: Final = ("--user-master", "u")
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """A command of a purge. If its output contains `said`, it succeeded, even with an error status.
+    """One command in a purge sequence. If its output contains `said`, it succeeded, even with an error status.
 
     If `look` is set, the command only queries the drive. If `whole` is set, guard ensures that nothing else is on the
     drive, because the command changes more than the target.
