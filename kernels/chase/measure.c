@@ -123,7 +123,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
             measured->dropped++;
         }
         before = after;
-        measured->capped = given_up(measured, effort, timer_monotonic_ns() - started);
+        measured->capped = measured->count < most && given_up(measured, effort, timer_monotonic_ns() - started);
     }
     return fastest;
 }

@@ -214,6 +214,13 @@ def test_the_latency_of_a_level_is_that_of_all_visits(case: str) -> None:
     assert {item.stats.visits for item in often if "size" in item.coords and item.stats} == {1}
 
 
+def test_only_sizes_that_are_set_are_known_ahead() -> None:
+    facts = bare_facts()
+    assert not BENCHMARK.steps_known_ahead(params(visits=2), facts), "the levels to visit follow from the curve"
+    assert BENCHMARK.steps_known_ahead(params(visits=2, sizes=["4K"]), facts)
+    assert not BENCHMARK.steps_known_ahead(params(visits=None, sizes=["4K"]), facts)
+
+
 def test_levels_of_two_states_are_said() -> None:
     found = visited("default", [1.5, 1.0, 1.5, 1.5, 1.0])
     assert {"two-states"} <= {flag for item in found if item.coords.get("level") == "DRAM" for flag in item.flags}

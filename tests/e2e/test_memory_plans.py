@@ -64,6 +64,8 @@ def test_the_memory_plan_measures_every_benchmark_of_the_set(tmp_path: Path) -> 
     assert idle["stats"]["visits"] in range(6, 13)
     assert idle["stats"]["ci95"][0] <= idle["value"] <= idle["stats"]["ci95"][1]
     assert {r["stats"]["visits"] for r in records if r["benchmark"] == "peak-bandwidth" and r["stats"]} == {2}
+    levels = [r for r in records if r["id"] == "latency-sweep" and r["metric"] == "latency" and "level" in r["coords"]]
+    assert {r["stats"]["visits"] for r in levels} <= {2}, "a shared cache may hide the levels, but none is visited once"
     text = (run / "summary.md").read_text()
     assert "Loaded latency with background memory activity" in text
     assert "Latencies of random memory access at idle" in text

@@ -127,6 +127,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         root = from_pools(params.pages)
         return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
 
+    def steps_known_ahead(self, params: LatencySweepParams, facts: HostFacts) -> bool:
+        return bool(params.sizes) and super().steps_known_ahead(params, facts)
+
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """The curve; a short process for bounds that are still coarse; then visits of the levels, or of the sizes that
         are set."""
