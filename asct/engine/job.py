@@ -317,6 +317,19 @@ class JobRunner:
             self._queue.append(attempt.again())
         else:
             self._conclude(attempt)
+        if attempt.steps_left and self._session.is_open:
+            self._announce_anew(repeats)
+
+    def _announce_anew(self, repeats: RepeatRunner) -> None:
+        """Withdraw the remaining steps of a failed attempt, and announce those of later repeats again."""
+        try:
+            self._session.host.cancel()
+        except HostLost:
+            self._session.reopen()
+        except HostTimeout as error:
+            self._run.events.notices(self.job.host, error.diagnostics)
+        else:
+            self._announce(repeats)
 
     def _conclude(self, attempt: Attempt) -> None:
         """End the repeat with the outcome of this attempt."""

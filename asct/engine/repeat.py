@@ -84,6 +84,8 @@ class Attempt:
     """Whether the attempt ended before its last step."""
     advanced: bool = False
     """Whether the attempt finished steps after which the next attempt can continue."""
+    steps_left: bool = False
+    """Whether the attempt failed although the host was told to run further steps of it."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
@@ -259,6 +261,8 @@ class RepeatRunner:
             on_line = self._announce_step(step, attempt)
             if not self._run_step(step, attempt.folder, done, deadline, on_line, identity):
                 self._cut_off(attempt, "timeout" if done.timed_out else "failed", done.failure)
+                announced = self.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else ()
+                attempt.steps_left = len(announced) > len(done.rows)
                 return
             if self._run.stop.at_once:  # an interrupted program may have exited with 0, but too early
                 self._cut_off(attempt, "interrupted", None)

@@ -1,0 +1,84 @@
+"""A visit that fails ends its repeat: the host does not run the visits behind it, and later repeats are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from asct.engine import events
+from asct.engine.events import Event
+from asct.instruments.memory.visits import VisitedBenchmark, VisitedParams
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.params import setting
+from asct.sdk.record import Measurement
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Output, Step, Tool
+from tests.engine import plant
+from tests.engine.conftest import Lab
+from tests.sshd import Sshd
+
+VISITS = 4
+# $1 is a folder, $2 the name of the step; the second visit fails once, and those behind it wait until they may go on
+SCRIPT = """
+case $2 in
+*-visit2) [ -e "$1/failed" ] || { : >"$1/failed"; echo "$2" >>"$1/log"; exit 7; } ;;
+*-visit*) until [ -e "$1/go" ]; do sleep 0.05; done ;;
+esac
+echo "$2" >>"$1/log"
+"""
+
+
+class VisitsParams(VisitedParams):
+    folder: str = setting("", "where the log is")
+
+
+class Visits(VisitedBenchmark[VisitsParams]):
+    """One process per visit, a shell; all are announced to the host because their number is set."""
+
+    name = title = summary = "visits"
+    version = "1"
+    params_model = VisitsParams
+    metrics = (Metric("count", "1", "neither", "of visits"),)
+
+    def needs(self, params: VisitsParams, facts: HostFacts | None) -> Needs:
+        return Needs(tools=(("sh", ""),), seconds=0.1)
+
+    def processes(self, params: VisitsParams, context: Context) -> Sequence[Step]:
+        return [Step("once", Tool("sh"))]
+
+    def steps(self, params: VisitsParams, context: Context) -> Sequence[Step]:
+        return [
+            Step(step.name, step.program, ("-c", SCRIPT, "sh", params.folder, step.name))
+            for step in super().steps(params, context)
+        ]
+
+    def values(self, params: VisitsParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
+        raise NotImplementedError
+
+    def parse(self, params: VisitsParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        return [Measurement("count", len(outputs))]
+
+
+@pytest.mark.ssh
+def test_the_announced_visits_behind_a_failed_one_are_not_run(lab: Lab, sshd: Sshd) -> None:
+    shared = sshd.folder / "account" / "visits"
+    shared.mkdir()
+    shared.chmod(0o777)
+
+    def release(event: Event) -> None:
+        if isinstance(event, events.PointStarted) and event.repeat == 2:
+            (shared / "go").touch()
+
+    point = plant.point("visits", folder=str(shared), visits=VISITS)
+    job = plant.job(point, benchmark="visits", repeats=2, host="peer")
+    resolved = plant.plan(job, workdir=lab.work, hosts={"peer": sshd.spec()})
+    ports = plant.collaborators(catalog=plant.Shelf((Visits(),)))
+    done = plant.run(lab.results, resolved, ports, listeners=[release])
+    assert (done.code, done.stored.run.counts) == (3, {"failed": 1, "ok": 1})
+    assert done.values() == [VISITS]
+    ran = (shared / "log").read_text().split()
+    assert ran == ["once", "once-visit2", "once", "once-visit2", "once-visit3", "once-visit4"]
