@@ -34,6 +34,7 @@ _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
 _STATE_SHARE = 0.2
 _CORRELATION_MOST = 0.9
+_SERVED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,18 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
     return VisitSummary(count, middle, interval, between, drift, states)
 
 
-def visits_needed(pilot: Sequence[float], target: float, most: int) -> int:
-    """The number of visits, those of the pilot included, whose interval is `target` of the median wide; at most `most`.
+def visits_needed(pilots: Sequence[Sequence[float]], target: float, most: int) -> int:
+    """Return the number of visits, those of the pilot included, that four of five values require; at most `most`.
 
-    Stein's rule: the number follows from the variance of the pilot alone, so that the interval is not narrowed by
-    stopping at a lucky moment.
+    Each item of `pilots` has the medians of one value, which requires an interval as wide as `target` times its median.
+    A few values that vary much get a wide interval instead of making all others wait. By Stein's rule, the number
+    depends on the variance of the pilot alone, so that the interval is not narrowed by stopping at a lucky moment.
     """
+    needed = sorted(_needed(pilot, target, most) for pilot in pilots)
+    return needed[math.ceil(_SERVED * len(needed)) - 1] if needed else VISITS_MIN
+
+
+def _needed(pilot: Sequence[float], target: float, most: int) -> int:
     if len(pilot) < 2:
         return max(len(pilot), VISITS_MIN)
     half = target / 2.0 * abs(median(pilot))

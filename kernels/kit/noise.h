@@ -6,7 +6,8 @@
  *     noise_report(&noise, &out);           within the `end` line
  *
  * Everything is the difference between begin and report; what the system does not tell is null. Times of CPUs come in ticks of
- * 10 ms, so a short run shows none or much: judge shares with that in mind. */
+ * 10 ms, so a short run shows none or much: judge shares with that in mind. `others_ns` is therefore not cut off at zero: the errors
+ * of many short runs cancel out when they are added. */
 #ifndef KIT_NOISE_H
 #define KIT_NOISE_H
 
@@ -162,17 +163,27 @@ static inline void noise_grown(struct out *out, const char *key, int64_t before,
     noise_known(out, key, !known ? -1 : after > before ? after - before : 0);
 }
 
+/* Time of the CPUs that other work had, to within a tick; never more than this process left to it. */
+static inline int64_t noise_others(const struct noise *noise, const struct noise_moment *after)
+{
+    const struct noise_moment *before = &noise->begin;
+    int64_t own = after->own_ns - before->own_ns, left = (after->ns - before->ns) * (int64_t)noise->count - own;
+    int64_t others = after->busy_ns - before->busy_ns - own;
+    return others < left ? others : left;
+}
+
 /* Adds the member `noise`; kernels/chase/README.md describes it. */
 static inline void noise_report(const struct noise *noise, struct out *out)
 {
     struct noise_moment before = noise->begin, after = noise_read(noise);
-    int64_t own = after.own_ns - before.own_ns;
-    bool known = before.busy_ns >= 0 && after.busy_ns >= 0;
     out_object(out, "noise");
     out_integer(out, "cpus", (int64_t)noise->count);
     out_integer(out, "elapsed_ns", after.ns - before.ns);
-    out_integer(out, "own_ns", own);
-    noise_grown(out, "others_ns", known ? before.busy_ns + own : -1, known ? after.busy_ns : -1);
+    out_integer(out, "own_ns", after.own_ns - before.own_ns);
+    if (before.busy_ns >= 0 && after.busy_ns >= 0)
+        out_integer(out, "others_ns", noise_others(noise, &after));
+    else
+        out_null(out, "others_ns");
     noise_grown(out, "steal_ns", before.steal_ns, after.steal_ns);
     noise_grown(out, "pressure_us", before.pressure_us, after.pressure_us);
     noise_grown(out, "group_pressure_us", before.group_pressure_us, after.group_pressure_us);

@@ -234,7 +234,7 @@ def test_on_a_busy_machine_each_level_is_right_or_flagged() -> None:
     for level, latency in at_level(busy, "latency").items():
         assert level in doubted or latency == pytest.approx(quiet[level], rel=0.1)
     flags = {flag for item in busy if "level" in item.coords for flag in item.flags}
-    assert {"noisy-pressure", "noisy-switches"} <= flags
+    assert "noisy-pressure" in flags
 
 
 def test_wrong_or_missing_cache_sizes_change_no_level() -> None:

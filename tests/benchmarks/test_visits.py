@@ -10,10 +10,12 @@ import pytest
 
 from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
 from asct.instruments.memory.combining import combined, pooled_noise
+from asct.instruments.memory.kernel_flags import noise_flags
 from asct.instruments.memory.visits import VISIT_FLAGS, base_name, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.record import Measurement, Stats
+from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step
 from tests.benchmarks.streams import output_of
 from tests.benchmarks.test_contract import bare_facts, needed
@@ -131,15 +133,31 @@ def test_what_is_the_same_in_every_visit_needs_no_statistics() -> None:
     assert combined(same, 0.03) == [Measurement("threads", 4.0)]
 
 
+def run_with(noise: dict[str, Any] | None, *cycles: int) -> KernelRun:
+    samples = tuple({"t": "sample", "cycle_fs": one} for one in cycles)
+    return KernelRun({}, samples, {"t": "end", "ok": True} | ({"noise": noise} if noise else {}))
+
+
 def test_noise_of_short_processes_adds_up() -> None:
-    ends = [
-        {"noise": {"elapsed_ns": 10, "steal_ns": 3, "cpus": 2, "cycle_fs_min": 5 + at, "pressure_us": None}}
-        for at in (0, 1)
-    ]
-    assert pooled_noise(ends)["noise"] == {
-        "elapsed_ns": 20, "steal_ns": 6, "cpus": 2, "cycle_fs_min": 5, "pressure_us": None,
+    runs = [run_with({"elapsed_ns": 10, "steal_ns": 3, "cpus": 2, "pressure_us": None}, 5, 5) for _ in range(2)]
+    assert pooled_noise(runs)["noise"] == {
+        "elapsed_ns": 20, "steal_ns": 6, "cpus": 2, "pressure_us": None, "cycle_fs_min": 5, "cycle_fs_max": 5,
     }  # fmt: skip
-    assert pooled_noise([{"ok": True}])["noise"] is None
+    assert pooled_noise([run_with(None)])["noise"] is None
+
+
+def test_errors_of_ticks_cancel_out() -> None:
+    noise = {"cpus": 1, "elapsed_ns": 15_000_000, "own_ns": 15_000_000}
+    runs = [run_with(noise | {"others_ns": error}) for error in (5_000_000, -5_000_000) * 20]
+    assert noise_flags(pooled_noise(runs)) == ()
+    assert noise_flags({"noise": noise | {"others_ns": 20 * 5_000_000}}) == ("noisy-pressure",), "if cut off at zero"
+
+
+@pytest.mark.parametrize(("slow", "flags"), [(2, ()), (4, ("noisy-frequency",))])
+def test_the_clock_counts_if_it_is_lower_for_a_quarter_of_the_samples(slow: int, flags: tuple[str, ...]) -> None:
+    noise = {"cpus": 1, "elapsed_ns": 10**9, "cycle_fs_min": 322_000, "cycle_fs_max": 380_000}
+    runs = [run_with(noise, 360_000 if at < slow else 333_000) for at in range(12)]
+    assert noise_flags(pooled_noise(runs)) == flags
 
 
 def test_noise_that_no_visit_shows_alone_reaches_every_value() -> None:

@@ -17,11 +17,11 @@ QUIET: dict[str, Any] = {
     "throttles": None,
 }  # fmt: skip
 SIGNS: list[tuple[dict[str, Any], str]] = [
-    ({"steal_ns": 30_000_000}, "steal"),
+    ({"steal_ns": 50_000_000}, "steal"),
     ({"others_ns": 110_000_000}, "pressure"),
     ({"group_pressure_us": 60_000}, "pressure"),
     ({"others_ns": None}, "pressure"),
-    ({"involuntary_switches": 102}, "switches"),
+    ({"involuntary_switches": 202}, "switches"),
     ({"cycle_fs_max": 350_000}, "frequency"),
     ({"throttles": 1}, "frequency"),
 ]
@@ -40,9 +40,10 @@ def test_each_sign_alone(changed: dict[str, Any], reason: str) -> None:
     "changed",
     [
         {},
-        {"steal_ns": 20_000_000},
+        {"steal_ns": 40_000_000},
+        {"others_ns": -10_000_000},
         {"others_ns": 90_000_000},
-        {"involuntary_switches": 100},
+        {"involuntary_switches": 200},
         {"cycle_fs_max": 349_000},
         {"throttles": 0, "group_pressure_us": 40_000},
         {"cycle_fs_min": None, "cycle_fs_max": None, "steal_ns": None, "others_ns": None, "pressure_us": None},

@@ -92,12 +92,19 @@ def test_neighbours_that_are_alike_count_less() -> None:
 
 def test_the_pilot_fixes_the_number_of_visits() -> None:
     steady, wild = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9], [100.0, 140, 70, 110, 95, 120]
-    assert visits_needed(steady, 0.03, 12) == 6
-    assert visits_needed(wild, 0.03, 12) == 12
-    between = visits_needed([100.0, 101.5, 98.5, 100.5, 99.5, 100.0], 0.02, 100)
+    assert visits_needed([steady], 0.03, 12) == 6
+    assert visits_needed([wild], 0.03, 12) == 12
+    between = visits_needed([[100.0, 101.5, 98.5, 100.5, 99.5, 100.0]], 0.02, 100)
     assert 6 < between < 100
-    assert visits_needed([0.0] * 6, 0.03, 12) == 12, "a share of nothing is not reached"
-    assert visits_needed([1.0], 0.03, 12) == 6
+    assert visits_needed([[0.0] * 6], 0.03, 12) == 12, "a share of nothing is not reached"
+    assert visits_needed([[1.0]], 0.03, 12) == 6
+    assert visits_needed([], 0.03, 12) == 6
+
+
+def test_a_few_wild_values_do_not_make_all_others_wait() -> None:
+    steady, wild = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9], [100.0, 140, 70, 110, 95, 120]
+    assert visits_needed([steady, steady, steady, steady, wild], 0.03, 12) == 6
+    assert visits_needed([steady, steady, steady, wild], 0.03, 12) == 12
 
 
 def test_quantiles_of_student() -> None:

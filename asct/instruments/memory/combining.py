@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from asct.sdk.record import Measurement, Stats, ValueState
+from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import summarise_visits
 
@@ -14,19 +15,34 @@ from asct.statistics.visits import summarise_visits
 _FLAG_SHARE: Final = 0.25
 
 
-def pooled_noise(ends: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def pooled_noise(runs: Sequence[KernelRun]) -> dict[str, Any]:
     """Return the `end` line of the first process with the combined noise of all processes.
 
-    Counters are added, and the extremes of the clock are kept. A counter that one process does not report is unknown.
+    Counters are added. A counter that one process does not report is unknown. The extremes of the clock become the
+    quartiles over all samples, because a median does not change if the clock differs in a few of them.
     """
-    known = [noise for end in ends if isinstance(noise := end.get("noise"), Mapping)]
+    known = [noise for run in runs if isinstance(noise := run.end.get("noise"), Mapping)]
     pooled: dict[str, Any] = {}
     for key in known[0] if known else ():
-        values = [noise.get(key) for noise in known]
-        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-        how = min if key == "cycle_fs_min" else max if key in ("cycle_fs_max", "cpus") else sum
+        numbers = _numbers(noise.get(key) for noise in known)
+        how = max if key == "cpus" else sum
         pooled[key] = how(numbers) if len(numbers) == len(known) else None
-    return {**ends[0], "noise": pooled or None}
+    if known:
+        pooled |= _clock_quartiles(runs)
+    return {**runs[0].end, "noise": pooled or None}
+
+
+def _clock_quartiles(runs: Sequence[KernelRun]) -> dict[str, float | None]:
+    cycles = sorted(_numbers(sample.get("cycle_fs") for run in runs for sample in run.samples))
+    quarter = len(cycles) // 4
+    return {
+        "cycle_fs_min": cycles[quarter] if cycles else None,
+        "cycle_fs_max": cycles[-1 - quarter] if cycles else None,
+    }
+
+
+def _numbers(values: Iterable[object]) -> list[float]:
+    return [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:

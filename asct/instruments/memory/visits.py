@@ -36,12 +36,12 @@ class VisitedParams(Params):
     visits: Annotated[int | None, AUTO] = setting(
         None,
         f"Processes that measure each value, one after another with fresh memory; auto: {VISITS_MIN}, and up to "
-        f"{VISITS_MOST} if the first {VISITS_MIN} scatter more than target_interval allows",
+        f"{VISITS_MOST} if the first {VISITS_MIN} scatter more than target_interval allows for a fifth of the values",
         ge=1,
         le=1000,
         pitfalls=f"Fewer than {VISITS_MIN} give no interval.",
     )
-    target_interval: Share = target_interval_setting(0.03, "a value")
+    target_interval: Share = target_interval_setting(0.05, "a value")
     seed: int = seed_setting("Seed of the order of visits and of the contents of the memory")
 
 
@@ -107,18 +107,17 @@ class VisitedBenchmark(Benchmark[P]):
         from asct.sdk.samples import read_kernel
 
         runs = [read_kernel(output) for output in outputs]
-        end = pooled_noise([run.end for run in runs])
+        end = pooled_noise(runs)
         return [(output, replace(run, end=end)) for output, run in zip(outputs, runs, strict=True)]
 
     def visits_needed(self, params: P, pilot: Sequence[Output], facts: HostFacts) -> int:
-        """Return the number of visits that the most variable value of the pilot requires."""
+        """Return the number of visits that the variance of the pilot requires."""
         from asct.instruments.memory.combining import by_value
         from asct.statistics.visits import visits_needed
 
         groups = by_value(self.of_visits(params, pilot, facts))
         series = [[item.value for item in items] for items in groups if items[0].stats and not items[0].detail]
-        needed = (visits_needed(values, params.target_interval, VISITS_MOST) for values in series)
-        return max(needed, default=VISITS_MIN)
+        return visits_needed(series, params.target_interval, VISITS_MOST)
 
 
 def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
