@@ -15,7 +15,7 @@
 #define NODE_BYTES 16 /* of a struct node; sizeof does not fit into the table's help text */
 
 static struct asked {
-    int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, cpu, node;
+    int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, window, cpu, node;
     int64_t batches, time_cap_ms, patience_ms, seed, llc_bytes;
     const char *pages;
     struct opt_list sizes;
@@ -37,6 +37,8 @@ static struct opt table[] = {
     {"refine-cap-ms", "ms", "4000", "time limit for refinement", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
     {"stride", "bytes", "0", "distance between lines, a multiple of 16; 0: one cache line",
      OPT_INTEGER, 0, 1 << 20, NULL, &asked.stride, false},
+    {"window", "bytes", "0", "walk windows of this size one after another, so that few pages are in use at a time; 0: no windows",
+     OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.window, false},
     {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"cpu", "", "-1", "CPU to bind to; -1: the one that the kernel starts on",
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
@@ -61,6 +63,8 @@ static uint64_t settle_options(void)
         asked.stride = (int64_t)cpu_line_bytes();
     if (asked.min_size == 0)
         asked.min_size = 2 * asked.stride;
+    if (asked.window > 0 && asked.window < 2 * asked.stride)
+        fail(EXIT_USAGE, "--window: %lld bytes are fewer than two lines of %lld", (long long)asked.window, (long long)asked.stride);
     int64_t largest = asked.max_size, smallest = asked.min_size;
     if (asked.stride % NODE_BYTES != 0)
         fail(EXIT_USAGE, "--stride: %lld is not a multiple of %d", (long long)asked.stride, NODE_BYTES);
@@ -77,7 +81,8 @@ static uint64_t settle_options(void)
     return (uint64_t)largest;
 }
 
-static void report_meta(const struct arena *arena, const struct timer *timer, const struct llc *llc, int64_t cpu, uint64_t map_ns)
+static void report_meta(const struct arena *arena, const struct chain *chain, const struct timer *timer, const struct llc *llc, int64_t cpu,
+                        uint64_t map_ns)
 {
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
     out_integer(&out, "cpu", cpu);
@@ -88,7 +93,7 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     arena_report(arena, asked.pages, &out);
     out_integer(&out, "llc_bytes", llc->bytes);
     out_text(&out, "llc_from", llc->from);
-    out_integer(&out, "max_lines", (int64_t)llc_dense_lines(llc, asked.stride));
+    out_integer(&out, "max_lines", (int64_t)chain->max_lines);
     out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
     out_integer(&out, "probe_adds", (int64_t)loop_probe_adds(timer));
@@ -114,6 +119,20 @@ static void report_end(const struct sweep *sweep, const struct sweep_result *res
     out_bool(&out, "pool_restored", restored);
     noise_report(sweep->bench.noise, &out);
     out_end();
+}
+
+/* A chain with windows is never sparse, because its windows would extend over more pages. */
+static struct chain chain_of(const struct arena *arena)
+{
+    uint64_t stride = (uint64_t)asked.stride;
+    return (struct chain){
+        .start = arena->start,
+        .bytes = arena->bytes,
+        .stride = stride,
+        .max_lines = asked.window > 0 ? INT64_MAX : LLC_DENSE_LINES,
+        .seed = (uint64_t)asked.seed,
+        .window = (uint64_t)asked.window / stride,
+    };
 }
 
 static struct sweep sweep_of(struct chain *chain, const struct timer *timer, const struct llc *llc, struct noise *noise)
@@ -151,9 +170,8 @@ int main(int argc, char **argv)
     struct arena arena = arena_map(asked.pages, largest, asked.node);
     uint64_t map_ns = timer_monotonic_ns() - timer.ns_0;
     timer_calibrate(&timer);
-    report_meta(&arena, &timer, &llc, cpu, map_ns);
-    struct chain chain = {.start = arena.start, .bytes = arena.bytes, .stride = (uint64_t)asked.stride,
-                          .max_lines = llc_dense_lines(&llc, asked.stride), .seed = (uint64_t)asked.seed};
+    struct chain chain = chain_of(&arena);
+    report_meta(&arena, &chain, &timer, &llc, cpu, map_ns);
     chain_init(&chain);
     noise_begin(&noise, &cpu, 1);
     out_ready();

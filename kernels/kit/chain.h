@@ -1,9 +1,14 @@
-/* The chain: one random cycle through the lines of a working set, which grows and shrinks in place.
+/* The chain: one random cycle through the lines of a working set, or through one window of them after another, which grows and
+ * shrinks in place.
  *
  * Line k is put behind a random one of the k lines before it. Each of the (n-1)! ways to draw gives another cycle, and there
  * are (n-1)! cycles, so every cycle is equally likely, as with Sattolo's shuffle (Inf. Proc. Letters 22, 1986), but a longer
  * chain costs only its new lines. Draws are a function of (seed, k): the newest line can be taken out again, and taking it out
- * checks that it stands where it was put. */
+ * checks that it stands where it was put.
+ *
+ * With windows, a line is put behind a random one of its window, but never behind the last one, which is the second that was put
+ * in; the first line of a window is put behind the last one of a random window before. So each window is walked from its first
+ * to its last line without leaving it, in random order, and the windows follow one another in random order. */
 #ifndef KIT_CHAIN_H
 #define KIT_CHAIN_H
 
@@ -25,6 +30,7 @@ struct chain {
     uint64_t stride;     /* bytes from line to line; a multiple of 16 */
     uint64_t max_lines;  /* a larger working set has a sparse chain */
     uint64_t seed;
+    uint64_t window;     /* lines of a window, 2 or more; 0: no windows */
     uint64_t lines;      /* currently in the cycle */
     uint64_t cell;       /* 1: every line of the span. n: one of each n lines, at random */
 };
@@ -42,10 +48,22 @@ static inline struct node *chain_line(const struct chain *chain, uint64_t k)
     return (struct node *)(chain->start + line * chain->stride);
 }
 
+/* The line behind which line `at` > 0 of a window that begins with line `first` is inserted: not the last one, which is line 1. */
+static inline uint64_t chain_before_in_window(uint64_t draw, uint64_t first, uint64_t at)
+{
+    uint64_t drawn = at < 3 ? 0 : random_below(draw, at - 1);
+    return first + drawn + (drawn > 0);
+}
+
 /* The line behind which line k > 0 is inserted. */
 static inline struct node *chain_predecessor(const struct chain *chain, uint64_t k)
 {
-    return chain_line(chain, random_below(random_at(chain->seed, k), k));
+    uint64_t draw = random_at(chain->seed, k), window = chain->window;
+    if (window == 0)
+        return chain_line(chain, random_below(draw, k));
+    if (k % window == 0)
+        return chain_line(chain, random_below(draw, k / window) * window + 1);
+    return chain_line(chain, chain_before_in_window(draw, k - k % window, k % window));
 }
 
 static inline void chain_single_line(struct chain *chain, uint64_t cell)

@@ -5,14 +5,14 @@
 #include "load/search.h"
 
 /* Maps the chain's memory on its CPU, before the load threads map theirs. */
-static void map_chain(struct run *run, const struct llc *llc)
+static void map_chain(struct run *run)
 {
     run->arena = arena_map(asked.pages, (uint64_t)asked.size, asked.latency_node);
     run->chain = (struct chain){
         .start = run->arena.start,
         .bytes = run->arena.bytes,
         .stride = cpu_line_bytes(),
-        .max_lines = llc_dense_lines(llc, (int64_t)cpu_line_bytes()),
+        .max_lines = LLC_DENSE_LINES,
         .seed = (uint64_t)asked.seed,
     };
 }
@@ -53,7 +53,7 @@ void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc
     crew_start(&run->crew, &plan, run->timer); /* before this thread is bound, because threads inherit the affinity mask */
     if (run->probe == PROBE_CHAIN) {
         affinity_bind(cpus->latency);
-        map_chain(run, llc);
+        map_chain(run);
     } else {
         cpus_stand_aside(cpus);
     }

@@ -186,6 +186,22 @@ def test_far_above_the_last_cache_the_chain_is_sparse_over_the_whole_span(chase:
     assert sparse["lines"] == 268435456 // 64 // 2 == ran.meta["max_lines"]
 
 
+def test_windows_keep_a_chain_dense_and_local(chase: Path) -> None:
+    sizes = ("--sizes", "65536,1048576,268435456", "--window", "131072")
+    ran = run(chase, *sizes, "--batches", "21", "--stride", "64", *QUICK)
+    assert ran.status == 0, ran.stderr
+    assert [sample["lines"] * 64 for sample in ran.of("sample")] == [65536, 1048576, 268435456], "never sparse"
+    refused = run(chase, "--sizes", "65536", "--window", "64", "--stride", "64", *QUICK)
+    assert refused.status == 2 and "--window: 64 bytes are fewer than two lines of 64" in refused.stderr
+
+
+@pytest.mark.parametrize("stride", [64, 4096])
+def test_the_longest_dense_chain_has_the_same_lines_with_every_stride(stride: int, chase: Path) -> None:
+    """A cache holds lines, not strides: with fewer of them, memory would never be read."""
+    ran = run(chase, "--sizes", "1048576", "--stride", str(stride), *QUICK)
+    assert ran.meta["max_lines"] == 1 << 21
+
+
 def test_pages_are_read_back_from_the_system(chase: Path) -> None:
     base = run(chase, "--pages", "4k", "--sizes", "8388608", *QUICK).meta
     assert base["pages"] == "4k" and base["pages_verified"] is True and base["huge_bytes"] == 0
