@@ -16,6 +16,7 @@ from asct.sdk.record import Stats
 from asct.sdk.step import Kernel, Output
 from asct.statistics.quantiles import median_interval
 from asct.statistics.robust import mad, median
+from asct.statistics.series import ratio_half_width
 
 ABI = 1
 _STDERR_LINES = 5
@@ -97,6 +98,22 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
         min=float(min(values)),
         max=float(max(values)),
     )
+
+
+def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
+    """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
+
+    The 95 % interval is that of the rate of the whole run. It takes into account that neighboring parts are alike, and
+    that the time of the run is known to `least_s`. It is None for parts with the information of fewer than 6
+    independent ones; see asct.statistics.series.
+    """
+    lasted = sum(seconds)
+    rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)
+    stats = stats_of([amount / time for amount, time in zip(amounts, seconds, strict=True)], independent=False)
+    if half is None:
+        return stats
+    half += rate * least_s / lasted
+    return stats.model_copy(update={"ci95": (max(0.0, rate - half), rate + half)})
 
 
 def _name(output: Output) -> str:

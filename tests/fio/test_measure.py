@@ -44,7 +44,7 @@ def test_a_job_file_says_what_its_sections_have_in_common() -> None:
     }  # fmt: skip
 
 
-def test_spread_of_rates_has_an_interval_and_that_of_latency_has_none() -> None:
+def test_rates_and_latencies_have_an_interval_from_the_seconds_of_the_run() -> None:
     sample = depth_sample()
     found = parse(sample, output_of(sample))
     rates, latency = found["iops"].stats, found["latency"].stats
@@ -52,8 +52,14 @@ def test_spread_of_rates_has_an_interval_and_that_of_latency_has_none() -> None:
     assert latency is not None
     assert rates.n >= 6
     assert rates.ci95 is not None
-    assert rates.ci95[0] <= rates.median <= rates.ci95[1]
-    assert latency.ci95 is None
+    assert rates.ci95[0] <= found["iops"].value <= rates.ci95[1]
+    assert latency.ci95 is not None
+    assert latency.ci95[0] <= found["latency"].value <= latency.ci95[1]
+    tail = found["clat_p99"].stats
+    assert tail is not None and tail.ci95 is not None
+    assert tail.ci95[0] <= found["clat_p99"].value <= tail.ci95[1]
+    submission = found["slat_mean"].stats
+    assert submission is not None and submission.ci95 is None
     assert latency.n == found["ios"].value
 
 
@@ -307,14 +313,13 @@ def test_without_reports_in_between_only_the_spread_is_missing() -> None:
     assert found["iops"].value > 0
 
 
-def test_a_percentile_has_the_interval_of_its_order_statistics() -> None:
+def test_a_latency_without_the_seconds_of_the_run_has_no_interval() -> None:
+    """The number of requests alone does not show how much another run would differ."""
     sample = depth_sample()
-    found = parse(sample, output_of(sample))
-    for name in ("p50", "p90", "p99"):
-        one = found[f"clat_{name}"]
-        assert one.stats is not None
-        assert one.stats.ci95 is not None
-        assert one.stats.ci95[0] <= one.value <= one.stats.ci95[1]
+    found = parse(sample, output_of(sample, fio_json=changed(sample, lambda document: None)))
+    for name in ("latency", "clat_mean", "lat_mean", "clat_p50", "clat_p99", "lat_p99"):
+        stats = found[name].stats
+        assert stats is not None and stats.ci95 is None
 
 
 def test_seconds_are_details_that_add_up() -> None:

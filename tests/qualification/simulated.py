@@ -65,7 +65,17 @@ def _point(params: FioParams, ios: int, seconds: float) -> FioPoint:
     latency = Latency(ios, 1e3, 1e9, depth * seconds / ios * 1e9, 0.0, {round(depth * seconds / ios * 1e9): ios})
     rate, volume = ios / seconds, ios * params.block_size
     whole = DirectionResult(
-        ios, volume, seconds, rate, volume / seconds, None, None, latency, iops_stats=None, bandwidth_stats=None
+        ios,
+        volume,
+        seconds,
+        rate,
+        volume / seconds,
+        None,
+        None,
+        latency,
+        iops_stats=None,
+        bandwidth_stats=None,
+        course=None,
     )
     sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
     return cast(FioPoint, SimpleNamespace(sides=sides, flags=()))

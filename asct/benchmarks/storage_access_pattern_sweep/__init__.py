@@ -26,7 +26,7 @@ class StorageAccessPatternSweep(SweepBenchmark[PatternSweepParams]):
 
     name = "storage-access-pattern-sweep"
     title = "Storage access pattern sweep"
-    version = "1"
+    version = "2"
     summary = "Bandwidth, IOPS and latency of a drive by access pattern: sequential, random, read, write, mixed (fio)"
     aliases = ("saps",)
     params_model = PatternSweepParams

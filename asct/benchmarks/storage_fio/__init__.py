@@ -10,7 +10,7 @@ class StorageFio(FioBenchmark[FioParams]):
 
     name = "storage-fio"
     title = "Storage, any fio workload"
-    version = "1"
+    version = "2"
     summary = "One fio measurement with typed settings, each of which can be swept"
     aliases = ("sfio",)
     keywords = ("storage", "fio", "io")

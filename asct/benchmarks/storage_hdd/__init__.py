@@ -46,7 +46,7 @@ class StorageHdd(Benchmark[HddParams]):
 
     name = "storage-hdd"
     title = "Zones of a hard disk"
-    version = "1"
+    version = "2"
     summary = "IOPS, bandwidth and latency of a hard disk across its zones (TKperf's hdd tests)"
     aliases = ("shdd",)
     keywords = ("hdd", "qualification", "long-runtime")

@@ -20,7 +20,7 @@ class StorageIoDepthSweep(SweepBenchmark[DepthSweepParams]):
 
     name = "storage-io-depth-sweep"
     title = "Storage queue depth sweep"
-    version = "2"
+    version = "3"
     summary = "Bandwidth, IOPS and latency of a drive by queue depth (fio)"
     aliases = ("sids",)
     params_model = DepthSweepParams

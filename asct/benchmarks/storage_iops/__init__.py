@@ -48,7 +48,7 @@ class StorageIops(Qualification[IopsParams]):
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"
-    version = "1"
+    version = "2"
     summary = "Steady-state IOPS of a drive by block size and read/write mix (SNIA PTS, TKperf)"
     aliases = ("siops",)
     keywords = ("ssd", "qualification", "long-runtime")

@@ -92,7 +92,7 @@ class StorageLatency(Qualification[LatencyParams]):
 
     name = "storage-latency"
     title = "SSD qualification: latency"
-    version = "1"
+    version = "2"
     summary = "Steady-state latency of a drive at queue depth 1, and its histogram (SNIA PTS, TKperf)"
     aliases = ("slatency",)
     keywords = ("ssd", "qualification", "long-runtime")

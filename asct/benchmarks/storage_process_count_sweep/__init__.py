@@ -22,7 +22,7 @@ class StorageProcessCountSweep(SweepBenchmark[ProcessSweepParams]):
 
     name = "storage-process-count-sweep"
     title = "Storage process count sweep"
-    version = "1"
+    version = "2"
     summary = "Bandwidth, IOPS and latency of a drive by number of processes (fio)"
     aliases = ("spcs",)
     params_model = ProcessSweepParams

@@ -127,7 +127,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
-    version = "1"
+    version = "2"
     summary = "Host idle recovery, cross stimulus recovery, and response times by demand (SNIA PTS HIR, XSR, DIRTH)"
     aliases = ("srecovery",)
     keywords = ("ssd", "qualification", "long-runtime")

@@ -24,7 +24,7 @@ class StorageRequestSizeSweep(SweepBenchmark[SizeSweepParams]):
 
     name = "storage-request-size-sweep"
     title = "Storage request size sweep"
-    version = "1"
+    version = "2"
     summary = "Bandwidth, IOPS and latency of a drive by request size (fio)"
     aliases = ("srss",)
     params_model = SizeSweepParams

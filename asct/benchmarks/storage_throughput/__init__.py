@@ -64,7 +64,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
 
     name = "storage-throughput"
     title = "SSD qualification: throughput"
-    version = "1"
+    version = "2"
     summary = "Steady-state sequential bandwidth of a drive by block size (TKperf tp, SNIA PTS throughput)"
     aliases = ("stp",)
     keywords = ("ssd", "qualification", "long-runtime")

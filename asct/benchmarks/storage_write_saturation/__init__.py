@@ -43,7 +43,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
 
     name = "storage-write-saturation"
     title = "SSD qualification: write saturation"
-    version = "1"
+    version = "2"
     summary = "IOPS and latency of a drive under continuous writes, and its write cliff (TKperf writesat, SNIA WSAT)"
     aliases = ("swsat",)
     keywords = ("ssd", "qualification", "long-runtime")

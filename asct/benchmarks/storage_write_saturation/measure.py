@@ -23,7 +23,7 @@ from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_pr
 from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, doubtful
-from asct.sdk.samples import stats_of
+from asct.sdk.samples import rate_stats, stats_of
 from asct.sdk.step import Output, Step
 from asct.statistics.steady import window_of
 
@@ -142,8 +142,8 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
         flags = (*marks, *one.flags, *(("pause",) if one.resumed else ()))
         written += one.whole.written
         seconds += one.whole.seconds
-        rates = [slot.iops for slot in one.course]
-        spread = stats_of(rates) if rates else None
+        times = [slot.seconds for slot in one.course]
+        spread = rate_stats([slot.ios for slot in one.course], times) if times else None
         yield Measurement("round_iops", one.whole.iops, at, spread, flags, detail=True)
         yield Measurement("round_bandwidth", one.whole.bandwidth, at, flags=flags, detail=True)
         yield Measurement("round_written", float(written), at, detail=True)
@@ -166,7 +166,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
     yield Measurement("bandwidth", level.bandwidth, flags=marks)
     latency = merged(one.latency for one in last if one.latency is not None)
     if latency is not None:
-        yield Measurement("latency", latency.mean_ns * NS, stats=latency.stats, flags=marks)
+        yield Measurement("latency", latency.mean_ns * NS, stats=latency.mean_stats(), flags=marks)
 
 
 def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:

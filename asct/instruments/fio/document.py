@@ -11,12 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 from pydantic_core import from_json
 
-from asct.instruments.fio.histogram import Latency, added
+from asct.instruments.fio.histogram import Latency, Quantiles, added
 from asct.instruments.fio.metrics import DIRECTIONS
 
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
@@ -236,13 +237,18 @@ def count(value: Any) -> int:
 # the requests, bytes and latencies in between.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DirectionInterval:
     """The requests of one direction within an interval; `bins` counts them by completion latency in ns."""
 
     ios: int
     io_bytes: int
     bins: Mapping[int, int]
+
+    @cached_property
+    def quantiles(self) -> Quantiles[int]:
+        """The quantiles of the completion latencies, in ns."""
+        return Quantiles(self.bins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +325,8 @@ def _minus(after: _Totals, before: _Totals) -> DirectionInterval:
 
 
 def _plus(parts: Sequence[DirectionInterval]) -> DirectionInterval:
+    if len(parts) == 1:
+        return parts[0]
     bins = added([part.bins for part in parts])
     return DirectionInterval(sum(part.ios for part in parts), sum(part.io_bytes for part in parts), bins)
 

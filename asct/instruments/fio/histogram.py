@@ -8,7 +8,7 @@ of several jobs can be added, whereas the mean of their percentiles would be mea
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from itertools import accumulate
 from typing import Final, Generic, TypeVar
 
 from asct.sdk.record import Measurement, Scalar, Stats
+from asct.statistics.series import ratio_half_width
 
 N = TypeVar("N", int, float)
 K = TypeVar("K")
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
 """Minimum number of requests above a percentile; otherwise the percentile is omitted."""
-MIN_FOR_INTERVAL: Final = 6
 _Z95: Final = 1.959964
 _MAD_OF_NORMAL: Final = 0.674490
 
@@ -57,6 +57,16 @@ class Quantiles(Generic[N]):
         index = bisect_left(self._reached, share * self._reached[-1])
         return float(self._values[min(index, len(self._values) - 1)])
 
+    def above(self, value: float) -> int:
+        """Return the number of values above `value`."""
+        index = bisect_right(self._values, value)
+        return self.n - (self._reached[index - 1] if index else 0)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of all values."""
+        return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
+
     def deviation(self, middle: float) -> float:
         """Return the median distance from `middle`, by walking outward from it until half of the values are passed."""
         above = bisect_left(self._values, middle)
@@ -74,6 +84,31 @@ class Quantiles(Generic[N]):
         if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
             return None
         return self.at(percent / 100.0)
+
+
+class LatencyCourse:
+    """The latencies of a whole run and of its consecutive parts, such as its seconds. How much the parts differ shows
+    how much another run would differ, which the number of requests does not: those in one queue are not
+    independent."""
+
+    def __init__(self, whole: Quantiles[int], parts: Sequence[Quantiles[int]]) -> None:
+        self._whole = whole
+        self._parts = parts
+        self._counts = [float(part.n) for part in parts]
+        self._halves: dict[float, float | None] = {}
+
+    @cached_property
+    def mean_half_ns(self) -> float | None:
+        """Half the width of the 95 % interval of the mean, in ns; None for fewer than 6 independent parts."""
+        return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
+
+    def share_half(self, percent: float) -> float | None:
+        """Return half the width of the 95 % interval of the share of requests above the percentile `percent` of the
+        whole run; None for fewer than 6 independent parts."""
+        if percent not in self._halves and any(self._counts):
+            value = self._whole.at(percent / 100.0)
+            self._halves[percent] = ratio_half_width([float(part.above(value)) for part in self._parts], self._counts)
+        return self._halves.get(percent)
 
 
 @dataclass(frozen=True)
@@ -99,40 +134,43 @@ class Latency:
         """
         return self.quantiles.percentile(percent)
 
-    def percentile_stats(self, percent: float) -> Stats | None:
-        """Return the percentile with the 95 % interval of its order statistics, in seconds; None without requests.
+    def percentile_stats(self, percent: float, course: LatencyCourse | None = None) -> Stats | None:
+        """Return the percentile in seconds, with a 95 % interval if `course` contains the parts of the run; None
+        without requests.
 
-        The number of requests below a quantile is binomial, so the interval ends at two ranks around it (Hahn and
-        Meeker, Statistical Intervals, 1991, section 5.2). The ranks use the normal approximation, for which MIN_BEYOND
-        requests above the percentile suffice, and are rounded outward. Requests in one queue are not independent, so
-        the true interval is wider.
+        The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
+        other position measures", Journal of the American Statistical Association 47, 1952). The share varies between
+        the parts of the run, and at least like that of independent requests, which is binomial (Hahn and Meeker,
+        Statistical Intervals, 1991, section 5.2; normal approximation, rounded outward).
         """
         if not self.bins:
             return None
         share = percent / 100.0
-        half = _Z95 * math.sqrt(share * (1.0 - share) / self.n) + 1.0 / self.n
-        value, low, high = map(self.quantiles.at, (share, max(0.0, share - half), min(1.0, share + half)))
+        value = self.quantiles.at(share)
+        seen = None if course is None else course.share_half(percent)
+        half = max(_Z95 * math.sqrt(share * (1.0 - share) / self.n), seen or 0.0) + 1.0 / self.n
+        low, high = map(self.quantiles.at, (max(0.0, share - half), min(1.0, share + half)))
         return Stats(
             n=self.n,
             median=value * NS,
             mad=(high - low) / (2.0 * _Z95) * _MAD_OF_NORMAL * NS,
-            ci95=(low * NS, high * NS) if self.n >= MIN_FOR_INTERVAL else None,
+            ci95=None if seen is None else (low * NS, high * NS),
             min=low * NS,
             max=high * NS,
         )
 
-    @cached_property
-    def stats(self) -> Stats | None:
-        """The statistics of the requests in seconds, without an interval, because requests in a queue are not
-        independent."""
+    def mean_stats(self, course: LatencyCourse | None = None) -> Stats | None:
+        """Return the statistics of the requests in seconds, with a 95 % interval of the mean if `course` contains the
+        parts of the run; None without a histogram."""
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)
+        half = None if course is None else course.mean_half_ns
         return Stats(
             n=self.n,
             median=middle * NS,
             mad=self.quantiles.deviation(middle) * NS,
-            ci95=None,
+            ci95=None if half is None else (max(0.0, self.mean_ns - half) * NS, (self.mean_ns + half) * NS),
             min=self.min_ns * NS,
             max=self.max_ns * NS,
         )
@@ -144,12 +182,14 @@ def percentile_values(
     prefix: str,
     coords: Mapping[str, Scalar] | None = None,
     flags: tuple[str, ...] = (),
+    course: LatencyCourse | None = None,
 ) -> Iterator[Measurement]:
     """Yield the percentiles that have enough requests above them, as the metrics `prefix` + name."""
     for name, percent in percentiles.items():
         value = latency.percentile_ns(percent)
         if value is not None:
-            yield Measurement(prefix + name, value * NS, dict(coords or {}), latency.percentile_stats(percent), flags)
+            stats = latency.percentile_stats(percent, course)
+            yield Measurement(prefix + name, value * NS, dict(coords or {}), stats, flags)
 
 
 def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:

@@ -9,7 +9,7 @@ from typing import Final
 from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, device_change
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.document import RunInterval, merged_seconds
-from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged, percentile_values
+from asct.instruments.fio.histogram import NS, Latency, merged, percentile_values
 from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENTILES, percentiles_of
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
@@ -21,6 +21,8 @@ from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
 """Maximum number of intervals of a run that become records; if there are more, they are merged."""
+_NEARLY_ALL: Final = 0.9
+"""Least share of the completion in the whole time of a request from which both vary alike."""
 BY_SECTION: Final = "by section"
 """Text shown for a setting that differs between the sections of a job file."""
 
@@ -72,18 +74,25 @@ def _rates(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterat
 
 
 def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the latencies of all jobs as one population. A synchronous engine has no submission latency."""
+    """Yield the latencies of all jobs as one population. A synchronous engine has no submission latency.
+
+    Only completion times are counted for each part of the run. The time from call to completion varies like them if it
+    consists of little else; otherwise it has no interval, like the submission time.
+    """
     for kind in LATENCIES:
         latency: Latency | None = getattr(side, kind)
         if latency is None:
             continue
         start = f"{prefix}{kind}_"
+        alike = kind != "slat" and side.clat is not None and side.clat.mean_ns >= _NEARLY_ALL * latency.mean_ns
+        course = side.course if alike else None
+        mean = latency.mean_stats(course)
         if kind == "clat":
-            yield Measurement(f"{prefix}latency", latency.mean_ns * NS, stats=latency.stats, flags=flags)
-        yield Measurement(f"{start}mean", latency.mean_ns * NS, stats=latency.stats, flags=flags)
+            yield Measurement(f"{prefix}latency", latency.mean_ns * NS, stats=mean, flags=flags)
+        yield Measurement(f"{start}mean", latency.mean_ns * NS, stats=mean, flags=flags)
         for name in ("min", "max", "stddev"):
             yield Measurement(f"{start}{name}", getattr(latency, f"{name}_ns") * NS, flags=flags)
-        yield from percentile_values(latency, percentiles_of(kind), start, flags=flags)
+        yield from percentile_values(latency, percentiles_of(kind), start, flags=flags, course=course)
 
 
 def _cpu(point: FioPoint) -> Iterator[Measurement]:
@@ -107,7 +116,7 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]
-        quantiles = Quantiles(part.bins)
+        quantiles = part.quantiles
         yield Measurement("second_iops", part.ios / one.seconds, at, detail=True)
         yield Measurement("second_bandwidth", part.io_bytes / one.seconds, at, detail=True)
         for name, percent in (("p50", 50.0), ("p99", 99.0)):

@@ -17,16 +17,16 @@ from asct.instruments.fio.counters import (
     window_of,
 )
 from asct.instruments.fio.document import Direction, Document, RunInterval, notes_of, read_document, seconds_of
-from asct.instruments.fio.histogram import Latency, merged
+from asct.instruments.fio.histogram import Latency, LatencyCourse, merged
 from asct.instruments.fio.metrics import DIRECTIONS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
 from asct.instruments.fio.sections import job_count, node_matters, used_cpus
-from asct.instruments.fio.verdict import point_flags
+from asct.instruments.fio.verdict import CLOCK_STEP_S, point_flags
 from asct.instruments.guard_output import GuardOutput, read_guard_output
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Stats
-from asct.sdk.samples import stats_of
+from asct.sdk.samples import rate_stats
 from asct.sdk.step import Output
 from asct.values.size import format_size
 
@@ -91,7 +91,8 @@ class DirectionResult:
     """The reads, writes, trims or all requests of a point.
 
     `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields ending in
-    `_stats` describe the intervals between fio's reports.
+    `_stats` describe the intervals between fio's reports, `course` the completion latencies in each of
+    them, None if fio does not report them.
     """
 
     ios: int
@@ -104,6 +105,7 @@ class DirectionResult:
     lat: Latency | None
     iops_stats: Stats | None
     bandwidth_stats: Stats | None
+    course: LatencyCourse | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
     coverage = coverage_of(params, document, watch, window)
     return FioPoint(
-        sides={name: _side(name, parts, seconds) for name, parts in _sides(document).items()},
+        sides=_results(document, seconds),
         flags=point_flags(params, document, watch, coverage, cpu, facts),
         watch=watch,
         document=document,
@@ -228,6 +230,13 @@ def _cpu_load(
     return load_within(rows, start, end, cpu_interval_s(params))
 
 
+def _results(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
+    """Return the result of each direction, and under "" that of all, which is the same if there is only one."""
+    sides = _sides(document)
+    whole = _side("", sides[""], seconds)
+    return {name: whole if len(sides) == 2 else _side(name, parts, seconds) for name, parts in sides.items()}
+
+
 def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval]) -> DirectionResult:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
@@ -236,6 +245,7 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
     # a last interval that was cut short has few requests, so its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)
     whole = seconds[:-1] if cut else seconds
+    clat = merged(part.clat for part in parts)
     return DirectionResult(
         ios=ios,
         io_bytes=io_bytes,
@@ -243,12 +253,15 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
         iops=ios / lasted,
         bandwidth=io_bytes / lasted,
         slat=merged(part.slat for part in parts),
-        clat=merged(part.clat for part in parts),
+        clat=clat,
         lat=merged(part.lat for part in parts),
-        iops_stats=_spread([one.sides[name].ios / one.seconds for one in whole]),
-        bandwidth_stats=_spread([one.sides[name].io_bytes / one.seconds for one in whole]),
+        iops_stats=_spread([one.sides[name].ios for one in whole], whole),
+        bandwidth_stats=_spread([one.sides[name].io_bytes for one in whole], whole),
+        course=None if clat is None else LatencyCourse(clat.quantiles, [one.sides[name].quantiles for one in seconds]),
     )
 
 
-def _spread(rates: Sequence[float]) -> Stats | None:
-    return stats_of(rates) if len(rates) >= _ENOUGH_RATES else None
+def _spread(amounts: Sequence[int], parts: Sequence[RunInterval]) -> Stats | None:
+    if len(parts) < _ENOUGH_RATES:
+        return None
+    return rate_stats(amounts, [part.seconds for part in parts], CLOCK_STEP_S)

@@ -37,7 +37,7 @@ LEAST_CHANGE: Final = 0.10
 """Smallest relative change that is reported: on a shared machine, 5 % is normal."""
 _LEAST_S: Final = 6.0
 """Shortest run, in seconds, that is searched for changes: a shorter one has not settled."""
-_CLOCK_STEP_S: Final = 0.001
+CLOCK_STEP_S: Final = 0.001
 """Resolution of fio's run times, in seconds: fio counts whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
@@ -76,7 +76,7 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
     seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
     between = sum(job.cpu_s for job in document.jobs) / seconds
     difference = in_flight(document) - depth
-    allowed = depth * (LITTLE_TOLERANCE + (_remaining_s(document) + _CLOCK_STEP_S) / seconds)
+    allowed = depth * (LITTLE_TOLERANCE + (_remaining_s(document) + CLOCK_STEP_S) / seconds)
     return -allowed - between <= difference <= allowed
 
 

@@ -47,7 +47,7 @@ def response_values(
 ) -> Iterator[Measurement]:
     """Yield the mean, percentiles and maximum of all requests, then the histogram as details."""
     coords = dict(at or {})
-    yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats, flags)
+    yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.mean_stats(), flags)
     yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)
     yield Measurement("response_max", latency.max_ns * NS, coords, flags=flags)
     octaves = latency.quantiles.octaves()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.instruments.fio.histogram import NS, merged, percentile_values
+from asct.instruments.fio.histogram import NS, LatencyCourse, merged, percentile_values
 from asct.instruments.fio.metrics import DEVICE_METRICS
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
@@ -15,7 +15,7 @@ from asct.instruments.qualification.rounds import FAST, MOVED, Passes, RoundHist
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
-from asct.sdk.samples import stats_of
+from asct.sdk.samples import rate_stats
 
 Coords = dict[str, tuple[str, ...] | None]
 CELL: Final[Coords] = {"block_size": None, "rwmixread": None}
@@ -134,18 +134,24 @@ def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ..
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the rates, averaged over the rounds, and the latencies of all requests in all rounds and directions."""
+    """Yield the rates, averaged over the rounds, and the latencies of all requests in all rounds and directions.
+
+    The intervals come from the differences between the rounds.
+    """
     flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     sides = [point.sides[""] for point in points]
     for quantity in ("iops", "bandwidth"):
         values = [getattr(side, quantity) for side in sides]
-        spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else getattr(sides[0], f"{quantity}_stats")
+        enough = len(values) >= ENOUGH_ROUNDS
+        spread = rate_stats(values, [1.0] * len(values)) if enough else getattr(sides[0], f"{quantity}_stats")
         yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, flags)
-    latency = merged(side.lat for side in sides if side.lat is not None)
+    latencies = [side.lat for side in sides if side.lat is not None]
+    latency = merged(latencies)
     if latency is not None:
-        yield Measurement("latency", latency.mean_ns * NS, cell.coords, latency.stats, flags)
+        course = LatencyCourse(latency.quantiles, [one.quantiles for one in latencies])
+        yield Measurement("latency", latency.mean_ns * NS, cell.coords, latency.mean_stats(course), flags)
         yield Measurement("latency_max", latency.max_ns * NS, cell.coords, flags=flags)
-        yield from percentile_values(latency, PERCENTILES, "latency_", cell.coords, flags)
+        yield from percentile_values(latency, PERCENTILES, "latency_", cell.coords, flags, course)
 
 
 def _about_phase(

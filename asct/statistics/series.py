@@ -1,0 +1,84 @@
+"""Interval of a ratio of sums, such as requests over seconds, from the consecutive parts of one run.
+
+Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. Taken as independent, they
+give an interval that the next run often leaves. Three corrections follow from the correlation r of neighbors, on the
+assumption that it decays geometrically (an autoregressive process of order 1):
+
+- n parts have the information of n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective number of
+  independent observations in an autocorrelated time series", Supplement to the Journal of the Royal Statistical Society
+  8, 1946). Their variance around their common mean is too low, and is corrected accordingly.
+- r of a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of autocorrelation",
+  Biometrika 41, 1954).
+- r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
+  autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
+  formed with a value of r near the upper end of that uncertainty, because a correlation that is estimated too low
+  makes the interval too narrow, and nothing in the run shows it.
+
+The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.
+
+Slow changes that a run is too short to contain cannot be seen in it. Flyvbjerg and Petersen ("Error estimates on
+averages of correlated data", Journal of Chemical Physics 91, 1989) form blocks of increasing length instead, which
+requires hundreds of values; a run has at most 120.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from asct.statistics.visits import VISITS_MIN, t_975
+
+LEAST_INDEPENDENT: Final = VISITS_MIN
+"""Fewer independent parts give no interval."""
+_CAUTION: Final = 1.4
+"""Standard errors that are added to the estimated correlation."""
+_CORRELATION_MOST: Final = 0.95
+_LEAST_EFFECTIVE: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """The correlation of neighbors in a series: the likely one, and one that it hardly exceeds; both are 0 to 0.95."""
+
+    likely: float
+    cautious: float
+
+
+def dependence(values: Sequence[float]) -> Dependence:
+    """Return the correlation of neighbors in a series of at least 6 values; negative correlation counts as none."""
+    count, middle = len(values), math.fsum(values) / len(values)
+    squares = math.fsum((value - middle) ** 2 for value in values)
+    if squares == 0.0:
+        return Dependence(0.0, 0.0)
+    together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(values))
+    found = (together / squares + 1.0 / count) / (1.0 - 3.0 / count)
+    error = math.sqrt((1.0 - min(max(found, 0.0), 1.0) ** 2) / count)
+    likely, cautious = (min(max(one, 0.0), _CORRELATION_MOST) for one in (found, found + _CAUTION * error))
+    return Dependence(likely, cautious)
+
+
+def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float | None:
+    """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
+
+    Both have one number for each part of a run, in order of time; `sizes` are positive in total. None if the parts have
+    the information of fewer than 6 independent ones.
+    """
+    count = len(amounts)
+    if count < LEAST_INDEPENDENT:
+        return None
+    total = math.fsum(sizes)
+    ratio, scale = math.fsum(amounts) / total, count / total
+    residuals = [(amount - ratio * size) * scale for amount, size in zip(amounts, sizes, strict=True)]
+    found = dependence(residuals)
+    if _effective(count, found.likely) < LEAST_INDEPENDENT:
+        return None
+    effective = max(_effective(count, found.cautious), _LEAST_EFFECTIVE)
+    variance = math.fsum(one * one for one in residuals) / count / (effective - 1.0)
+    return t_975(math.floor(effective) - 1) * math.sqrt(variance)
+
+
+def _effective(count: int, correlation: float) -> float:
+    return count * (1.0 - correlation) / (1.0 + correlation)
