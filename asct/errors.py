@@ -1,18 +1,13 @@
 """The exceptions of asct. Each contains diagnostics and determines the exit code of a command.
 
-    AsctError                    70
-    ├── UsageError                2  a wrong option, or a selection that matches nothing
-    ├── PlanError                 2  an invalid plan, with all of its errors
-    ├── NotMeasured               3  an unfit or unreachable host, or a failed job
-    │   └── HostError             3  the transport failed; `.host` names the host
-    │       ├── ConnectError         no connection, a refused key or wrong credentials
-    │       ├── HostLost             the connection broke while in use
-    │       └── HostTimeout          no answer within the time limit
-    ├── StoreError                3  a results tree that cannot be written or read
-    │   └── NoSuchRun             2  no run, or more than one, matches a name
-    ├── SafetyError               4  no consent, or a locked host
-    │   └── HostLocked             4  another run has locked the host
-    └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
+AsctError                    70 ├── UsageError                2  a wrong option, or a selection that matches nothing ├──
+PlanError                 2  an invalid plan, with all of its errors ├── NotMeasured               3  an unfit or
+unreachable host, or a failed job │   └── HostError             3  the transport failed; `.host` names the host │
+├── ConnectError         no connection, a refused key or wrong credentials │       ├── HostLost             the
+connection broke while in use │       └── HostTimeout          no answer within the time limit ├── StoreError
+3  a results tree that cannot be written, read or trusted │   └── NoSuchRun             2  no run, or more than one,
+matches a name ├── SafetyError               4  no consent, or a locked host │   └── HostLocked             4  another
+run has locked the host └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
 A failed measurement is not an exception but an outcome in the results tree.
 """
@@ -53,7 +48,7 @@ class NotMeasured(AsctError):
 
 
 class HostError(NotMeasured):
-    """A transport failed; `host` is the name of the host in the plan."""
+    """A transport failed. `host` is the name of the host in the plan."""
 
     def __init__(self, host: str, *diagnostics: Diagnostic) -> None:
         self.host = host
@@ -79,7 +74,7 @@ class StoreError(AsctError):
 
 
 class NoSuchRun(StoreError):
-    """No run, or more than one, matches a name."""
+    """A name matches no run, or more than one."""
 
     exit_code = 2
 
@@ -91,7 +86,7 @@ class SafetyError(AsctError):
 
 
 class HostLocked(SafetyError):
-    """Another run has locked the host; `host` is its name in the plan, `owner` describes the other run."""
+    """Another run has locked the host. `host` is the host's name in the plan; `owner` describes the other run."""
 
     def __init__(self, host: str, owner: str, *diagnostics: Diagnostic) -> None:
         self.host = host

@@ -1,4 +1,5 @@
-"""Figures of one benchmark entry combined across hosts, and figures as tables."""
+"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds the collector scans
+hundreds of thousands of them repeatedly; reading the records of 200 CPUs took 50 % longer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Converts the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
+"""Convert the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
 
-The plan is then processed like one in a file; errors in settings point into its text.
+The plan is then processed like a plan file. Errors in settings point into its text.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
-    """Return the benchmarks that `words` select, in catalog order. Raises UsageError, which lists every unknown word.
+    """Return the benchmarks that `words` select, in catalog order. Raises UsageError that lists all unknown words.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If there are only exclusions, they
-    apply to `default`. A hidden benchmark is selected only by its name or alias.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words exclude, they apply to
+    `default`. Only its name or alias selects a hidden benchmark.
     """
     problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
     if problems:
@@ -64,9 +64,9 @@ def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo]) -> Diagnostic:
 
 
 def user_settings(items: Iterable[str], catalog: Registry) -> dict[str, dict[str, Any]]:
-    """Return the settings by benchmark from strings such as `bench.setting=value`. A setting without `=` is true.
+    """Return the settings by benchmark, given strings such as `bench.setting=value`. A setting without `=` is true.
 
-    Raises UsageError for a string without a dot or an unknown benchmark; the planner rejects unknown settings.
+    Raises UsageError if a string contains no dot or names an unknown benchmark. The planner rejects unknown settings.
     """
     found: dict[str, dict[str, Any]] = {}
     problems: list[Diagnostic] = []
@@ -90,9 +90,9 @@ def _bad_setting(item: str, owner: str, catalog: Registry) -> Diagnostic:
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
-    """Convert a command-line value to a value of the plan language, according to the type of the setting.
+    """Convert a command-line value to a value of the plan language, based on the type of the setting.
 
-    Lists are comma-separated (integers may be ranges, `1,2,5-9:2`). As in ASCT, a bare number is accepted as a duration
+    Lists are comma-separated, and integers may be ranges (`1,2,5-9:2`). Like ASCT, accept a bare number as a duration
     in seconds, and 1/0/yes/no as true/false.
     """
     schema = _schema(benchmark, name)
@@ -139,7 +139,7 @@ def _number(text: str) -> int | float | None:
 
 
 def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None) -> str:
-    """Return the plan as YAML. `host` is the `hosts:` section; None means this machine."""
+    """Return the plan as YAML. `host` is the `hosts:` section, or None for this machine."""
     import yaml
 
     entries: list[Any] = [
@@ -157,9 +157,9 @@ _LARGEST_FILE_BYTES = 8 << 20
 
 
 def file_settings(name: str, catalog: Registry) -> dict[str, dict[str, Any]]:
-    """Read settings from a JSON file as written by `config save` of ASCT: {benchmark: {setting: value}}.
+    """Read settings from a JSON file in the format of ASCT's `config save`: {benchmark: {setting: value}}.
 
-    Raises UsageError if the file cannot be read or contains an unknown benchmark.
+    Raises UsageError if the file cannot be read or names an unknown benchmark.
     """
     hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:

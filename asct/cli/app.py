@@ -1,4 +1,4 @@
-"""The command line: finds one file per command in cli/commands/, and converts exceptions to exit codes.
+"""The command line: finds commands (one file each in cli/commands/) and converts exceptions to exit codes.
 
 `asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command. Therefore,
 neither this module nor any command module imports anything slow at module level.
@@ -25,11 +25,11 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, Interrupted
 
 BROKEN_PIPE = 141
-"""The exit code that a shell reports for a program terminated by SIGPIPE."""
+"""The exit code that a shell reports for a program terminated by SIGPIPE (128 + 13)."""
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM, which ends a command like Ctrl-C, after cleaning up."""
+    """Raised on SIGTERM; ends a command like Ctrl-C, with cleanup."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
@@ -39,7 +39,7 @@ def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 class Commands(click.Group):
-    """A group of commands, one per file. A file is imported only when its command is used or listed."""
+    """A group of commands, one per file. A file is imported only if its command is used or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(commands.__path__))
@@ -89,7 +89,8 @@ def root(ctx: click.Context) -> None:
 
 
 def name_variables(command: click.Command, prefix: str) -> None:
-    """Let `ASCT_<COMMAND>_<OPTION>` set each option, for every long spelling of the option."""
+    """Let environment variables `ASCT_<COMMAND>_<OPTION>` set each option, with one variable for each long spelling of
+    the option."""
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
             name_variables(inner, f"{prefix}_{name}")
@@ -119,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
         return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
     except BrokenPipeError:
         return _closed_pipe()
-    except SystemExit as end:  # click and rich exit with 1 on a closed pipe; here 1 is a failed expectation
+    except SystemExit as end:  # click and rich exit with 1 if the pipe is closed; here 1 is a failed expectation
         return _closed_pipe() if end.code else 0
     except AsctError as problem:
         options.console.diagnostics(problem.diagnostics)
@@ -151,7 +152,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 
 def _variable(problem: click.BadParameter) -> str:
-    """Return ` (set by ASCT_APPLY_FORKS)` if the invalid value comes from the environment; else empty."""
+    """Return ` (set by ASCT_APPLY_FORKS)` if the invalid value comes from the environment, else an empty string."""
     ctx, option = problem.ctx, problem.param
     if ctx is None or option is None or not option.name or not option.envvar:
         return ""

@@ -11,7 +11,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a click completer that calls `names` for each request. A `^` before a name is preserved."""
+    """Return a click completer that calls `names` on each request. It preserves a `^` before a name."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         caret = "^" if incomplete.startswith("^") else ""
@@ -38,8 +38,7 @@ def selectors() -> list[str]:
 
 
 def topics() -> list[str]:
-    """Return the topics of `asct explain`: benchmarks, metrics, settings with all their spellings, flags, and error
-    codes."""
+    """Return the topics of `asct explain`: benchmarks, metrics, settings in all spellings, flags, and error codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import common_flags, installed
 

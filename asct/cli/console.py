@@ -1,8 +1,8 @@
 """The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
-Color is decided by `--color`, then by NO_COLOR and FORCE_COLOR (any non-empty value), and finally by whether the stream
-is a terminal (unless TERM=dumb). The width is COLUMNS, the width of the terminal, or 80. rich is loaded only for styled
-text and live progress.
+`--color` decides whether to use color, then NO_COLOR and FORCE_COLOR (any non-empty value), and finally whether the
+stream is a terminal (unless TERM=dumb). The width is COLUMNS, the width of the terminal, or 80. rich is loaded only for
+styled text and live progress.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _CONTROL = dict.fromkeys(
     ),
     _REPLACEMENT,
 )
-"""Characters that control a terminal (all control characters except tab and line feed), and marks that change the
-direction of text."""
+"""Characters that control a terminal (all control characters except tab and line feed), and marks that change the text
+direction."""
 
 _RUNNER_COMMAND = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
 """Matches the start of a command for GitHub's runner: `::name` at the start of a line, even after spaces, and `##[name`
@@ -46,12 +46,14 @@ anywhere (actions/runner, ActionCommand.cs). The runner executes such commands f
 
 
 def harmless(text: str | Text) -> str | Text:
-    """Replace all characters in `text` that would control a terminal or GitHub's runner, because names in a results
-    tree and the output of hosts are not trusted."""
+    """Replace all characters in `text` that would control a terminal or GitHub's runner.
+
+    Names in a results tree and the output of hosts are untrusted.
+    """
     if isinstance(text, str):
         return _replaced(text)
     plain = _replaced(text.plain)
-    if plain != text.plain:  # of the same length, so styles stay in place
+    if plain != text.plain:  # the length is the same, so styles keep their positions
         text = text.copy()
         text.plain = plain
     return text
@@ -65,7 +67,7 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return JSON for stdout. GitHub's runner cannot interpret any of its strings as a command."""
+    """Return JSON for stdout, in which GitHub's runner finds no commands."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
@@ -81,7 +83,7 @@ def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> boo
 
 
 def width(environ: Mapping[str, str], stream: TextIO) -> int:
-    """Return the number of columns: COLUMNS if it is a number of at least 20, else the width of the terminal, else
+    """Return the number of columns: COLUMNS if it is an integer of at least 20, else the width of the terminal, else
     80."""
     columns = environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
@@ -104,12 +106,12 @@ class OutputStyle:
 
 
 class Console:
-    """Prints text, tables and diagnostics in an output style."""
+    """A printer of text, tables and diagnostics in one output style."""
 
     def __init__(self, style: OutputStyle) -> None:
         self.style = style
         self.files: dict[str, str] = {}
-        """The source texts that diagnostics quote, by file name. Commands that read a plan add them."""
+        """The source texts that diagnostics quote, by file name. Commands that read a plan add them here."""
         self.width = width(os.environ, sys.stdout)
 
     @cached_property
@@ -140,7 +142,7 @@ class Console:
 
     @property
     def interactive(self) -> bool:
-        """Whether to show live progress: on a capable terminal, unless an option disables it."""
+        """Whether to show live progress: only on a capable terminal, and unless an option disables it."""
         plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
@@ -165,23 +167,23 @@ class Console:
         _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "") -> None:
-        """Print progress or a remark to stderr, unless --quiet is given."""
+        """Print progress or a remark to stderr, unless --quiet is set."""
         if self.style.quiet:
             return
-        if isinstance(text, str) and not style and "err" not in vars(self):  # once rich is loaded, it may show progress
+        if isinstance(text, str) and not style and "err" not in vars(self):  # rich, once loaded, may show progress
             _write(sys.stderr, f"{harmless(text)}\n")
         else:
             self.err.print(harmless(text), style=style or None)
 
     def over(self, text: str) -> None:
-        """Print progress to stderr in a line that the next call overwrites. Requires an `interactive` console.
+        """Print progress to stderr in a line that the next call overwrites. The console must be `interactive`.
 
-        A final call with empty text clears the line.
+        A final call with an empty text clears the line.
         """
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print diagnostics in the order of their locations: to stderr, or with --json to stdout as JSON Lines."""
+        """Print diagnostics ordered by location: to stderr, or with --json to stdout as JSON Lines."""
         chosen = [item for item in findings if item.severity == "error" or not self.style.quiet]
         if self.style.json:
             for item in chosen:
@@ -198,7 +200,7 @@ class Console:
             self.err.print(harmless(Text.from_ansi(text)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        """Print a table to stdout. Columns are two spaces apart, and left-aligned except for those in `right`."""
+        """Print a table to stdout. Columns are separated by two spaces and left-aligned, except those in `right`."""
         body = [list(map(str, row)) for row in rows]
         widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
         title = _aligned(header, widths, right)
@@ -209,10 +211,10 @@ class Console:
 
 
 def discard_closed_outputs() -> None:
-    """Discard output to a closed pipe or terminal, so that a run can finish."""
+    """Discard output to a closed pipe or terminal so that a run can finish."""
     for stream in (sys.stdout, sys.stderr):
         poller = select.poll()
-        poller.register(stream.fileno(), 0)  # poll reports hang-ups and errors without being asked
+        poller.register(stream.fileno(), 0)  # poll always reports hang-ups and errors
         if poller.poll(0):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

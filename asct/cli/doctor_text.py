@@ -70,10 +70,7 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """Fold a shell command that is too long for `width`, so that it continues on a second line.
-
-    Quoted text is never split.
-    """
+    """Fold a shell command that is longer than `width` into continued lines. Quoted text is never split."""
     head, mark, rest = line.partition(" >")
     if len(line) <= width or not mark or "'" in line:
         return [line]

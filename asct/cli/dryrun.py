@@ -1,8 +1,7 @@
 """`--dry-run` and `--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
 Placeholders stand for values that are known only on a host: bare names for the paths of programs, and examples for the
-results of needed jobs. If a benchmark chooses its next step based on the output of earlier ones, only the first step is
-shown.
+results of needed jobs. If the next step of a benchmark depends on earlier outputs, only the first step is shown.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """Yield the preparation of a job, followed by the first steps of every point."""
+    """Yield the preparation of a job, and then the first steps of every point."""
     from asct.planner.bind import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
@@ -75,7 +74,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
 
 
 def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
-    """Return the facts of a host that has all tools and about which nothing else is known."""
+    """Return the facts of a host that has all tools and of which nothing else is known."""
     from asct.sdk.facts import HostFacts, ToolFact
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}

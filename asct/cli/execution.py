@@ -1,4 +1,4 @@
-"""Runs a resolved plan for `apply`, `run` and `resume`: measures, judges, writes the reports and prints a summary."""
+"""Run a resolved plan for `apply`, `run` and `resume`: measure, judge, write the reports and print a summary."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def execute(
         for name in dict.fromkeys(names):
             try:
                 reports[name] = write_report(view, name, layout.root)[0]
-            except AsctError as problem:  # it must not hide what was measured
+            except AsctError as problem:  # it must not hide the results
                 options.console.diagnostics(problem.diagnostics)
         return {name: str(path) for name, path in reports.items()}
 
-    # A run creates many small objects and few cycles: with the default thresholds, garbage collection takes a tenth of
+    # A run creates many small objects and few cycles. With the default thresholds, garbage collection takes a tenth of
     # the time of a short point.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -92,9 +92,9 @@ def execute(
 def resume_run(
     options: GlobalOptions, name: str, how: RunOptions, *, ci: bool = False, plan: ResolvedPlan | None = None
 ) -> int:
-    """Measure what is missing in a run, with the plan as it was resolved for that run. Return the exit code.
+    """Measure what is missing in a run, using the plan as resolved for that run. Return the exit code.
 
-    Raises StoreError if the run or its plan cannot be read, or if the run belongs to a plan other than `plan`.
+    Raises StoreError if the run or its plan cannot be read, or if the run does not belong to `plan`.
     """
     stored = open_run(how.results, name)
     resolved = plan or thaw(stored.resolved())
@@ -129,7 +129,7 @@ def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
 
 
 class RunLog(AbstractContextManager["RunLog"]):
-    """A listener that logs every event with its time to the run's asct.log and to `--log-file`."""
+    """A listener that logs every event with a timestamp to the run's asct.log and to `--log-file`."""
 
     def __init__(self, level: str) -> None:
         self._log = logging.getLogger(PROGRAM)
@@ -155,7 +155,7 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._write(logging.INFO, text)
 
     def _write(self, level: int, text: str) -> None:
-        """Log one line without control characters, because the output of a host must not forge lines or control a
+        """Log one line without control characters, so that output from a host cannot forge lines or control a
         terminal."""
         self._log.log(level, "%s", printable(text))
 

@@ -49,8 +49,8 @@ def refuse_existing(name: str) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
-    """Write all files to a folder before printing their paths, so that a closed output does not prevent any file from
-    being written."""
+    """Write all files to a folder, then print their paths, so that a closed output does not prevent files from being
+    written."""
     for name in texts:
         check_output(folder / name, force=force)
     for name, text in texts.items():

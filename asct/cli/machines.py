@@ -1,5 +1,5 @@
-"""The facts of machines (this one, hosts over ssh, or a snapshot) and the differences between two machines, as text,
-CSV and JSON."""
+"""The facts of machines (this one, hosts over ssh, or a snapshot) and the differences between two of them, as text, CSV
+and JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """The facts of each machine that could be read, and diagnostics for the others."""
+    """The facts of every machine that could be read, and diagnostics for the others."""
 
     facts: tuple[HostFacts, ...]
     problems: tuple[Diagnostic, ...] = ()
@@ -66,7 +66,7 @@ def read_machines(options: GlobalOptions, request: ReportRequest) -> MachineFact
     with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
         try:
             answers = list(pool.map(_read_host, hosts, specs))
-        except BaseException:  # a signal: stop the hosts, because the pool waits for them
+        except BaseException:  # stop the hosts, because the pool waits for them
             for host in hosts:
                 host.interrupt()
             raise
@@ -85,9 +85,9 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 
 
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
-    """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several hosts), or a snapshot.
+    """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
 
-    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError or StoreError.
+    Also print the `notes` of the facts, which list what a snapshot lacks. Raises UsageError or StoreError.
     """
     found = _facts_from(path, host)
     if not options.quiet and not options.json:
@@ -102,7 +102,7 @@ def _facts_from(path: Path, host: str) -> HostFacts:
     if path.suffix == ".json":
         try:
             return bounded(load_document(HostFacts, "facts", path))
-        except StoreError as error:  # the argument is not a document of facts
+        except StoreError as error:  # the argument is not a facts document
             raise UsageError(*error.diagnostics) from error
     found = load_files(path)
     when = found.taken or datetime.fromtimestamp(path.stat().st_mtime, UTC)
@@ -137,7 +137,7 @@ def print_facts(
 ) -> None:
     """Print the facts in the requested format, and write them to the output directory if there is one.
 
-    `network` limits them to the network; `topology` draws the machines instead of listing the facts.
+    `network` limits them to the network; with `topology`, diagrams of the machines are printed instead.
     """
     found = read.facts
     documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]
@@ -162,17 +162,15 @@ def print_facts(
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
-    """Return the network facts, under a schema of their own."""
+    """Return the network facts with the schema for network documents."""
     whole = facts.model_dump(mode="json", include={"host", "collected_at", "network", "unknown", "notes"})
     unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
     return {"schema": "asct.network/1", **whole, "unknown": unknown}
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
-    """Return CSV with one line per field.
-
-    If there are several machines, each field is prefixed with the machine's name.
-    """
+    """Return CSV with one line per field. If there are several machines, a field's name starts with that of its
+    machine."""
     if len(documents) == 1:
         return machine_text(flat(documents[0]))
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
@@ -197,7 +195,7 @@ _COLUMNS = ("field", "base", "other", "moves")
 
 
 def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostFacts, other: HostFacts) -> None:
-    """Print how `other` differs from `base`, and write the differences to the output directory if there is one."""
+    """Print the differences between `other` and `base`, and write them to the output directory if there is one."""
     found = differences(base, other)
     rows = [{name: getattr(one, name) for name in _COLUMNS} for one in found]
     sides = {

@@ -1,4 +1,4 @@
-"""Renders coherent meshes as text (summary, diagram, registers) and as rows of a table."""
+"""Render coherent meshes as text (summary, diagram, registers) and as table rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.values.quantity import format_quantity
 COLUMNS: Final = (
     "mesh", "record", "name", "node_id", "logical_id", "x", "y", "port", "device", "cpu", "address", "value", "meaning",
 )  # fmt: skip
-"""Columns of cmn.csv, which contains one line per property, count, crosspoint, port, node, CPU and register."""
+"""Columns of cmn.csv. The file has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
@@ -27,8 +27,8 @@ _SOURCES: Final = {
 
 
 def report_lines(report: CmnReport, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
-    """Yield all meshes as text, at most `width` columns wide: a summary and the CPUs, and if requested a drawing and
-    the registers."""
+    """Yield all meshes as text, at most `width` columns wide: a summary, the CPUs, and on request a drawing and the
+    registers."""
     for number, mesh in enumerate(report.meshes):
         if number:
             yield ""

@@ -41,7 +41,7 @@ class GlobalOptions(OutputStyle):
 
     @cached_property
     def console(self) -> Console:
-        """The console for these options. It is created on first use, when all options have been parsed."""
+        """The console for these options, created on first use because all options must have been parsed."""
         return Console(self)
 
 
@@ -88,7 +88,8 @@ def decorated(command: Any, options: tuple[Callable[[F], F], ...]) -> F:
 
 
 def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], F], ...]) -> Callable[[F], F]:
-    """Add options to a command, which receives their values as one argument `name`, an instance of `kind`."""
+    """Return a decorator that adds options to a command and passes their values as one argument `name` of type
+    `kind`."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
@@ -104,7 +105,7 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
-    If it names a file instead of a directory, this is a usage error, or with `file_okay` an error of the results tree.
+    A path to a file instead of a directory is a usage error, or an error of the results tree with `file_okay`.
     """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
@@ -113,7 +114,8 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
 
 
 def _start_log(options: GlobalOptions) -> None:
-    """Log to `--log-file`, if it is set. Raises BadParameter if it cannot be written, and UsageError for a device."""
+    """Log to `--log-file` if it is set. Raises BadParameter if the file cannot be written, and UsageError if it is a
+    device."""
     if options.log_file is None:
         return
     import logging
@@ -135,10 +137,9 @@ def _start_log(options: GlobalOptions) -> None:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The options of the reports on machines.
+    """The options of reports on machines.
 
-    `hosts` are [USER@]ADDRESS[:PORT]; if empty, the report is about this machine. `origin` is a snapshot to read
-    instead of a machine.
+    `hosts` are [USER@]ADDRESS[:PORT], and empty for this machine. `origin` is a snapshot to read instead of a machine.
     """
 
     hosts: tuple[str, ...]
@@ -149,7 +150,7 @@ class ReportRequest:
 
     @property
     def host(self) -> str | None:
-        """The host of a report on one machine; None for this machine."""
+        """The host of a report on a single machine; None for this machine."""
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
@@ -167,16 +168,18 @@ class ReportRequest:
 
 
 def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the values of an option as a tuple, whether or not the command allows the option to be repeated."""
+    """Return an option's values as a tuple, whether or not the option can be repeated."""
     if isinstance(given, tuple):
         return given
     return () if given is None else (given,)
 
 
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
-    """Add `--host --from --format --output-dir --force` to a command, which receives them as `request`, a
-    `ReportRequest`. `files` are the names of the files that the command writes. With `several`, `--host` can be
-    repeated."""
+    """Return a decorator that adds `--host --from --format --output-dir --force` to a command.
+
+    The command receives them as `request`, a `ReportRequest`. `files` are the names of the files that it writes. With
+    `several`, `--host` can be repeated.
+    """
     again = " Can be repeated." if several else ""
     options: tuple[Callable[[F], F], ...] = (
         click.option(
@@ -218,24 +221,21 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option("--profile", metavar="P", help="Apply this profile of the plan."),
     click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s."),
 ))  # fmt: skip
-"""Adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a
+"""A decorator that adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a
 `PlanSelection`."""
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for type checkers only
-    """The type of an option: a duration with its unit (`30s`, `2h`, `7d`), converted to seconds."""
+    """An option type for durations with a unit (`30s`, `2h`, `7d`), which are converted to seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the duration in seconds.
-
-        Fails with a usage error for a number without a unit or any other invalid text.
-        """
+        """Return the duration in seconds. A number without a unit and other invalid texts are usage errors."""
         from asct.values.duration import parse_duration, require_unit
 
         number = value
-        for kind in (float, int):  # a bare number has no unit, which `require_unit` refuses
+        for kind in (float, int):  # `require_unit` rejects a bare number
             with suppress(ValueError, TypeError):
                 number = kind(value)
         try:

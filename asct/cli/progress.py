@@ -44,7 +44,7 @@ class HostProgress:
 
     @property
     def over(self) -> bool:
-        """Whether every planned measurement has been attempted."""
+        """Whether all planned measurements have been attempted."""
         return self.done >= self.measurements
 
     def follow(self, event: events.Event) -> None:
@@ -73,10 +73,10 @@ class HostProgress:
             self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
-        """Return the remaining seconds: the estimate for the remaining points, scaled by the estimation error so far in
-        this job.
+        """Return the remaining seconds: the estimate for the remaining points, corrected by the error of the estimates
+        so far in this job.
 
-        The scaling does not apply to the next job, because the estimates of different benchmarks have different errors.
+        The correction does not apply to the next job, because the error differs between benchmarks.
         """
         if self.estimated_s <= 0:
             return None
@@ -88,7 +88,7 @@ class HostProgress:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Tracks the state of all hosts; subclasses display it. Its methods are called from several threads."""
+    """Base class of displays; tracks the state of all hosts. Its methods are called from several threads."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -120,14 +120,14 @@ class Progress(AbstractContextManager["Progress"]):
             self.hosts[host].follow(event)
 
     def show(self, event: events.Event) -> None:
-        """Display the change that an event made."""
+        """Display the change caused by an event."""
 
     def __exit__(self, *_: object) -> None:
         return None
 
 
 class Lines(Progress):
-    """Prints one line per change, for pipes and logs, and a heartbeat every minute."""
+    """A display for pipes and logs: one line per change, and a heartbeat every minute."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -166,7 +166,7 @@ class Lines(Progress):
 
 
 class Live(Progress):
-    """Redraws one line per host with a bar, the count, the current point, the last result and the remaining time."""
+    """A display with one line per host: a bar, the count, the current point, the last result and the remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -195,14 +195,14 @@ class Live(Progress):
 
 
 class JsonLines(Progress):
-    """Prints every event as a line of JSON."""
+    """A display that prints every event as a line of JSON."""
 
     def show(self, event: events.Event) -> None:
         self.console.json_line(event.to_json())
 
 
 def choose(console: Console) -> Progress:
-    """Return the display that suits the options and the terminal of `console`."""
+    """Return the display for the options and the terminal of `console`."""
     if console.style.json:
         return JsonLines(console)
     if console.interactive:
@@ -211,9 +211,9 @@ def choose(console: Console) -> Progress:
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """Return at most `most` lines: one per host, with active hosts before waiting ones.
+    """Return one line per host, active hosts first, but at most `most` lines.
 
-    If there are more hosts, the last line counts the others.
+    If there are too many hosts, the last line states how many are not shown.
     """
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
@@ -244,13 +244,13 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
 
 
 def rate_text(event: events.DriveRates) -> str:
-    """Return the sum of reads and writes: `412 MB/s, 100.6k ops/s`."""
+    """Return the total rate of reads and writes: `412 MB/s, 100.6k ops/s`."""
     bandwidth = format_quantity(event.read_bandwidth + event.write_bandwidth, "B/s")
     return f"{bandwidth}, {format_quantity(event.read_iops + event.write_iops, 'ops/s')}"
 
 
 def describe(event: events.Event) -> str:
-    """Describe an event in one plain line. Returns an empty string for events that are not shown."""
+    """Describe an event in one plain line. Returns an empty string if the event is not shown."""
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
         hosts = counted(len(event.hosts), "host")

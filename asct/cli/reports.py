@@ -1,4 +1,4 @@
-"""Opens a run in the results tree for reports, and prints its tables on the terminal."""
+"""Open a run in the results tree for reports, and print its tables on the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def view_of(root: Path) -> RunView:
 
 
 def print_tables(console: Console, root: Path) -> None:
-    """Print the tables of every job of the run in `root`."""
+    """Print the tables of every job of the run in the folder `root`."""
     from asct.export.text import render
 
     console.result(render(view_of(root), width=console.width).rstrip("\n"))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
 _FEW = 8
-"""Up to this number of hosts, each host has a line of its own."""
+"""Each host has its own line, up to this number of hosts."""
 _COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 MOST_ROWS: Final = 20
-"""Maximum number of rows; the worst results come first."""
+"""Maximum number of rows. The worst results come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I", "skipped": "s",
     "refused": "R",
@@ -53,10 +53,8 @@ def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str
 
 
 def _hosts(console: Console, run: Run) -> None:
-    """Print one line per host.
-
-    If there are many hosts, print one line for all hosts with the same results, worst first.
-    """
+    """Print one line per host. If there are many hosts, print one line for all hosts with the same results, worst
+    first."""
     totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
     for job in run.jobs:
         totals.setdefault(job.host, Counter()).update(job.counts)
@@ -124,7 +122,7 @@ def _last_line(run: Run, folder: Path) -> Text:
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
-    """Return the matrix of hosts and benchmarks, with words if they fit into `width`, else with letters and a
+    """Return the matrix of hosts and benchmarks: in words if they fit into `width`, otherwise in letters with a
     legend."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
@@ -137,14 +135,14 @@ def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
 
 
 def left_out(hosts: int) -> list[Text]:
-    """Return a line that counts the hosts whose rows are omitted; empty if there are none."""
+    """Return a line that states how many hosts are omitted; empty if there are none."""
     if not hosts:
         return []
     return [Text(f"and {counted(hosts, 'more host')} with better results; see the reports for the full list")]
 
 
 def short_label(names: Sequence[str]) -> str:
-    """Return host names as ranges if they are short enough, else the first name and the number of others."""
+    """Return the host names as ranges if these are short enough, otherwise the first name and the number of others."""
     label = short_names(names)
     return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
@@ -152,7 +150,7 @@ def short_label(names: Sequence[str]) -> str:
 def _by_letters(
     ids: Sequence[str], rows: Sequence[HostRow], labels: Sequence[str], first: int, width: int
 ) -> Iterator[Text]:
-    """Yield a table with a numbered column for each benchmark and a letter for each outcome, followed by a legend."""
+    """Yield a table with a numbered column for each benchmark and a letter for each outcome, and then its legend."""
     size = len(str(len(ids)))
     room = max(1, (width - first) // (size + 1))
     for start in range(0, len(ids), room):

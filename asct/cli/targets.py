@@ -1,4 +1,4 @@
-"""Converts `--host [USER@]ADDRESS[:PORT]` to a host of the plan language."""
+"""Convert `--host [USER@]ADDRESS[:PORT]` to a host in the plan language."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^
 
 
 def host_of(text: str | None) -> HostSpec:
-    """Return this machine for None or `local`, else a host that is reached over ssh.
-
-    Raises UsageError if `text` is not an address.
-    """
+    """Return this machine for None or `local`, otherwise a host reached over ssh. Raises UsageError if `text` is not an
+    address."""
     if text is None or text == "local":
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)

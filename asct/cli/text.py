@@ -29,10 +29,10 @@ def short_time(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) -> list[str]:
-    """Wrap `text` to `width`, but to at least 40 columns.
+    """Wrap `text` to `width` columns, but at least 40.
 
-    The first line begins with `indent`, and the others with `rest` (by default `indent` and two more spaces). A word
-    longer than a line is not broken.
+    The first line begins with `indent`, and the others with `rest` (by default, `indent` and two more spaces). Words
+    that are longer than a line are not broken.
     """
     return textwrap.wrap(
         text,
@@ -53,7 +53,7 @@ def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[st
 
 
 def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """Yield each label and value side by side. A label that is too long for its column has a line of its own."""
+    """Yield each label and value side by side. A label that is wider than its column gets its own line."""
     wide = max(width, _NARROWEST)
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
     indent = " " * (column + 4)

@@ -1,1 +1,1 @@
-"""Errors and warnings: as data and as text, with explanations of their codes."""
+"""Errors and warnings as data and as text, and the explanations of their codes."""

@@ -1,4 +1,4 @@
-"""Error codes. Each has a Markdown file named after it in errors/, which is read only when its text is requested."""
+"""Error codes. Each has a Markdown file of the same name in errors/, which is read only on demand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _CODE = re.compile(r"E[1-9][0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """The text of an error code, as printed by `asct explain E104`: a short `title`, and Markdown with the meaning, an
-    example and the fix."""
+    """The text of an error code, as `asct explain E104` prints it: a short `title`, and Markdown with meaning, example
+    and fix."""
 
     title: str
     text: str

@@ -10,7 +10,7 @@ Severity = Literal["error", "warning", "note"]
 
 
 class Span(NamedTuple):
-    """A part of a source line. `line` and `column` count from 1; `length` is in characters and at least 1."""
+    """A part of a source line. `line` and `column` start at 1; `length` is in characters and at least 1."""
 
     file: str
     line: int
@@ -20,9 +20,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error or warning. `message` describes the problem (lower case, no full stop), and `hint` how to fix it.
+    """An error or warning. `message` describes the problem (in lower case, without a full stop), and `hint` says how to
+    fix it.
 
-    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are further facts, each with an
+    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are additional facts, each with an
     optional location.
     """
 
@@ -34,7 +35,7 @@ class Diagnostic:
     severity: Severity = "error"
     notes: tuple[tuple[str, Span | None], ...] = ()
     verbatim: str = ""
-    """Text to copy, which is shown on a line of its own after the hint and never wrapped."""
+    """Text to copy, shown on its own line after the hint and never wrapped."""
 
     def to_json(self) -> dict[str, object]:
         """Return the diagnostic as an `asct.diagnostic/1` document."""

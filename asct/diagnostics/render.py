@@ -1,17 +1,13 @@
 """Diagnostics as plain text (location, source line, caret, label, hint) and as GitHub annotations.
 
-    error[E112]: ambiguous size `64k`
-      ┌ plans/lab.yaml:4:12
-    4 │     array: 64k
-      │            ^^^ 64 000 (SI) or 65 536 (fio)?
-      └
-    hint: write `64kB` or `64KiB`
+error[E112]: ambiguous size `64k` ┌ plans/lab.yaml:4:12 4 │     array: 64k │            ^^^ 64 000 (SI) or 65 536 (fio)?
+└ hint: write `64kB` or `64KiB`
 
-All functions are pure. Text from a hostile file cannot control the terminal: characters that are not printable become
-U+FFFD. Lines are at most `width` columns long unless a word is longer; a long source line is cut around the caret.
+All functions are pure. Text from a hostile file cannot control the terminal: unprintable characters become U+FFFD.
+Lines have at most `width` columns unless a word is longer; a long source line is cut around the caret.
 
-GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped in the
-form that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
+GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped in the form
+that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
     """Render a diagnostic.
 
-    `files` maps file names to their text; if the text is not available, only the location is shown.
+    `files` maps file names to their contents. If a file is missing from it, only the location is shown.
     """
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"
@@ -144,8 +140,8 @@ def _cells(mark: str) -> int:
 
 
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret
-    within it."""
+    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret in
+    that part."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
@@ -181,7 +177,8 @@ def _shown(mark: str) -> str:
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """Return an annotation on one line, which no value can break. `location` is a file, line and column, if known."""
+    """Return an annotation on one line, whatever the values contain. `location` is the file, line and column, if
+    known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)

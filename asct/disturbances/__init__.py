@@ -1,4 +1,4 @@
-"""Detection of disturbances on a host: `assess`, one module of rules per subject, and the script with the fixes.
+"""Detection of disturbances on a host: `assess`, one module of rules per subject, and the script that fixes them.
 
 All functions are pure.
 """
@@ -21,13 +21,13 @@ RULES: Final = tuple(
     for rule in vars(subject).values()
     if isinstance(rule, DisturbanceRule)
 )
-"""The rules, in the order in which the modules define them."""
+"""All rules, in the order of their definition."""
 
 
 def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
-    """Return the disturbances on a host, most certain first, and the conditions that could not be checked.
+    """Return the disturbances on a host, the most certain first, and the conditions that could not be checked.
 
-    Unknown facts do not cause findings.
+    Unknown facts cause no findings.
     """
     seen = RuleInput(facts, sample or ActivitySample(), wanted)
     said = [item for rule in RULES for item in rule(seen)]

@@ -1,7 +1,7 @@
 """The building blocks of disturbance rules.
 
-A rule consists of a function that evaluates a host and an entry in rules.yaml that describes the disturbance. Commands
-are generated from settings, so that the displayed fix, the script and the undo agree.
+A rule consists of a function that evaluates a host, and an entry in rules.yaml that describes the disturbance. Commands
+are generated from settings, so the displayed fix, the script and the undo agree.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScope:
-    """The scope of a run's measurements, which determines the disturbances that matter.
+    """What a run measures and uses on a host, which determines the disturbances that matter.
 
     `paths` are the files, folders and devices that the run opens (for temporary files, the work folder). `devices` maps
-    the devices among them to their kernel names (`sda`). `tools` are the programs that the run uses if the host has
-    them.
+    the devices among them to their kernel names (`sda`). `tools` are the programs that the run uses if they are
+    installed.
     """
 
     paths: tuple[str, ...] = ()
@@ -57,9 +57,9 @@ class RuleInput:
     wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
-        """Report that `what` could not be judged, with the reason for the first field in `fields` that is unknown.
+        """Report that `what` could not be judged, and why the first unknown field in `fields` is unknown.
 
-        Report nothing if none of the fields is unknown, because then the host does not have the feature.
+        If all fields are known, report nothing, because the host does not have the feature.
         """
         for name in fields:
             if name in self.facts.unknown:
@@ -78,8 +78,8 @@ class Evaluation:
     """A rule's observation on a host, the certainty that it is a disturbance, and the reason for that certainty.
 
     The fix writes `settings`, and the undo restores their old values. Without settings, `fix` and `undo` are shell
-    lines, which may run unattended if `scripted` is set. A rule that has several findings replaces its name and effect
-    with `name` and `effect`.
+    lines, which may run unattended if `scripted` is set. A rule with several findings sets `name` and `effect` to
+    override its own.
     """
 
     title: str
@@ -101,7 +101,7 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceRule:
-    """A disturbance that asct can detect: its key in rules.yaml and the function that detects it."""
+    """A disturbance that asct can detect: its key in rules.yaml, and the function that detects it."""
 
     key: str
     judge: Callable[[RuleInput], Evaluations]
@@ -117,7 +117,8 @@ class DisturbanceRule:
     def _finding(self, item: Evaluation) -> Disturbance:
         """Build the finding.
 
-        Settings whose path or old value is not printable ASCII are omitted, because the kernel writes no such value.
+        Settings are omitted if their path or old value is not printable ASCII, because the Linux kernel writes no such
+        value.
         """
         chosen = [one for one in item.settings if one.value != one.was and _PRINTABLE.fullmatch(one.path + one.was)]
         own = {"name": item.name, "effect": item.effect} if item.name else {}
@@ -136,10 +137,8 @@ class DisturbanceRule:
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Return a decorator that makes a rule from a function that yields evaluations.
-
-    `key` is the rule's entry in rules.yaml.
-    """
+    """Return a decorator that turns a function that yields evaluations into a rule. `key` is its entry in
+    rules.yaml."""
     return lambda judge: DisturbanceRule(key, judge)
 
 
@@ -147,10 +146,10 @@ def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], Disturbance
 def descriptions() -> dict[str, dict[str, Any]]:
     """Return the entries of rules.yaml by key.
 
-    An entry has the effect, the affected metrics, the source and, if it differs from the key, the name of a
+    An entry contains the effect, the affected metrics, the source and, if it differs from the key, the name of a
     disturbance.
     """
-    import yaml  # here, because most commands do not look for disturbances
+    import yaml  # imported here, because most commands do not look for disturbances
 
     text = Path(__file__).with_name("rules.yaml").read_text("utf-8")
     found: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)
@@ -158,14 +157,14 @@ def descriptions() -> dict[str, dict[str, Any]]:
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:
-    """Return shell lines that write an attribute of each setting; `which` is `value` or `was`."""
+    """Return shell lines that write the attribute `which` (`value` or `was`) of each setting."""
     return [line for item in settings for line in _loop(item, _printing(getattr(item, which)))]
 
 
 def _printing(value: str) -> str:
-    """Return the shell command that prints a value, with its redirection operator.
+    """Return the shell command that prints a value, including the redirection operator.
 
-    Unusual values are printed with printf, because echo accepts options and interprets backslashes in some shells.
+    Unusual values are printed with printf, because in some shells echo accepts options and interprets backslashes.
     """
     plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.,-]*", value, re.ASCII) is not None
     return f"echo {value} >" if plain else f"printf '%s\\n' {shlex.quote(value)} >"

@@ -16,7 +16,7 @@ _SLOW: Final = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_
 """Clock sources that a program cannot read without a system call, because they have no vDSO mode
 (arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/)."""
 _QUICK: Final = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
-"""Clock sources that a program can read without a system call, best first."""
+"""Clock sources that a program can read without a system call, fastest first."""
 _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
@@ -40,7 +40,7 @@ def _slow(seen: RuleInput) -> Evaluations:
 
 
 LONG_US: Final = 10
-"""Microseconds. A fast NVMe drive responds in about ten, so longer wake-up times are visible in its latency."""
+"""Microseconds. A fast NVMe drive responds in about ten, so longer wake-up times affect its latency."""
 
 
 @rule("idle-states")
@@ -60,7 +60,7 @@ def _idle(seen: RuleInput) -> Evaluations:
         return
     mixed = (
         len(cpu.kinds) > 1
-    )  # then a state number means different states on different cores; the facts have no numbers
+    )  # a state number then means different states on different cores, and the facts contain no numbers
     yield Evaluation(
         title=f"idle states with a wake-up time of up to {longest} µs",
         seen="; ".join(named),
@@ -74,8 +74,8 @@ def _idle(seen: RuleInput) -> Evaluations:
 
 
 _NEAR: Final = 10.0
-"""Degrees Celsius below the critical temperature. A sensor within this margin counts as hot, because throttling starts
-before the critical temperature is reached."""
+"""Degrees Celsius. A sensor within this margin of its critical temperature counts as hot, because throttling starts
+earlier."""
 
 
 @rule("heat")
@@ -108,13 +108,13 @@ _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")
 """Drivers with their own `powersave` algorithm, which follows the load (intel_pstate.rst, amd-pstate.rst)."""
 _INTEL: Final = ("intel_pstate", "intel_cpufreq")
 _SLACK: Final = 0.99
-"""Tolerance for clock limits, because the kernel rounds them to hardware steps."""
+"""Tolerance for clock limits, because the Linux kernel rounds them to hardware steps."""
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
-    """Return the certainty that a governor disturbs measurements, and the reason for it.
+    """Return how certain it is that a governor disturbs measurements, and the reason.
 
-    None if the governor keeps the clock high or is unknown.
+    Returns None if the governor keeps the clock high, or is unknown.
     """
     name = policy.governor
     if name in (None, "performance"):
@@ -156,7 +156,8 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """Yield one setting per old value for all policies that have it. Each policy is represented by its first CPU."""
+    """Yield one setting per old value for all policies that have this value. The first CPU of a policy represents
+    it."""
     known = ((old, one.cpus[0]) for one in policies if one.cpus and (old := was(one)) is not None)
     for text, same in grouped(known, lambda item: item[0]).items():
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=[cpu for _, cpu in same])
@@ -212,7 +213,7 @@ def _boost(seen: RuleInput) -> Evaluations:
 
 
 _MANY_INTERRUPTS: Final = 1000.0
-"""Device interrupts per second. At a few microseconds each, this many take about one percent of a CPU's time."""
+"""Device interrupts per second. At a few microseconds each, they take about one percent of a CPU's time."""
 
 
 @rule("irqbalance")
@@ -251,7 +252,7 @@ def _isolated(seen: RuleInput) -> Evaluations:
 
 
 def mask(cpus: Collection[int]) -> str:
-    """Format a CPU mask as the kernel does: hexadecimal groups of 32 bits, highest first (`00000001,ffffffff`)."""
+    """Format a CPU mask like the Linux kernel: hexadecimal groups of 32 bits, highest first (`00000001,ffffffff`)."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(1, bits.bit_length()), 32)]
     return ",".join(reversed(groups))

@@ -13,18 +13,18 @@ from asct.values.size import format_size
 BUSY_PRESSURE: Final = 10.0
 """Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
-"""Share of one second that a CPU spent on other processes. The daemons of an idle machine need less."""
+"""Share of a second that a CPU spent on other processes. The daemons of an idle machine use less."""
 _STEAL: Final = 0.01
-"""Share of stolen time that is larger than the spread of results on a quiet machine."""
+"""Share of stolen time. It is larger than the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
-"""Percentage of the time in which tasks waited. On an idle machine, tasks never wait for memory and only occasionally
-for drives."""
+"""Percentage of time that tasks waited. On an idle machine, tasks never wait for memory and only occasionally for
+drives."""
 
 
 def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
     """Yield signs of other processes: CPU pressure and busy CPUs.
 
-    If the kernel does not record pressure, the load average is used instead, which lags behind.
+    If the Linux kernel does not record pressure, use the load average, which reacts more slowly.
     """
     load, cpu = seen.facts.load, seen.facts.cpu
     cpus = len(cpu.online) or cpu.cpus
@@ -77,7 +77,7 @@ def _steal(seen: RuleInput) -> Evaluations:
 
 @rule("smt-siblings")
 def _siblings(seen: RuleInput) -> Evaluations:
-    """Report idle CPUs on cores with a busy CPU, because a measurement on an idle one shares the core."""
+    """Report idle CPUs that share a core with a busy CPU, because the busy one slows down measurements on them."""
     cpu = seen.facts.cpu
     busy = {number for number, share in seen.sample.busy.items() if share >= _BUSY_CPU}
     cores = {one.core for one in cpu.logical if one.core is not None and one.cpu in busy}
@@ -108,7 +108,7 @@ def _io(seen: RuleInput) -> Evaluations:
 
 
 def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
-    """Report a shortage if tasks waited too long; `waited` is the percentage of time that the kernel reports."""
+    """Report a shortage if tasks waited too long. `waited` is the percentage of time that the Linux kernel reports."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, seen.sample.pressure.get(what, 0.0) * 100)

@@ -1,4 +1,4 @@
-"""Rules for the kernel's memory management: huge pages, NUMA balancing, swap, reclaim."""
+"""Rules for the Linux kernel's memory management: huge pages, NUMA balancing, swap, reclaim."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from asct.values.size import format_size
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
 _VM: Final = "/proc/sys/vm"
 _POOL_BYTES: Final = 1 << 30
-"""Minimum size of the free huge pages in bytes. The largest working set of the latency benchmarks is smaller
+"""Minimum size of the free huge pages in bytes. It exceeds the largest working set of the latency benchmarks
 (`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""Less swapped memory than these bytes is ignored, because any machine swaps out daemons that sleep for weeks."""
+"""Bytes. Less swapped memory is ignored, because every machine swaps out daemons that sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """Return the setting that changes the kernel's mode of transparent huge pages if that mode is `wanted`."""
+    """Return the setting that changes the mode of transparent huge pages if the current mode is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 
@@ -56,7 +56,7 @@ def _pool(seen: RuleInput) -> Evaluations:
     two_mib = next((one for one in memory.huge_pages if one.page_bytes == _HUGE), None)
     pool = seen.known(two_mib or _default(memory), "pools of huge pages", "memory.huge_pages")
     if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
-        return  # as root, the benchmarks reserve huge pages themselves and release them afterwards
+        return  # as root, the benchmarks themselves reserve and release huge pages
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
     yield Evaluation(

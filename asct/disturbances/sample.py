@@ -1,4 +1,4 @@
-"""Host activity between two readings one second apart: busy CPUs, steal time, interrupts, throttling.
+"""Activity of a host between two readings one second apart: busy CPUs, steal time, interrupts, throttling.
 
 All functions are pure.
 """
@@ -43,10 +43,10 @@ _K = TypeVar("_K", int, str)
 class ActivitySample:
     """The activity on a host between two readings.
 
-    `busy` and `steal` are the shares of each CPU's time (0 to 1) that processes used and that other guests received.
-    `interrupts` is the number of device interrupts per second on each CPU, `running` the number of runnable tasks
-    besides the reader, and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`.
-    `throttled` is the number of thermal throttling events, None if the kernel does not count them.
+    `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests. `interrupts` is
+    the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the reader,
+    and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`. `throttled` is the
+    number of thermal throttling events; None if the Linux kernel does not count them.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """The stolen share of all CPUs' time; None if it is unknown."""
+        """The stolen share of the time of all CPUs; None if it is unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 
@@ -99,9 +99,9 @@ def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) ->
 
 
 def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
-    """Return the busy and stolen shares of a CPU's time between two readings; None if the counters did not change.
+    """Return the busy and the stolen share of a CPU's time between two readings; None if the counters did not change.
 
-    Only the first eight fields are added up, because user time already includes guest time (proc_stat(5)).
+    Only the first eight fields are summed, because user time already includes guest time (proc_stat(5)).
     """
     grown = [max(0, late - early) for early, late in zip(before[:8], after[:8], strict=False)]
     total = sum(grown)

@@ -1,4 +1,4 @@
-"""The script that applies the fixes for a host and undoes them.
+"""The script that applies and undoes the fixes for a host.
 
 It is a POSIX shell script for root that does not use sudo and quotes every value.
 """
@@ -89,7 +89,7 @@ exit $failed
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """Return the text of the script, which is meant to be saved as `file`. Its undo restores the state at `when`."""
+    """Return the text of the script, to be saved as `file`. Its undo restores the state of the host at `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]
@@ -155,6 +155,6 @@ def _tail(able: Sequence[Disturbance]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Format text from a host as a shell comment that cannot end the line, control a terminal or run as a command."""
+    """Format text from a host as a shell comment that cannot end the line, control a terminal or execute commands."""
     plain = "".join(mark if mark.isprintable() else " " for mark in text)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

@@ -15,7 +15,8 @@ from asct.values.quantity import format_quantity
 
 
 def below(seen: RuleInput) -> list[BlockDevice]:
-    """Return the disks below the measured paths, through partitions and mappings; all disks if the scope is unknown."""
+    """Return the disks below the measured paths, resolving partitions and mappings; all disks if the scope is
+    unknown."""
     devices = {one.name: one for one in seen.facts.block_devices}
     mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
     if seen.wanted is None:
@@ -28,7 +29,7 @@ def below(seen: RuleInput) -> list[BlockDevice]:
 
 
 def opened(seen: RuleInput) -> Iterator[str]:
-    """Yield the kernel names of the opened devices, and of the devices that hold the file systems of opened files."""
+    """Yield the kernel names of the opened devices and of the devices that contain the opened files."""
     wanted = seen.wanted
     for path in wanted.paths if wanted else ():
         name = wanted.devices.get(path) if wanted else None
@@ -40,14 +41,14 @@ def opened(seen: RuleInput) -> Iterator[str]:
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
     """Return the mount that contains a path; None if there is none.
 
-    If several file systems share a mount point, the one that was mounted last is returned.
+    If several file systems share a mount point, return the one mounted last.
     """
     holding = [one for one in mounts if PurePosixPath(path).is_relative_to(one.target)]
     return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None) if holding else None
 
 
 def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
-    """Yield the disks below a device by following its parent disk or its members (md, dm, LVM)."""
+    """Yield the disks below a device by following parent disks and members (md, dm, LVM)."""
     device = devices.get(name)
     if device is None or name in seen:
         return
@@ -61,7 +62,7 @@ def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iter
 
 
 _DIRTY: Final = 64 << 20
-"""Bytes of dirty pages. A disk with a rate of 100 MB/s needs more than half a second to write them."""
+"""Bytes of dirty pages. A disk that writes 100 MB/s needs more than half a second for them."""
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 _LIGHT: Final = ("none", "mq-deadline", "kyber", "noop", "deadline")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
@@ -199,7 +200,7 @@ _WARNINGS: Final = (
     "spare blocks below the threshold", "temperature above the threshold", "reliability degraded", "read only",
     "memory backup failed", "persistent memory read only",
 )  # fmt: skip
-"""The meanings of the bits in the Critical Warning field, lowest bit first."""
+"""The meanings of the bits in the Critical Warning field, from the lowest bit up."""
 
 
 def _complaints(health: NvmeHealth) -> Iterator[str]:

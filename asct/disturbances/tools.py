@@ -1,4 +1,4 @@
-"""Rules for programs that the host lacks and hardware counters that the account may not read."""
+"""Rules for programs that the host lacks, and for hardware counters that the account may not read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def _missing(seen: RuleInput) -> Evaluations:
 
 
 _WANTED: Final = 1
-"""The highest sufficient perf_event_paranoid: from 2 on, an unprivileged account may not count events in the kernel."""
+"""The highest sufficient perf_event_paranoid. From 2 on, an unprivileged account may not count events in the Linux
+kernel."""
 
 
 @rule("perf-paranoid")

@@ -1,4 +1,5 @@
-"""Detect where CPUs enter the meshes of a host, using the kernel cmnwatch. facts/cmn/detect.py explains the method."""
+"""Locate the ports through which CPUs enter the meshes of a host, using the kernel cmnwatch. See facts/cmn/detect.py
+for the method."""
 
 from __future__ import annotations
 
@@ -29,15 +30,15 @@ from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
-"""Called with three numbers: CPUs finished so far, CPUs in total, and watched ports."""
+"""A function called with three numbers: finished CPUs, all CPUs, and watched ports."""
 
 BATCH: Final = 4
-"""Number of watchpoints used at a time. A domain has eight counters, and other programs may use some of them."""
+"""Number of watchpoints used at a time. A domain has eight counters, some of which other programs may use."""
 AT_A_CROSSPOINT: Final = 2
 """Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which CPUs that were not located at first are watched longer in a second pass."""
+"""Factor by which the second pass watches CPUs longer that the first pass did not locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "count mesh traffic"
@@ -45,9 +46,9 @@ _WHY: Final = "count mesh traffic"
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The result of a detection, which located `found` of `asked` CPUs.
+    """The result of a detection that located `found` of `asked` CPUs.
 
-    `kept` is the text stored in the host's cache; `stopped` tells whether the detection was stopped early.
+    `kept` is the text stored in the host's cache; `stopped` is true if the user stopped the detection.
     """
 
     asked: int
@@ -92,7 +93,7 @@ def detect(
     if located:
         try:
             instruments.keep(file_name(snapshot), kept)
-        except HostError as error:  # the result is shown even if it cannot be cached
+        except HostError as error:  # show the result even if it cannot be cached
             problems = error.diagnostics
     return Detection(len(cpus), located, kept, stop.requested, problems)
 
@@ -121,7 +122,7 @@ def _cannot(why: str) -> Diagnostic:
 
 
 def _cpus(facts: HostFacts) -> list[int]:
-    """Return the online CPUs that the account may use. Raises NotMeasured if none is known."""
+    """Return the online CPUs that the account may use. Raises NotMeasured if none are known."""
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
@@ -131,7 +132,7 @@ def _cpus(facts: HostFacts) -> list[int]:
 
 @dataclass(slots=True)
 class _CmnwatchRun:
-    """Runs cmnwatch and keeps the output collected so far if it is stopped early."""
+    """A run of cmnwatch that keeps the output collected so far if it is stopped."""
 
     instruments: HostKernels
     watched: Sequence[WatchedPort]

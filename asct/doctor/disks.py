@@ -20,7 +20,7 @@ from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
-"""Time limit of an inspection in seconds. A single unresponsive drive delays the whole inspection."""
+"""Time limit of an inspection in seconds. One unresponsive drive delays the whole inspection."""
 _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
 """Prefixes of by-id names that do not contain the model."""
 
@@ -29,7 +29,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     """Return all block devices of an open host.
 
     `guard` is the path of the kernel on the host; its output is written to `folder`. Raises NotMeasured if the
-    inspection failed, or HostError.
+    inspection failed, and HostError.
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:
@@ -69,7 +69,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
-    """Return the devices in order of their names, each with all checks that it does not pass."""
+    """Return the devices ordered by name, each with all checks that it fails."""
     objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:
@@ -101,7 +101,8 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
 
 
 def _bytes(device: GuardTarget) -> int | None:
-    """Return the size in bytes as reported by the open device or else by the kernel (in sectors of 512 bytes)."""
+    """Return the size in bytes, as reported by the open device or otherwise by the Linux kernel (in sectors of 512
+    bytes)."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
         return size

@@ -32,7 +32,7 @@ from asct.sdk.needs import GUARD
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """The demands of a plan on a host.
+    """What a plan demands of a host.
 
     `wanted` is the scope of its jobs, `subjects` are the quantities that they measure, and `lacking` lists the reasons
     why jobs could not run.
@@ -44,9 +44,9 @@ class PlanDemands:
 
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
-    """Return the demands of jobs on an open host. Raises HostError.
+    """Return what jobs demand of an open host. Raises HostError.
 
-    Jobs that need results of other jobs contribute only their subjects.
+    If a job needs the results of other jobs, only its subjects are included.
     """
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
@@ -77,9 +77,9 @@ _WHAT = "steal time, busy CPUs and interrupts"
 
 
 def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
-    """Return the activity of a host, None if it is unknown, and the conditions that could not be sampled.
+    """Return the activity of a host (None if unknown) and the conditions that could not be sampled.
 
-    Raises HostLost if the connection broke.
+    Raises HostLost if the connection is lost.
     """
     try:
         answer = host.execute(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
@@ -96,7 +96,7 @@ def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]
 
 
 _TURN_S = 0.2
-"""Interval in seconds between attempts to open a host that this command is already examining under another name."""
+"""Seconds between attempts to open a host that this command is already examining under another name."""
 
 
 def examine(
@@ -107,10 +107,10 @@ def examine(
     given_up: Sequence[Destroys] = (),
     jobs: Sequence[Job] | None = None,
 ) -> HostReport:
-    """Report on a host, even if it is unreachable.
+    """Report on a host, whether it is reachable or not.
 
-    Raw files are written to `folder`. `given_up` lists the devices that the plan consents to destroy, and `jobs` are
-    the plan's jobs on the host (None without a plan).
+    Raw files are written to `folder`. `given_up` lists the devices that the plan consents to destroy, and `jobs` the
+    plan's jobs on the host (None without a plan).
     """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
@@ -140,7 +140,7 @@ def examine(
 def _with_disks(
     report: HostReport, host: Host, facts: HostFacts, ports: Services, folder: Path, given_up: Sequence[Destroys]
 ) -> HostReport:
-    """Add the results of the kernel guard to the report; if guard cannot run, add the reason to its problems."""
+    """Add the results of guard to the report. If guard cannot run, add the reason to the report's problems."""
     try:
         guard = ports.provide(host, GUARD, facts, folder / "build").path
         return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))
@@ -149,9 +149,9 @@ def _with_disks(
 
 
 def _enter(host: Host) -> None:
-    """Open the host as a run does, because guard runs on it.
+    """Open and lock the host like a run, because guard runs on it.
 
-    If another host of the plan is the same machine, wait until it has been examined.
+    If another host of the plan is the same machine, wait until that host has been examined.
     """
     session = SessionSpec("doctor", owner_of("doctor"))
     while True:

@@ -1,4 +1,4 @@
-"""Kernels for read-only commands. The host is opened when the first kernel is needed."""
+"""Run kernels for read-only commands. The host is opened when the first kernel is needed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ class KernelExit:
 
     @property
     def last_lines(self) -> str:
-        """The last line of stderr; if stderr is empty, how the kernel ended."""
+        """The last line of stderr or, if stderr is empty, how the kernel ended."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         ended = "timed out" if self.status is None else f"exit status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
 
 
 class HostKernels:
-    """Builds and runs kernels on one host. `as_root` tells whether they can run as root, directly or through sudo."""
+    """A builder and runner of kernels on one host. `as_root` is true if they can run as root, directly or through
+    sudo."""
 
     def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
         self._host = host
@@ -49,7 +50,7 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """Set to True when the remaining work is short and must be completed even if the user stops the command."""
+        """Whether the remaining work is short and must be completed even if the user stops the command."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 

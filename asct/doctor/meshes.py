@@ -1,4 +1,5 @@
-"""Read the coherent meshes of a host: first the data open to every account, then the registers, which require root."""
+"""Read the coherent meshes of a host: first the data that every account can read, then the registers, which require
+root."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 @dataclass(frozen=True, slots=True)
 class MeshQuery:
-    """The optional data to read: all known registers, and the ports where CPUs enter the mesh."""
+    """The optional data to read: all known registers, and the ports through which CPUs enter the mesh."""
 
     every_register: bool = False
     detect: bool = False
@@ -42,7 +43,7 @@ class MeshQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeshReading:
-    """A snapshot and the mesh report derived from it; `problems` lists data that could not be read."""
+    """A snapshot and the mesh report derived from it. `problems` lists the data that could not be read."""
 
     snapshot: Snapshot
     report: CmnReport
@@ -57,7 +58,7 @@ def read_meshes(
 
     `stop` ends a detection immediately; the result then contains the CPUs located so far. Raises HostError if the host
     is unreachable, NotMeasured if a requested detection is impossible, HostLocked if a run is measuring on the host,
-    and Interrupted if the command is stopped before there is a result.
+    and Interrupted if the user stops the command before there is a result.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
         looking = _MeshProbe(host, spec, ports, folder, asked, progress, stop)
@@ -75,7 +76,7 @@ def read_meshes(
 
 @dataclass(slots=True)
 class _MeshProbe:
-    """Reads the meshes in a separate thread, so that signals are handled in the meantime."""
+    """A thread that reads the meshes, so that signals are handled in the meantime."""
 
     host: Host
     spec: HostSpec
@@ -111,7 +112,7 @@ class _MeshProbe:
 def _registers(
     instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery
 ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-    """Return the snapshot with the registers of each mesh added, and the problems in reading them."""
+    """Return the snapshot with the registers of each mesh added, and the problems encountered while reading them."""
     if not instruments.as_root:
         note = Diagnostic(
             "E461", "reading the mesh registers requires root; the report omits them", hint=_WAY_OUT, severity="note"
@@ -128,10 +129,7 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the files that only root can read.
-
-    A kernel reads them, because sudo runs nothing else.
-    """
+    """Return the snapshot with the files that only root can read, as read by a kernel: sudo runs nothing else."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
     for line in json_lines(ran.stdout):
@@ -153,7 +151,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """Return the kernel's output for a mesh. If the status is not 0, the text is the reason for the failure."""
+    """Return the kernel's output for a mesh. If its status is not 0, the text is the reason for the failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:
         return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")

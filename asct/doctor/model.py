@@ -15,7 +15,8 @@ Status = Literal["ok", "unreachable", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that a device does not pass. `ok` is None if the check could not be made. `hint` describes the fix."""
+    """A check that a device fails. `ok` is None if the check could not be performed. `hint` says how to fix the
+    problem."""
 
     check: str
     ok: bool | None
@@ -25,9 +26,9 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device of a host. `names` are its names in /dev/disk/by-id (none for a loop device).
+    """A block device of a host. `names` are its names in /dev/disk/by-id; empty for a loop device.
 
-    `serial` is the serial number that a plan must state. For a loop device, it is the path of the backing file.
+    `serial` is the serial number that a plan must specify, or the path of the backing file of a loop device.
     """
 
     device: str
@@ -44,7 +45,7 @@ class Disk:
 
     @property
     def with_overwrite(self) -> bool:
-        """Whether a job could write to the device with `overwrite: true`, because only its content prevents writing."""
+        """Whether a job could write to the device with `overwrite: true`: its content is the only obstacle."""
         return all(item.ok is False and item.check in _CONTENT for item in self.objections)
 
 
@@ -63,8 +64,8 @@ class HostReport:
 
     `problems` lists failed checks and requirements of the plan that the host does not meet, `findings` the
     disturbances, most certain first, and `unseen` the conditions that could not be checked. `subjects` are the
-    quantities that the plan measures on the host (None without a plan). `collected_at` is the time at which the facts
-    were read.
+    quantities that the plan measures on the host (None without a plan). `collected_at` is the time when the facts were
+    read.
     """
 
     name: str

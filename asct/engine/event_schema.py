@@ -68,7 +68,7 @@ def _diagnostic() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Return all schemas in results_schema/ that are generated from models, by kind."""
+    """Return all schemas in results_schema/ that are generated from models, by the kind of document."""
     meshes = model_schema("cmn", CmnReport, "the document of `asct cmn`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 

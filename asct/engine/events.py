@@ -15,7 +15,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base class of all events. `t` is the kind of the event in JSON."""
+    """Base class of all events. `t` is the event's kind in JSON."""
 
     t: ClassVar[str] = ""
 
@@ -35,7 +35,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """The run starts. `measurements` is the planned number in total, `per_host` per host; `estimated_s` is per host."""
+    """The run starts. `measurements` is the total planned number, `per_host` the number for each host; `estimated_s` is
+    per host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -50,7 +51,8 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostReady(Event):
-    """A host is open and its facts have been read. `text` describes it in one line; `work` is its work folder."""
+    """A host is open and its facts have been read. `text` describes it in one line; `work` is the path of its work
+    folder."""
 
     t: ClassVar[str] = "host-ready"
     host: str
@@ -60,7 +62,7 @@ class HostReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelBuilt(Event):
-    """A kernel was built for the host, or taken from the cache of earlier builds (`cached`)."""
+    """A kernel was built for the host, or taken from the build cache (`cached`)."""
 
     t: ClassVar[str] = "kernel-built"
     host: str
@@ -84,7 +86,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RepeatEvent(Event):
-    """Base class of the events of one repeat. `repeat` counts from 1; warm-ups have the numbers 0, -1, ..."""
+    """Base class of the events of one repeat. `repeat` starts at 1; warm-ups have the numbers 0, -1, ..."""
 
     host: str
     id: str
@@ -94,7 +96,7 @@ class RepeatEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PointStarted(RepeatEvent):
-    """A repeat of a point starts. `repeat` counts from 1; warm-ups have the numbers 0, -1, ..."""
+    """A repeat of a point starts. `repeat` starts at 1; warm-ups have the numbers 0, -1, ..."""
 
     t: ClassVar[str] = "point-started"
     label: str = ""
@@ -103,7 +105,7 @@ class PointStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(RepeatEvent):
-    """A step of a long repeat starts. `number` counts from 1. Not written to the journal."""
+    """A step of a long repeat starts. `number` starts at 1. This event is not written to the journal."""
 
     t: ClassVar[str] = "step-started"
     number: int
@@ -112,7 +114,8 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """Rates of the drives below the targets in the last second: B/s and requests/s. Not written to the journal."""
+    """The rates of the drives below the targets in the last second, in B/s and requests/s. This event is not written to
+    the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float
@@ -144,7 +147,7 @@ class JobEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """A diagnostic of a host or of the whole run."""
+    """A diagnostic about a host or the whole run."""
 
     t: ClassVar[str] = "notice"
     host: str | None
@@ -167,9 +170,9 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Distributes events to the journal first, then to the listeners.
+    """Distributes events first to the journal, then to the listeners.
 
-    Events are distributed one at a time, so that all receivers get them in the same order. Thread-safe.
+    Events are distributed one at a time, so all receivers get them in the same order. Thread-safe.
     """
 
     def __init__(self, writer: RunWriter, listeners: Iterable[Listener]) -> None:
@@ -177,7 +180,7 @@ class EventBus:
         self._listeners = tuple(listeners)
         self._mutex = Lock()
         self.findings: list[tuple[str | None, Diagnostic]] = []
-        """All diagnostics passed to `notice`, each with its host (None for the whole run)."""
+        """All diagnostics passed to `notice`, each with the name of its host (None for the whole run)."""
 
     def emit(self, event: Event) -> None:
         """Write an event to the journal and distribute it. Raises StoreError if the journal cannot be written."""
@@ -187,12 +190,12 @@ class EventBus:
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
-        """Distribute an event that is only for live displays, without writing it to the journal."""
+        """Distribute an event to live displays only, without writing it to the journal."""
         with self._mutex:
             self._distribute(event)
 
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
-        """Emit a diagnostic of a host, or of the run if `host` is None.
+        """Emit a diagnostic about a host, or about the run if `host` is None.
 
         The diagnostic is kept for run.json even if the journal cannot be written.
         """
@@ -209,7 +212,7 @@ class EventBus:
             self.notice(host, diagnostic)
 
     def emit_last(self, event: Event) -> None:
-        """Emit the end of the run, even if the journal cannot be written."""
+        """Emit the end of the run even if the journal cannot be written."""
         with self._mutex:
             self._writer.journal_last(stamped(event))
             self._distribute(event)
@@ -220,11 +223,11 @@ class EventBus:
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """Return the content of an event's journal line, which includes the time."""
+    """Return the content of an event's journal line, including the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 
 
 def now() -> str:
-    """Return the current time in the format that documents use: ISO 8601, UTC, with milliseconds."""
+    """Return the current time in the format used in documents: ISO 8601, UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,6 +1,6 @@
 """The diagnostics of failed steps and repeats.
 
-Each contains the cause, the last lines of output, the raw files and the command that runs the program again.
+Each contains the cause, the last lines of output, the raw files, and the command to run the program again.
 """
 
 from __future__ import annotations
@@ -95,10 +95,8 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """Return the diagnostic of a step that reached a time limit.
-
-    The limit is either the step's own, which is generous, or what remained of the point's limit.
-    """
+    """Return the diagnostic of a step that reached a time limit: its own, which is generous, or what was left of the
+    point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
@@ -107,7 +105,7 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """Return the `end` object in the last line; None if the last line is incomplete or contains no such object."""
+    """Return the `end` object in the last line; None if that line is incomplete or contains no such object."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
@@ -127,7 +125,7 @@ def signal_name(number: int) -> str:
 
 
 def _cause(ran: StepRun) -> str:
-    """Return the last line of the output as the cause, ready to be appended to a message; empty without output."""
+    """Return the last line of the output as the cause, ready to append to a message; empty if there is no output."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
@@ -150,14 +148,14 @@ def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
 
 
 def tail(output: Output) -> list[str]:
-    """Return the last lines of standard error, or of standard output if that is empty."""
+    """Return the last lines of standard error, or those of standard output if standard error is empty."""
     text = output.stderr if output.stderr.strip() else output.stdout
     lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
     return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return the command line as it would be typed in a shell."""
+    """Return the command line as typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
@@ -176,7 +174,7 @@ def missing_result(job: Job, error: Exception) -> Diagnostic:
 
 
 def invalid_settings(job: Job, error: Exception) -> Diagnostic:
-    """Return the diagnostic for settings that do not fit the host."""
+    """Return the diagnostic for settings that are invalid on the host."""
     hint = f"`asct list settings {job.benchmark}` lists the settings"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 

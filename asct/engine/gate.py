@@ -1,7 +1,7 @@
-"""Guards the drives of one host: checks consents and drives before a write, and counts the bytes written.
+"""Guard the drives of one host: check consents and drives before a write, and count the bytes written.
 
 Every job that writes to a target of the plan has an audit.json with inspections, decisions and bytes written. A resumed
-run reads these files, so that the plan's limit covers all parts of the run.
+run reads these files, so the plan's limit applies to all parts of the run together.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from asct.values.quantity import format_quantity
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
 _WRITE_BYTES: Final = 3
-"""Index of the bytes written in the list of a device's counters, in a sample of the kernel `guard`."""
+"""Index of the bytes written in a device's list of counters, in a sample of the kernel `guard`."""
 
 
 class DriveGuard:
-    """The consents for one host, and the bytes written there by all jobs of a run."""
+    """The consents for one host, and the bytes that all jobs of a run have written there."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer
@@ -50,7 +50,7 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """The paths to which a program of this run may already have written."""
+        """The paths that a program of this run may already have written to."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
@@ -83,7 +83,7 @@ class JobGuard:
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
     def expect(self, demand: JobNeeds) -> None:
-        """Record in the audit how many bytes the job will write to each target, as estimated by its benchmark."""
+        """Record the estimated number of bytes that the job will write to each target."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
             self._target(path).planned_bytes = demand.writes.get(path, 0) * times
@@ -91,7 +91,7 @@ class JobGuard:
     # ---- inspections ----
 
     def note(self, occasion: Occasion, found: GuardReport, raw: str = "") -> None:
-        """Add an inspection to the audit, whatever its result. `raw` is the folder that contains its output."""
+        """Add an inspection to the audit, whatever its result. `raw` is the folder with its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
@@ -125,7 +125,7 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, with a lower limit on the bytes written if the plan allows less than the step.
+        """Return `step`, with a lower limit on the bytes written if the plan allows fewer than the step.
 
         guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
         """
@@ -142,9 +142,9 @@ class JobGuard:
         return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
 
     def begin(self, step: Step) -> Diagnostic | None:
-        """Record before a step that its program writes, in case the run ends before the step does.
+        """Record that the program of a step is about to write, in case the run ends before the step does.
 
-        Returns a refusal if the limit of the plan has already been reached, otherwise None.
+        Returns a refusal if the plan's limit has already been reached, otherwise None.
         """
         paths = self._written_paths(step)
         for path in paths:
@@ -161,7 +161,7 @@ class JobGuard:
     def settle(self, output: Output, raw: str) -> Diagnostic | None:
         """Count the bytes that a step wrote, or record why guard refused to start it.
 
-        Returns a refusal if the step was stopped because it reached the limit of the plan, otherwise None.
+        Returns a refusal if the step was stopped because it reached the plan's limit, otherwise None.
         """
         paths = self._written_paths(output.step)
         if not paths:
@@ -174,7 +174,7 @@ class JobGuard:
             if target.capacity_bytes:
                 target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
         if output.status == REFUSED_STATUS:
-            for path in self._first:  # no program was started: data found there later is not from this run
+            for path in self._first:  # no program was started, so data found there later is not from this run
                 self._target(path).begun = False
             targets = [Target(path, "write") for path in paths if path]
             self.note(
@@ -186,10 +186,8 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return the path if it is a target of the plan.
-
-        The result is "" for a temporary file, because its name differs between the parts of a run.
-        """
+        """Return the path if it is a target of the plan; "" for a temporary file, whose name differs between the parts
+        of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -208,13 +206,13 @@ class JobGuard:
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """Return the arguments of guard and, from `--` on, the program with its arguments."""
+    """Return the arguments of guard, and the program with its arguments (from `--` on)."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 
 
 def _own_limit(step: Step) -> int | None:
-    """Return the limit on the bytes written that the step sets itself; None if it sets none."""
+    """Return the step's own limit on the bytes written; None if it has none."""
     head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
@@ -232,10 +230,10 @@ def _taken(output: Output) -> dict[str, int]:
 
 
 def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """Return the JSON object of the first or last line that starts with `start`; empty if there is none.
+    """Return the JSON object in the first or last line that starts with `start`; empty if there is none or the line is
+    incomplete.
 
-    An incomplete line also gives an empty object. The text is searched instead of split into lines, because there may
-    be hundreds of thousands of them.
+    The text is searched instead of split, because it may contain hundreds of thousands of lines.
     """
     at = stdout.rfind(start) if last else stdout.find(start)
     end = stdout.find("\n", at)

@@ -1,4 +1,4 @@
-"""Reads the output of the kernel `guard`: checks of targets, refusals and transfer rates. Performs no I/O."""
+"""Parse the output of the kernel `guard`: checks of targets, refusals and transfer rates. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTA
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""Checks whose results are required before a device is written, even if a version of guard omits some of them."""
+"""Checks that must have a result before a device is written, even if a version of guard omits some of them."""
 
 
 @dataclass(slots=True)
@@ -38,8 +38,8 @@ def inspection_result(
 ) -> GuardReport:
     """Evaluate the output of guard for `targets`.
 
-    Only a complete output in which every written target passed every check has no refusals. Otherwise all refusals are
-    returned, not only the first.
+    Only complete output in which every written target passed every check yields no refusals. Otherwise, all refusals
+    are returned, not only the first.
     """
     try:
         report = parse_report(stdout)
@@ -56,9 +56,9 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """Return the refusal for the check that kept guard from starting its program.
+    """Return the refusal for the check that prevented guard from starting its program.
 
-    None if there was another reason, or if the output cannot be parsed.
+    Returns None if there was another reason, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))
@@ -69,7 +69,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     """Return the refusal; None if no check was the reason.
 
-    The `end` line names the check ("refused: mounted: ..."), and the check's own line names the target.
+    The `end` line names the check ("refused: mounted: ..."), and the line of the check names the target.
     """
     found = _REFUSAL.fullmatch(report.error or "")
     if found is None:
@@ -79,7 +79,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
 
 
 def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
-    """Return descriptions of what is missing in output that contains no failed check."""
+    """Return descriptions of what is missing in output without failed checks."""
     if status is None:
         return ["the checks reached their time limit"]
     if not report.ended:
@@ -95,7 +95,7 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
 
 
 def parse_report(stdout: str) -> GuardReport:
-    """Parse what guard prints before it starts a program. Raises ValueError if a line is not valid."""
+    """Parse the output of guard up to the start of its program. Raises ValueError if a line is invalid."""
     report = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
@@ -159,7 +159,7 @@ _HINTS: Final = {
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}
-"""Error codes and hints, by the names that the checks have in the output of guard."""
+"""Error codes and hints by the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
     "E444", "run as root, or allow the account to read it; asct writes only to devices that it could check"
@@ -175,7 +175,7 @@ _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Return whether the diagnostic reports a target that was not used for safety reasons."""
+    """Return whether the diagnostic reports a target that was not used, for safety reasons."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
@@ -186,7 +186,7 @@ def one_line(text: str) -> str:
 
 
 def refused_check(host: str, check: TargetCheck) -> Diagnostic:
-    """Return the refusal for a check that did not pass."""
+    """Return the refusal for a check that failed."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
         why = f"cannot be checked: {one_line(check.detail)}" if check.detail else "cannot be checked"
@@ -198,7 +198,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """Return the refusal that applies if the checks themselves failed: nothing is written without them."""
+    """Return the refusal if the checks themselves failed, because nothing is written without them."""
     message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
@@ -213,10 +213,8 @@ _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """Computes the total rates of all drives from the output of guard.
-
-    The rates are passed to `emit` at most once per second.
-    """
+    """Computes the total rates of all drives from the output of guard, and passes them to `emit` at most once per
+    second."""
 
     def __init__(self, emit: Callable[[Rates], None]) -> None:
         self._emit = emit
@@ -239,7 +237,7 @@ class RateFeed:
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """Return the rates between two samples; None if no time passed between them or no drive is known."""
+    """Return the rates between two samples; None if no time has passed or no drive is known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

@@ -1,4 +1,4 @@
-"""A host during a run: its connection, facts and kernels, and the checks that need the host itself."""
+"""A host during a run: its connection, facts and kernels, and the checks that require the host."""
 
 from __future__ import annotations
 
@@ -38,17 +38,19 @@ _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Time limit of an inspection in seconds, enough for many drives. asct writes to no drive that does not respond."""
+"""Time limit of an inspection in seconds, which is enough for many drives. asct does not write to an unresponsive
+drive."""
 
 
 class HostSession:
-    """A host while a run uses it. It is reopened if the connection is lost.
+    """A host in use by a run, which is reopened if the connection is lost.
 
-    Only one thread uses it, but `interrupt` may be called from another thread.
+    Only one thread uses it, but `interrupt` may be called from any thread.
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, folder: str = "") -> None:
-        """`folder` is the work folder of an earlier part of the run, which may still exist on the host."""
+        """Create a session. `folder` is the work folder of an earlier part of the run, which may still exist on the
+        host."""
         self._run = run
         self.spec = spec
         self.name = spec.name
@@ -62,7 +64,7 @@ class HostSession:
         self.made: set[str] = set()
         """Files named in the plan that did not exist before this run wrote them."""
         self.generation = 0
-        """Number of connections so far. If it changes, a job knows that its folder is gone."""
+        """Number of connections so far. If it changes, a job knows that its folder has been lost."""
 
     @property
     def is_open(self) -> bool:
@@ -102,7 +104,7 @@ class HostSession:
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
-        """Open the host for this run. If two hosts of a plan are the same machine, the second waits for the first."""
+        """Lock the host for this run. If two hosts of a plan are the same machine, the second waits for the first."""
         session = SessionSpec(
             self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
         )
@@ -134,7 +136,7 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Connect again after a lost connection and provide the same kernels. Returns False if the host is given up."""
+        """Reconnect after a lost connection and provide the same kernels. Returns False if the host is given up."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -155,7 +157,7 @@ class HostSession:
         self._losses = 0
 
     def close(self) -> None:
-        """Stop all programs of the run, remove the work folder and disconnect. Closing twice is harmless."""
+        """Stop all programs of the run, remove the work folder and disconnect. Can be called repeatedly."""
         if self._host is not None:
             self._host.close()
             self._host = None
@@ -178,7 +180,8 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Build the kernels that a job needs. Returns why the job cannot run here; empty if it can. Raises HostLost."""
+        """Build the kernels that a job needs. Returns the reasons why the job cannot run here; empty if it can. Raises
+        HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -192,10 +195,7 @@ class HostSession:
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
-        """Check the current state of the plan's files and devices.
-
-        This is repeated right before a job writes to them.
-        """
+        """Check the current state of the plan's files and devices, again right before a job writes to them."""
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
@@ -223,12 +223,13 @@ class HostSession:
         return found.refusals
 
     def will_write(self, needs: JobNeeds) -> None:
-        """Remember which files the job will create, because later jobs of this run may overwrite them."""
+        """Remember the files that the job will create, because later jobs of this run may overwrite them."""
         kinds = target_kinds(self.host, list(needs.writes))
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
-        """Return why a kernel cannot be built for the host; empty if it is available. A failed build is not retried."""
+        """Return the reasons why a kernel cannot be built for the host; empty if it is available. A failed build is not
+        retried."""
         if name not in self.programs.kernels and name not in self._failed:
             try:
                 self._provide(name)
@@ -252,7 +253,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return the text that identifies the holder of a lock to others: the run, the account and this machine."""
+    """Return the text that identifies the lock's holder to others: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

@@ -1,6 +1,6 @@
 """One job on one host: checks, preparation, repeats in the planned order, retries, and results for other jobs.
 
-Only `JobRunner._measure` decides how a repeat is retried.
+Only `JobRunner._measure` decides whether a repeat is retried.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ _MEASURED = ("ok", "noisy")
 class JobRunner:
     """One job in a host session.
 
-    `entry` is its part of run.json, whose counts are updated while the job runs. `exports` are its results for other
-    jobs; None as long as nothing has been measured.
+    `entry` is the job's part of run.json, whose counts are updated while the job runs. `exports` are the job's results
+    for other jobs; None until something has been measured.
     """
 
     def __init__(
         self, run: RunContext, session: HostSession, job: Job, earlier: EarlierResults, *, last: bool = False
     ) -> None:
-        """`last` means that no other job of the host follows: the job's folder is then removed with the session."""
+        """Create a runner. `last` means that this is the host's last job, so its folder is removed together with the
+        session."""
         self._run = run
         self._session = session
         self._earlier = earlier
@@ -54,7 +55,7 @@ class JobRunner:
         self._points: Sequence[BoundPoint] | None = None
         self._needed: Mapping[str, Scalar] = {}
         self._results: dict[str, list[Mapping[str, Scalar]]] = {}
-        """The results of each repeat that other jobs may read, by point."""
+        """The results of each repeat for other jobs, by point."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
         self._queue: deque[Attempt] = deque()
@@ -73,9 +74,9 @@ class JobRunner:
         )
 
     def document(self) -> JobEntry:
-        """Return the job as it appears in run.json.
+        """Return the job's entry in run.json.
 
-        Every planned repeat counts once; those without a status count as skipped.
+        Every planned repeat is counted once; those without a status count as skipped.
         """
         entry = self.entry
         counts = dict(entry.counts)
@@ -88,7 +89,8 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check the job before any job runs. A job that needs results of other jobs is checked in `run` instead."""
+        """Check the job before any job of the host runs. A job that needs results of other jobs is checked in `run`
+        instead."""
         if not waits_for_results(self.job):
             self._bind()
 
@@ -109,14 +111,14 @@ class JobRunner:
         self._give_up(self._session.assess(self.needs, self._guard))
 
     def _give_up(self, problems: Sequence[Diagnostic]) -> None:
-        """Record why the job cannot run. Does nothing if there are no problems."""
+        """Record the reasons why the job cannot run. Does nothing if `problems` is empty."""
         self._run.events.notices(self.job.host, problems)
         if problems:
             self.entry.note = problems[0].message
             self.entry.refused = any(map(is_refusal, problems))
 
     def request(self) -> JobRequest | None:
-        """Return the job's request to a scheduler; None if the job will not run."""
+        """Return the job's request to a scheduler; None if the job will not be run."""
         job = self.job
         if self.entry.note:
             return None
@@ -145,7 +147,7 @@ class JobRunner:
         self._run.events.emit(JobStarted(job.host, job.id, job.benchmark, measurements, estimate))
         try:
             self._queue.extend(self._pending(points))
-            if self._queue:  # a scheduler allocates no node if nothing is left to measure
+            if self._queue:  # a scheduler allocates no node if there is nothing left to measure
                 session.host.begin_job(job.id)
             self._measure_all()
         finally:
@@ -161,10 +163,8 @@ class JobRunner:
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
     def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
-        """Return the points if the job may start, otherwise None.
-
-        It may start if the results that it needs exist and its targets pass the checks.
-        """
+        """Return the points if the job may start, otherwise None. The results that it needs must exist, and its targets
+        must pass the checks."""
         if self.entry.note or self._run.stop.requested:
             return None
         try:
@@ -181,9 +181,9 @@ class JobRunner:
         return None if self.entry.note else self._points
 
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
-        """Return the repeats that still have to be measured, in planned order.
+        """Return the repeats to measure, in planned order.
 
-        These are the repeats that neither an earlier part of this run nor a reused run has measured. Raises HostLost.
+        Repeats measured by an earlier part of this run or taken from a reused run are excluded. Raises HostLost.
         """
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
@@ -199,7 +199,8 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Count the repeats that are not measured again. Returns the (point id, repeat) of each. Raises StoreError."""
+        """Count the repeats that need not be measured again, and return the (point id, repeat) of each. Raises
+        StoreError."""
         job, done = self.job, set[tuple[str, int]]()
         for point in points:
             for repeat in range(1, job.repeats + 1):
@@ -240,12 +241,12 @@ class JobRunner:
             if repeats is not None:
                 self._measure(repeats, self._queue.popleft())
         for attempt in self._queue:
-            if attempt.previous is not None:  # it will not be retried: the previous attempt counts
+            if attempt.previous is not None:  # it will not be retried, so the previous attempt counts
                 self._conclude(attempt.previous)
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove the job's folder. A host that was just lost no longer has one."""
+        """Remove the job's folder, unless the host has just been lost, and the folder with it."""
         session = self._session
         if not session.is_open:
             return
@@ -262,7 +263,7 @@ class JobRunner:
     # ---- preparation, repeated after a lost connection ----
 
     def _prepared(self) -> RepeatRunner | None:
-        """Return the runner for the current connection, with the job prepared; None if that is impossible."""
+        """Return a runner for the current connection after preparing the job; None if the preparation fails."""
         session = self._session
         if not session.is_open:
             self.entry.note = self.entry.note or f"the connection to host {self.job.host} was lost"
@@ -286,14 +287,14 @@ class JobRunner:
         return self._repeats
 
     def _announce(self, repeats: RepeatRunner) -> None:
-        """Send the tasks that are known in advance to the host, whose runner continues if the connection breaks."""
+        """Send the tasks that are known in advance to the host, whose runner continues if the connection is lost."""
         tasks: list[Task] = []
         for attempt in self._queue:
             found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
             if not found:
                 break
             tasks += found
-        with suppress(HostError):  # each task reports its own error when it is run
+        with suppress(HostError):  # each task reports its own error when it runs
             self._session.host.announce(tasks)
 
     # ---- one repeat ----
@@ -301,7 +302,7 @@ class JobRunner:
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
         """Measure one attempt and decide whether it counts.
 
-        Retries are queued last, as the cause may have passed by then.
+        Retries are queued last, because the cause may have disappeared by then.
         """
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
@@ -332,7 +333,7 @@ class JobRunner:
             self._announce(repeats)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """End the repeat with the outcome of this attempt."""
+        """Conclude the repeat with the outcome of this attempt."""
         job, point = self.job, attempt.point
         if is_refusal(attempt.diagnostic):
             self.entry.refused, self.entry.note = True, attempt.diagnostic.message
@@ -356,7 +357,7 @@ def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
-    """Return the value of the first metric that has exactly one value; otherwise the number of values."""
+    """Return the value of the first metric that has exactly one value, otherwise the number of values."""
     for metric in benchmark.metrics:
         values = [item.value for item in found if item.metric == metric.name]
         if len(values) == 1:
@@ -365,7 +366,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Return the estimated seconds for all repeats of a job, without contacting its host; 0 if nothing is known."""
+    """Return the estimated seconds for all repeats of a job without contacting its host; 0 if there is no estimate."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0
@@ -374,7 +375,7 @@ def estimate(services: Services, job: Job) -> float:
 
 
 ScheduledRepeat = tuple[int, int]
-"""(index of the point, repeat). Repeats have the numbers 1, 2, ..., warm-ups 0, -1, ... in order of execution."""
+"""(index of the point, repeat). Repeats have the numbers 1, 2, ...; warm-ups have 0, -1, ... in order of execution."""
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
@@ -395,7 +396,8 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Return the repeats sorted by a keyed hash, so that the order does not depend on a library's random generator."""
+    """Return the repeats sorted by a keyed hash, which makes the order independent of the random generator of a
+    library."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()

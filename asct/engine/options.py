@@ -24,7 +24,7 @@ class RunOptions:
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None
-    """Maximum age in seconds of a point below `results` that is reused; None if all points are measured."""
+    """Maximum age in seconds of the points below `results` that may be reused; None to measure all points."""
     label: str | None = None
     command: tuple[str, ...] = ()
-    """The command line, as recorded in run.json."""
+    """The command line to record in run.json."""

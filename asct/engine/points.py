@@ -1,4 +1,4 @@
-"""Binds the points of a job to its host, and combines the results that other jobs read. Performs no I/O."""
+"""Bind the points of a job to its host, and combine the results for other jobs. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from asct.sdk.record import Scalar
 
 @dataclass(frozen=True, slots=True)
 class BoundPoint:
-    """A point on its host: the results of other jobs are filled in, and `params` contains the validated settings."""
+    """A point on its host, with the results of other jobs filled in. `params` contains the validated settings."""
 
     id: str
     params: Params
@@ -34,12 +34,12 @@ class BoundPoint:
     limit_s: float = SHORTEST_LIMIT_S
     """Time limit of one attempt in seconds."""
     unfit: Diagnostic | None = None
-    """Why the host cannot run this point; None if it can.
+    """The reason why the host cannot run this point; None if it can.
 
     An unfit point fails without an attempt; the others are measured.
     """
     reuse_key: str = ""
-    """Hash of everything that the point's values depend on; empty for a point that is never reused."""
+    """Hash of everything that the point's values depend on; empty if the point is never reused."""
 
     @property
     def label(self) -> str:
@@ -55,7 +55,7 @@ def waits_for_results(job: Job) -> bool:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """Return all points, and the needs of those that fit the host. The others contain their diagnostic (E422, E427).
+    """Return all points, and the needs of those that fit the host. The others contain a diagnostic (E422, E427).
 
     Raises NotMeasured with the diagnostics (E612, E614) of all points whose settings are invalid.
     """
@@ -76,7 +76,8 @@ def bind_points(
 def _settled(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> Iterator[tuple[Point, dict[str, Any], Params]]:
-    """Yield each point with its settings on the host, as given and validated. Raises NotMeasured like `bind_points`."""
+    """Yield each point with its settings on the host, both as written and validated. Raises NotMeasured like
+    `bind_points`."""
     given: list[tuple[Point, dict[str, Any], Params]] = []
     findings: dict[str, Diagnostic] = {}
     for point in job.points:
@@ -94,7 +95,7 @@ def _settled(
 
 
 def cautions(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], facts: HostFacts) -> list[Diagnostic]:
-    """Return warnings about points that the host does not measure as their settings ask."""
+    """Return warnings about points that the host measures differently from what their settings request."""
     found = benchmark.cautions([point.params for point in points if point.unfit is None], facts)
     return [
         Diagnostic("E433", f"{job.id} on {job.host}: {message}", hint=hint, severity="warning")
@@ -130,7 +131,7 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
 
 
 def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
-    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if one was not measured."""
+    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if a result is missing."""
     values: dict[str, Scalar] = {}
     failed: list[tuple[str, str]] = []
     for alias, job_id in job.needs.items():
@@ -150,9 +151,9 @@ def _needed_failed(job: Job, job_id: str) -> Diagnostic:
 
 
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
-    """Combine the results of a job that other jobs read.
+    """Combine the results of a job for other jobs.
 
-    The result for each path is the middle value of a point's repeats. A path whose value differs between points is
+    The result for each path is the middle value over a point's repeats. Paths whose values differ between points are
     omitted.
     """
     found: dict[str, set[Scalar]] = {}
@@ -165,7 +166,7 @@ def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str
 def middle(values: Sequence[Scalar]) -> Scalar:
     """Return the median if all values are numbers, otherwise the most frequent value.
 
-    For integers, this is the lower median, which is a measured value.
+    For integers, return the lower median, which is always a measured value.
     """
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < len(values):

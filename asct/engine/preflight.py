@@ -1,4 +1,4 @@
-"""Checks, before a job runs, that its host can run it: tools, space, files, devices and disturbances."""
+"""Check, before a job runs, whether its host can run it: tools, space, files, devices and disturbances."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
-"""Bytes that must remain free on the host in addition to a scratch file."""
+"""Bytes that must remain free on the host besides a scratch file."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class JobNeeds:
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Maps each path to whether a point writes to it without permission to overwrite it; False if it is only read."""
+    """Maps each target to True if a point writes to it and `overwrite` does not allow it; False if it is only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest required version of each tool, and all scratch files and targets."""
+        """Combine the needs of points: the highest version required of each tool, and all scratch files and targets."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -71,9 +71,9 @@ class JobNeeds:
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
-    """Return what the host lacks for `demand` according to its facts.
+    """Return what the host lacks for `demand`, according to its facts.
 
-    `found` contains the paths of tools that are not in the facts.
+    `found` maps tools that are not in the facts to their paths.
     """
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
     findings.append(_scratch(demand, facts, host))
@@ -95,7 +95,7 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Return why the host cannot run a point, although it may run other points of its job; None if it can.
+    """Return why the host cannot run a point, even if it can run other points of the job; None if it can.
 
     The message starts with `what`.
     """
@@ -123,7 +123,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Format a number of bytes in whole MiB, rounded up, or in GiB from 10 GiB on."""
+    """Format a number of bytes in whole MiB (rounded up), or in GiB from 10 GiB on."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
@@ -131,13 +131,11 @@ def mib(number: int) -> str:
 
 _MOST_NAMES: Final = 3
 _LIKE: Final = 0.6
-"""Minimum similarity of a suggested name, from 0 to 1 (Ratcliff/Obershelp)."""
+"""Minimum similarity of suggested names, from 0 to 1 (Ratcliff/Obershelp)."""
 
 Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
-"""What a path is on a host.
-
-`absent` means that it does not exist; `homeless`, that its folder does not exist either.
-"""
+"""The type of a path on a host. `absent` means that it does not exist; `homeless` means that its folder is missing
+too."""
 
 _LOOK = """for p do
   if [ -f "$p" ]; then echo file
@@ -152,7 +150,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """Return the kind of each path on the host in one exchange, following links. Raises HostError."""
+    """Return the kind of each path on the host after following links, in one exchange. Raises HostError."""
     found = _lines(host, _LOOK, paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
@@ -173,7 +171,7 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Return why targets of the plan must not be used; empty if all may be used.
+    """Return the reasons why targets of the plan must not be used; empty if all of them may be used.
 
     `made` contains the files that this run created on the host, and `consented` the devices that the plan allows to be
     overwritten, which the kernel `guard` checks. `known` contains the names of the host's devices, for suggestions.
@@ -221,9 +219,9 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
 
 
 def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
-    """Return the names of the host's block devices that a plan may use: by-id links, and loop devices in use.
+    """Return the names of block devices that a plan may use on the host: by-id links, and loop devices in use.
 
-    They are read only if a device in `kinds` does not exist. Raises HostError.
+    The names are read only if a device in `kinds` does not exist. Raises HostError.
     """
     if not any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items()):
         return []
@@ -233,7 +231,7 @@ def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def _missing_device(path: str, known: Collection[str]) -> str:
-    """Return the hint for a missing device, which suggests the most similar names among the existing ones."""
+    """Return the hint for a missing device, which suggests existing names that are similar."""
     names = {PurePosixPath(name).name: name for name in known}
     close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
     if close:
@@ -246,13 +244,13 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Return the absolute paths of the programs that are on the host's PATH, by name. Raises HostError."""
+    """Return the absolute paths of programs by name, for those found on the host's PATH. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 
 
 _MOST: Final = 4
-"""Maximum number of disturbances that the notice names."""
+"""Maximum number of disturbances that the notice lists by name."""
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
@@ -266,12 +264,12 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """Return the Linux kernel's name of each device in one exchange, following links."""
+    """Return the Linux kernel's name for each device after following links, in one exchange."""
     try:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
         raise
-    except HostError:  # the checks of targets contact the same host and report the error
+    except HostError:  # the checks of targets contact the same host and will report the error
         return {}
     return {path: PurePosixPath(line).name for path, line in found.items() if line}
 

@@ -18,21 +18,21 @@ from asct.toolchain.provide import BuiltKernel
 
 
 class MissingProgram(LookupError):
-    """Raised if the host does not have a program. The argument is the program's name."""
+    """Raised if a program is missing on the host. The argument is the program's name."""
 
 
 @dataclass(slots=True)
 class Programs:
     """The paths of programs on a host, by name.
 
-    `found` contains tools on the host's PATH that are not in the facts, and `elevated` the kernels that sudo allows to
-    run as root.
+    `found` contains tools that are on the host's PATH but not in the facts, and `elevated` the kernels that sudo allows
+    to run as root.
     """
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, BuiltKernel] = field(default_factory=dict)
-    """How each kernel was built, by name."""
+    """The build of each kernel, by name."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
@@ -52,12 +52,12 @@ class Programs:
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """Return the tools among `names` that are not in the facts and have not been found on the host's PATH."""
+        """Return the tools in `names` that neither the facts nor the searches of the host's PATH have found."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """Return the process that runs the program at `path` for a step or companion, in the folder `folder` of the host.
+    """Return the process of a step or companion on the host: it runs the program at `path` in `folder`.
 
     With `sudo`, the program must be a kernel: it creates the files to be collected, then restarts itself as root.
     """
@@ -69,7 +69,7 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the content of the fetched files as text, by name. Invalid bytes become replacement characters."""
+    """Return the contents of the fetched files as text, by name. Invalid bytes become replacement characters."""
     found = {}
     for name in names:
         with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123 - pathlib doubles the time for thousands of files
@@ -78,30 +78,30 @@ def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 _ASK_S: Final = 20.0
-"""Time limit of sudo in seconds: looking up an account on a directory server may take several seconds."""
+"""Time limit of sudo in seconds. Looking up an account on a directory server may take several seconds."""
 _DESCRIBED: Final = '{"t":"describe"'
 
 
 class Rights:
     """The kernels that may run as root on one host with `sudo: true`. `granted` contains those that sudo allows.
 
-    Each kernel is run once through sudo, with an option that makes it only describe itself. This reveals more than
-    `sudo -l`: whether sudo requires a password or a terminal, and whether the file may be executed in its folder.
+    Each kernel is run once through sudo with an option that only prints its description. Unlike `sudo -l`, this shows
+    whether sudo requires a password or a terminal, and whether the file can be executed in its folder.
     """
 
     def __init__(self, host: str, *, sudo: bool) -> None:
         self._host = host
         self._sudo = sudo
         self._refusals: dict[str, tuple[str, str]] = {}
-        """Why sudo refused each kernel, and the line of sudoers that would allow it."""
+        """For each refused kernel, the reason and the sudoers line that would allow it."""
         self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
         """Try to run the wanted kernels through sudo, except those that have not been built. Raises HostLost.
 
-        Returns a diagnostic for each refusal: an error if the job cannot run without the privilege, otherwise a
-        warning, which is returned only once.
+        Returns one diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning,
+        which is returned only once.
         """
         if not self._sudo or programs.facts.system.uid == 0:
             return []
@@ -128,7 +128,7 @@ class Rights:
 
 
 def _tried(connection: Host, path: str) -> str | None:
-    """Return why a kernel could not be run through sudo; None if it could."""
+    """Return the reason why a kernel could not be run through sudo; None if it could."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
@@ -140,15 +140,16 @@ def _tried(connection: Host, path: str) -> str | None:
 
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
-    """Return the line of sudoers that allows `account` to run the program at `path` as root.
+    """Return the sudoers line that allows `account` to run the program at `path` as root.
 
-    The line applies only to a program with this checksum.
+    The line is valid only for a program with this checksum.
     """
     return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
 
 
 def _escaped(text: str) -> str:
-    """Escape characters that would end a word or start a comment. The checksum makes wildcards in a path harmless."""
+    """Escape characters that would end a word or start a comment. Wildcards in a path are harmless because of the
+    checksum."""
     return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
 
 

@@ -1,7 +1,8 @@
-"""Measures one repeat of a point: runs its steps, parses their outputs and writes its files.
+"""Measure one repeat of a point: run its steps, parse their outputs and write its files.
 
-A failure becomes a status, not an exception. Each step becomes a task for the transport; tasks yield outputs, outputs
-yield measurements, and these become records. status.json is written last: its presence means that the repeat has ended.
+A failure becomes a status, not an exception. Each step becomes a task for the transport; tasks produce outputs, outputs
+are parsed into measurements, and these become records. status.json is written last; its presence means that the repeat
+has ended.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ from asct.store.layout import RepeatKey
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
-"""Maximum number of steps of a repeat: a benchmark that returns more would never end."""
+"""Maximum number of steps of a repeat, as a protection from a benchmark that never ends."""
 _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
-"""Exceptions that a benchmark may raise when it reads output of an unexpected form."""
+"""Exceptions that a benchmark may raise when it reads unexpected output."""
 
 
 class _UnreadableError(Exception):
-    """Raised if a benchmark cannot derive its next steps from earlier outputs. The argument is the error."""
+    """Raised if a benchmark cannot derive its next steps from earlier outputs. The argument is the original
+    exception."""
 
 
 class _ContractBreachError(ValueError):
@@ -61,36 +63,36 @@ class _ContractBreachError(ValueError):
 class Attempt:
     """One attempt to measure one repeat of a point: what to measure, the results of its steps, and how it ended.
 
-    `repeat` counts from 1; warm-ups have the numbers 0, -1, ...
+    `repeat` starts at 1; warm-ups have the numbers 0, -1, ...
     """
 
     point: BoundPoint
     repeat: int
     number: int = 1
     previous: Attempt | None = None
-    """The failed attempt that this attempt repeats; None for a first attempt."""
+    """The failed attempt before this one; None for the first attempt."""
     folder: Path = field(default_factory=Path)
     steps: StepOutputs = field(default_factory=StepOutputs)
     notes: StepNotes | None = None
-    """Notes about the finished steps, for a benchmark that can continue after the last of them; None for any other."""
+    """Notes about the finished steps if the benchmark can continue after the last of them, otherwise None."""
     status: PointStatus = "ok"
     elapsed_s: float = 0.0
     measurements: Sequence[Measurement] = ()
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     lost: bool = False
-    """Whether the connection broke."""
+    """Whether the connection was lost."""
     cut_off: bool = False
     """Whether the attempt ended before its last step."""
     advanced: bool = False
-    """Whether the attempt finished steps after which the next attempt can continue."""
+    """Whether the attempt finished steps from which the next attempt can continue."""
     steps_left: bool = False
     """Whether the attempt failed although the host was told to run further steps of it."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """Return the next attempt at this repeat. `counted` is False if it only continues this attempt."""
+        """Return the next attempt at this repeat. `counted` is False if the next attempt only continues this one."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)
@@ -101,9 +103,9 @@ class Attempt:
 
 
 class RepeatRunner:
-    """Measures repeats of one job over one connection to its host. A new runner is created after a reconnection.
+    """Measures repeats of one job over one connection to its host; a reconnection requires a new runner.
 
-    StoreError is the only exception that its methods raise.
+    The methods raise no exception other than StoreError.
     """
 
     def __init__(
@@ -116,9 +118,9 @@ class RepeatRunner:
         context: Context,
         ends: Mapping[RepeatKey, int],
     ) -> None:
-        """`context` is passed to the benchmark.
+        """Create a runner. `ends` is the number of times that each repeat ended in earlier parts of the run.
 
-        `ends` counts how often each repeat ended in earlier parts of the run.
+        `context` is passed to the benchmark.
         """
         self._run = run
         self._job = job
@@ -135,9 +137,9 @@ class RepeatRunner:
         self._numbers = count(1)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
-        """Run the steps that prepare a job. Returns why one failed; None if all succeeded.
+        """Run the steps that prepare a job. Returns a diagnostic if one of them failed, otherwise None.
 
-        `number` counts the preparations of the job.
+        `number` is the number of this preparation within the job.
         """
         steps = self._benchmark.prepare([point.params for point in points if point.unfit is None], self._context)
         if not steps:
@@ -169,7 +171,7 @@ class RepeatRunner:
         if attempt.notes is not None:
             self._close_notes(attempt, attempt.notes)
         self._document(attempt, records, started_at)
-        attempt.steps = StepOutputs()  # they are on disk: an attempt that waits for its retry needs no memory
+        attempt.steps = StepOutputs()  # the results are on disk, so an attempt that waits for its retry needs no memory
 
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
         """Return the tasks of a repeat if its steps are known in advance; otherwise an empty list."""
@@ -183,7 +185,7 @@ class RepeatRunner:
         try:
             steps = benchmark.steps(params, context)
         except _SHAPE_ERRORS:
-            return []  # the attempt itself will fail and report why
+            return []  # the attempt itself will fail and report the reason
         folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
         try:
             return [
@@ -199,7 +201,7 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Return what distinguishes an attempt from all others of the run, including those of an earlier part."""
+        """Return the values that distinguish an attempt from all others of the run, including its earlier parts."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -207,7 +209,7 @@ class RepeatRunner:
     # ---- the steps of an attempt ----
 
     def _open(self, attempt: Attempt) -> None:
-        """Create the attempt's folder, or keep the one in which an earlier part of the run finished steps."""
+        """Create the attempt's folder, or keep the existing one if an earlier part of the run finished steps in it."""
         point = attempt.point
         attempt.folder = self._folder(point, attempt.repeat)
         if point.unfit is None and self._benchmark.continues(point.params):
@@ -222,10 +224,8 @@ class RepeatRunner:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps that have no note.
-
-        If the notes belong to a different measurement, start over with the first step.
-        """
+        """Run all steps that have no note. If the notes belong to a different measurement, start over with the first
+        step."""
         try:
             self._run_steps(attempt)
         except StepsChangedError as change:
@@ -264,7 +264,7 @@ class RepeatRunner:
                 announced = self.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else ()
                 attempt.steps_left = len(announced) > len(done.rows)
                 return
-            if self._run.stop.at_once:  # an interrupted program may have exited with 0, but too early
+            if self._run.stop.at_once:  # an interrupted program may have stopped early and still exited with 0
                 self._cut_off(attempt, "interrupted", None)
                 return
             if notes is not None:
@@ -273,7 +273,8 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """Yield the steps one by one. The benchmark is asked for more once the earlier ones have finished."""
+        """Yield the steps one by one. The benchmark is called for more steps only after the earlier ones have
+        finished."""
         context = replace(self._context, done=attempt.steps.outputs, written=self._session.guard.begun)
         while steps := self._more_steps(attempt.point, context):
             yield from steps
@@ -281,7 +282,7 @@ class RepeatRunner:
                 raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
-        """Return the next steps. Raises _UnreadableError if the outputs of earlier steps have an unexpected form."""
+        """Return the next steps. Raises _UnreadableError if the benchmark cannot read the outputs of earlier steps."""
         try:
             return self._benchmark.steps(point.params, context)
         except _SHAPE_ERRORS as error:
@@ -292,7 +293,7 @@ class RepeatRunner:
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
         """Emit the start of a step of a long repeat.
 
-        Returns a function that reads the lines of guard's output; None if the step does not run guard.
+        Returns a function that processes the lines of guard's output; None if the step does not run guard.
         """
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
@@ -327,7 +328,7 @@ class RepeatRunner:
     ) -> bool:
         """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`. Returns False if it failed.
 
-        `deadline` is a time of `time.monotonic`. `on_line` receives the lines of standard output while the step runs.
+        `deadline` is a time of `time.monotonic`. `on_line` receives each line of standard output while the step runs.
         Raises HostError.
         """
         number = len(done.rows)
@@ -360,9 +361,9 @@ class RepeatRunner:
             for name, text in task.files.items():
                 (task.into / name).write_text(text, encoding="utf-8")
             finished = self._host.run(task, on_line)
-        except OSError as error:  # a failure of the transport is a HostError: this one concerns the results tree
+        except OSError as error:  # a failure of the transport is a HostError, so this error concerns the results tree
             raise self._writer.fail(task.into, error) from error
-        if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
+        if finished.notes:  # a file that could not be fetched may be the first sign of a full local disk
             self._writer.probe()
         return finished
 
@@ -370,10 +371,7 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """Return the task of a step.
-
-        Each step runs in a separate folder on the host, so that it finds no files of others.
-        """
+        """Return the task of a step. Each step has its own folder on the host, so it finds no files of other steps."""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -398,7 +396,7 @@ class RepeatRunner:
     # ---- values and files ----
 
     def _evaluate(self, attempt: Attempt) -> list[Record]:
-        """Parse the outputs and return the records. The attempt fails if there are none."""
+        """Parse the outputs and return the records. If there are none, the attempt fails."""
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
             found = self._flagged(
@@ -421,10 +419,7 @@ class RepeatRunner:
         return records
 
     def _record(self, item: Measurement, attempt: Attempt, raw: str) -> Record:
-        """Return the record of a measurement.
-
-        Raises _ContractBreachError if the benchmark must not return that measurement.
-        """
+        """Return the record of a measurement. Raises _ContractBreachError if the benchmark must not return it."""
         job, metric = self._job, self._metrics.get(item.metric)
         if metric is None:
             raise _ContractBreachError(
@@ -457,9 +452,10 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
-        """Flag the values if the host state makes them doubtful.
+        """Add flags to the values if the host state makes them doubtful.
 
-        A noisy host matters only with `strict`, because kernels report themselves whether noise affected their values.
+        A noisy host matters only with `strict`, because kernels report by themselves whether noise affected their
+        values.
         """
         state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
         flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
@@ -468,7 +464,7 @@ class RepeatRunner:
     def _judge(self, attempt: Attempt) -> None:
         """Set the status to `noisy` if results are flagged. With `strict`, the repeat then counts as not measured.
 
-        Flags on details do not count: if details make the summarizing result doubtful, that result is flagged as well.
+        Flags on details do not count; if doubtful details affect the result that summarizes them, it has a flag too.
         """
         results = [item for item in attempt.measurements if not item.detail]
         flags = sorted({flag for item in results for flag in item.flags if doubtful(flag)})
@@ -481,7 +477,7 @@ class RepeatRunner:
             attempt.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """Discard the notes of a repeat that ran all steps but has no valid values, so that it starts over."""
+        """Discard the notes of a repeat that ran all steps but has no valid values, because it must start over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         attempt.advanced = notes.finished > 0
         if not attempt.cut_off and attempt.status != "ok":

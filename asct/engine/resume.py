@@ -1,4 +1,4 @@
-"""Finds the missing repeats of a run from its journal and status files, and reopens the run to measure only these."""
+"""Find the missing repeats of a run from its journal and status files, and reopen the run to measure only these."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class EarlierResults:
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The status of each repeat that is not measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
-    """Maps (host, job id) to the results of that job for other jobs, by path."""
+    """The results of each job for other jobs, by path. The keys are (host, job id)."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
-    """How often the journal contains the end of each repeat."""
+    """The number of times that each repeat ended, according to the journal."""
     folders: Mapping[str, str] = field(default_factory=dict)
-    """The work folder of each host's last session, which may still exist there."""
+    """The work folder of each host's last session, which may still exist on the host."""
     runs: EarlierRuns | None = None
-    """The runs that `--reuse` searches; None without that option."""
+    """The runs that `--reuse` searches; None if the option is not set."""
 
 
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
@@ -55,7 +55,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Status]:
-    """Return the repeats of `resolved` that the run has measured, with their status."""
+    """Return the repeats of `resolved` that the run has measured, and their status."""
     ends = stored.ends()
     recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, Status] = {}
@@ -87,7 +87,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """Return the writer of the reopened run and its earlier results.
+    """Return the writer of the reopened run, and its earlier results.
 
     Raises StoreError if `resolved` is not the plan of the run.
     """
@@ -105,9 +105,9 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """Return how often the journal contains the end of each repeat, and the work folder of each host's last session.
+    """Return how often each repeat ended according to the journal, and the work folder of each host's last session.
 
-    A lost connection does not count as an end, because the host continues and its results are used.
+    A lost connection does not count as an end, because the host continues and its results will be used.
     """
     ends: Counter[RepeatKey] = Counter()
     folders: dict[str, str] = {}
@@ -122,7 +122,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def _exports(
     resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Status], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Return the results that other jobs need, computed from the records that are kept."""
+    """Return the results that other jobs need, computed from the kept records."""
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
@@ -138,5 +138,5 @@ def _exports(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements in stored records, which come from an earlier part of the run or from an earlier run."""
+    """Return the measurements in stored records of an earlier part of the run or of an earlier run."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -1,6 +1,6 @@
-"""Reuses points that an earlier run measured under the same conditions (`apply --reuse AGE`).
+"""Reuse points that an earlier run measured under the same conditions (`apply --reuse AGE`).
 
-A point is reused with all of its repeats or not at all, because repeats of different runs would not show its spread.
+A point is reused with all of its repeats or not at all, because repeats from different runs would not show its spread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_CHANGES: Final = 6
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """Return the runs below `results` with measurements from the last `age_s` seconds, except the run `leave_out`."""
+    """Return the runs below `results` with measurements from the last `age_s` seconds, without the run `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
@@ -42,12 +42,12 @@ def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[Earl
 
 
 ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
-"""The status of a reused repeat in this run, and its results for jobs that need them."""
+"""The status of a reused repeat in this run, and its results for other jobs."""
 
 
 @dataclass(slots=True)
 class Reuse:
-    """Reuses points of one job. Its methods raise StoreError if this run cannot be written."""
+    """Reuses the points of one job. The methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -58,7 +58,8 @@ class Reuse:
     """Points that were measured under different conditions, by run."""
 
     def reuse(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
-        """Yield each reused repeat, then emit a notice about points that were measured under different conditions."""
+        """Yield each reused repeat. At the end, emit a notice about points that were measured under different
+        conditions."""
         for point in points:
             if point.reuse_key and not self.run.stop.requested:
                 yield from self._point(point)
@@ -77,9 +78,9 @@ class Reuse:
         return []
 
     def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
-        """Return the repeats after linking their raw files into this run.
+        """Link the raw files of a point into this run and return its repeats.
 
-        If the repeats are incomplete, a notice is emitted and none are returned.
+        If the repeats are incomplete, emit a notice and return an empty list.
         """
         layout = self.run.writer.layout
         try:
@@ -97,7 +98,7 @@ class Reuse:
         return whole
 
     def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
-        """Store a repeat and its events in this run, so that a resumed run finds it like any other repeat."""
+        """Store a repeat and its events in this run, so that `resume` treats it like any other repeat."""
         writer, job, status = self.run.writer, self.job, earlier.status
         source = status.reused_from or run
         folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
@@ -118,7 +119,7 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """Return a notice of what has changed since the points were measured, as far as the facts show it."""
+        """Return a notice that lists the changes since the points were measured, as far as the facts reveal them."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
@@ -135,10 +136,10 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """Return the maximum number of points of each job (by its key) that can be reused.
+    """Return the maximum number of points of each job that can be reused, by the key of the job.
 
-    These points are recent enough and were measured on hosts whose facts equal the newest known ones. Only the host
-    itself can confirm that they can be reused.
+    These points are recent enough, and the facts of their hosts equal the newest known ones. Only the host itself can
+    confirm that they are reusable.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

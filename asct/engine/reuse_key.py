@@ -1,8 +1,8 @@
-"""Computes a key of everything that a measurement depends on; while it is unchanged, the result can be reused.
+"""Compute a key of everything that a measurement depends on; as long as it is unchanged, the result can be reused.
 
-The key is a SHA-256 over the benchmark and its version, the settings (with the results of other jobs filled in), the
+The key is a SHA-256 of the benchmark and its version, the settings (with the results of other jobs filled in), the
 kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
-targets. File times, plan names and asct versions do not count. The option `--reuse` compares the keys.
+targets. File times, plan names and asct versions are not included. The option `--reuse` compares the keys.
 """
 
 from __future__ import annotations
@@ -36,31 +36,29 @@ _MOVING: Final[dict[str, Any]] = {
     },
     "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change by themselves or do not affect a measurement.
+"""Facts that change without an intervention or do not affect a measurement.
 
-Tools and drives are listed here as well, because only those that a point uses count.
+Tools and drives are included, because the key contains those that a point uses separately.
 """
 _GRAIN: Final = 64 << 20
-"""Memory sizes are rounded to multiples of this: the Linux kernel reserves slightly different amounts at each boot."""
+"""Granularity of memory sizes in bytes, because the Linux kernel reserves slightly different amounts at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
-    """Return whether a point modifies only its own files.
-
-    A point that writes or purges a target of the plan is measured every time.
-    """
+    """Return whether a point modifies no files but its own. A point that writes or purges a target is always
+    measured."""
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """Return the facts of a host that do not change by themselves, by name (`cpu.governor`, `nodes`)."""
+    """Return the facts of a host that change only by an intervention, by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}
         found.update(parts)
     found["memory.total_bytes"] = _coarse(found["memory.total_bytes"])
     found["nodes"] = [{**node, "memory_bytes": _coarse(node["memory_bytes"])} for node in found["nodes"]]
-    if facts.cpu.governor is None:  # the frequency is then only a momentary value
+    if facts.cpu.governor is None:  # the frequency is then only a snapshot
         del found["cpu.frequency_hz"]
     return found
 
@@ -70,7 +68,7 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """Return the names of the facts that measurements depend on and that differ between two states of a host."""
+    """Return the names of the facts that affect measurements and differ between two states of a host."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
@@ -82,9 +80,9 @@ def with_reuse_keys(
     session: HostSession,
     needed: Mapping[str, Scalar],
 ) -> list[BoundPoint]:
-    """Return the points with their keys. A point that cannot be reused or cannot be measured has no key.
+    """Return the points with their keys. A point that cannot be reused or measured has no key.
 
-    `needed` contains the results of other jobs that the points read. Raises HostLost.
+    `needed` contains the results of other jobs that the points use. Raises HostLost.
     """
     facts, spec, host = session.facts, session.spec, session.host
     asked = {
@@ -94,7 +92,7 @@ def with_reuse_keys(
     }
     try:
         opened = drives(host, {path for needs in asked.values() for path in _opened(needs, host)})
-    except HostTimeout:  # whether a drive is unchanged is unknown while it does not respond
+    except HostTimeout:  # as long as a drive does not respond, it may have changed
         return list(points)
     place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
     common = digest([job.benchmark, job.version, place, conditions(facts), dict(needed)])
@@ -107,7 +105,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """Return the paths that a point opens. Files that its job creates are in the work folder."""
+    """Return the paths that a point opens, without those of files that its job creates in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -154,17 +152,17 @@ for path do
   drive=$(readlink -f -- "$drive")
   [ ! -b "$drive" ] || tell "/sys/class/block/${{drive##*/}}"
 done"""
-"""Shell script that prints the model, serial number, firmware and similar facts of each path.
+"""Shell script that prints the model, serial number, firmware and similar facts for each path.
 
-For a block device, it includes the drive that the device is a part of, and the devices below it; for a file, the size
-and the file system.
+For a block device, the facts include those of its parent drive and of the devices below it; for a file, its size and
+file system.
 """
 
 _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """Return a description of the drives of each path in one exchange, following links. Raises HostError."""
+    """Return a description of the drives below each path after following links, in one exchange. Raises HostError."""
     if not paths:
         return {}
     names = list(paths)

@@ -1,11 +1,11 @@
-"""Runs a resolved plan on its hosts, with one thread per host, and writes a results tree.
+"""Run a resolved plan on its hosts, with one thread per host, and write a results tree.
 
 A command calls these functions in this order:
 
-1. `run = apply(resolved, options, listeners=...)`: measures; afterward, all results are on disk;
-2. `verdicts = asct.analysis.expectations.judge(...)`: judges the expectations from the stored results;
-3. `code = finish_run(run, verdicts, render)`: writes verdicts and exit code into run.json, calls `render` for the
-   reports, emits `RunEnded` and unlocks the run folder.
+1. `run = apply(resolved, options, listeners=...)` measures; afterward, all results are on disk.
+2. `verdicts = asct.analysis.expectations.judge(...)` judges the expectations from the stored results.
+3. `code = finish_run(run, verdicts, render)` writes verdicts and exit code to run.json, calls `render` for the reports,
+  emits `RunEnded` and unlocks the run folder.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.writer import RunWriter
 
 _POLL_S = 0.1
-"""Interval in seconds at which the main thread checks for a signal and the time limit."""
+"""Interval in seconds at which the main thread checks for signals and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
-"""Seconds after which hosts are interrupted again, in case one started a step just when the run was interrupted."""
+"""Seconds until hosts are interrupted again, in case one started a step at the moment of the first interruption."""
 
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
 }  # fmt: skip
-"""The status of a host that could not be used, by exception; the first match applies."""
+"""The status of an unusable host by exception. The first match applies."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -65,10 +65,10 @@ def apply(
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunContext:
-    """Measure all points of `resolved`; with `resume`, only the missing points of that run.
+    """Measure all points of `resolved`, or with `resume` only the missing points of that run.
 
-    A measurement that fails raises no exception. Raises StoreError if the results folder cannot be created (nothing has
-    been changed then), and SafetyError if another process is writing to the run.
+    A failed measurement raises no exception. Raises StoreError if the results folder cannot be created (in that case
+    nothing has been changed), and SafetyError if another process is writing to the run.
     """
     services = services or default_services()
     started = time.monotonic()
@@ -90,7 +90,7 @@ def apply(
 def finish_run(run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
     """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `render` returns the path of each format that it wrote; run.json is complete when it is called. Raises StoreError if
+    `render` returns the path of each report by format; run.json is complete when it is called. Raises StoreError if
     run.json cannot be written.
     """
     writer = run.writer
@@ -150,10 +150,8 @@ def _open_writer(
 
 
 class HostRunner:
-    """Runs all jobs of one host in a separate thread, one measurement at a time.
-
-    `entry` is the host's part of run.json.
-    """
+    """Runs all jobs of one host in a separate thread, one measurement at a time. `entry` is the host's part of
+    run.json."""
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
         self._run = run
@@ -164,10 +162,8 @@ class HostRunner:
         )
 
     def run(self) -> None:
-        """Open the host, check and measure its jobs, and close it.
-
-        Failures become notices; only StoreError is raised.
-        """
+        """Open the host, check and measure its jobs, and close it. Failures become notices; only StoreError is
+        raised."""
         if self._run.stop.requested:
             return
         try:
@@ -194,7 +190,7 @@ class HostRunner:
                 break
 
     def _report_disturbances(self) -> None:
-        """Store the disturbances of the host, and emit a notice if they affect these jobs. Raises HostLost."""
+        """Store the disturbances on the host, and emit a notice if they affect its jobs. Raises HostLost."""
         host = self.session.host
         found = assess(self.session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
         writer = self._run.writer
@@ -241,7 +237,7 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 
 
 def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], limit_s: float | None) -> None:
-    """Wait for the hosts. A signal, the time limit or a results tree that cannot be written interrupts all of them."""
+    """Wait for the hosts. A signal, the time limit or an unwritable results tree interrupts all of them."""
     pending = set(futures)
     interrupted = 0.0
     while pending:
@@ -259,7 +255,7 @@ def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future
 
 
 def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
-    """Emit a notice if the results tree could not be written. Raises any other exception, because it is a bug."""
+    """Emit a notice if the results tree could not be written. Re-raise any other exception, because it is a bug."""
     for future in futures:
         error = future.exception()
         if error is not None and not isinstance(error, StoreError):
@@ -288,7 +284,7 @@ def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
 
 
 def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
-    """Write hosts, jobs and counts into run.json. If the disk is full, `finish_run` writes them."""
+    """Write hosts, jobs and counts to run.json. If the disk is full, leave this to `finish_run`."""
     writer = run.writer
     jobs = [job.document() for host in hosts for job in host.jobs]
     totals: Counter[str] = Counter()
@@ -305,7 +301,7 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter) -> None:
-    """Mark the run as incomplete in run.json after a bug, or if the results tree cannot be written at the start."""
+    """Mark the run as incomplete in run.json, after a bug or if the results tree cannot be written at the start."""
     try:
         writer.finish(status="incomplete", exit_code=70, ended_at=now())
     except StoreError:
@@ -326,9 +322,10 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """Return 128 + the signal number if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
+    """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code of 0, 1, 3 and
+    4.
 
-    `strict` maps (host, job id) to whether noisy repeats of that job count as not measured. `findings` is True if a
+    `strict` maps (host, job id) to True if noisy repeats of that job count as not measured. `findings` is True if a
     failure occurred outside the jobs (the results tree could not be written).
     """
     if signal is not None:
@@ -356,9 +353,9 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """Return the commit that is checked out in the folder of `plan`; None outside a repository or if it cannot be read.
+    """Return the commit checked out in the folder of `plan`; None if there is no repository or it cannot be read.
 
-    The commit is read from .git without starting a program or a hook.
+    The commit is read from .git without starting any program or hook.
     """
     try:
         entry = next((folder / ".git" for folder in plan.resolve().parents if (folder / ".git").exists()), None)

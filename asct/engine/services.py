@@ -1,4 +1,4 @@
-"""The services that a run uses from outside the engine, and the context that its hosts, jobs and repeats share."""
+"""The services that a run uses from outside the engine, and the context shared by its hosts, jobs and repeats."""
 
 from __future__ import annotations
 
@@ -20,18 +20,15 @@ from asct.toolchain.provide import BuiltKernel
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Benchmarks, transports, facts and kernels.
-
-    They are passed as an argument so that tests can replace each of them.
-    """
+    """Benchmarks, transports, facts and kernels, passed as an argument so that tests can replace each of them."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that is not open yet. Relative paths of the plan are resolved against the folder."""
+    """Returns a host that has not been opened. Relative paths in the plan are resolved against the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
-    """Reads the facts of a host and writes the raw files to the folder. Raises HostError."""
+    """Reads the facts of a host and writes raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
-    """Builds a kernel, copies it to the host and writes the log to the folder. Raises NotMeasured."""
+    """Builds a kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
 
     def benchmark(self, job: Job) -> Benchmark[Any]:
         """Return the benchmark of `job`. Raises LookupError if it is not installed."""
@@ -42,7 +39,7 @@ class Services:
 
 
 def default_services() -> Services:
-    """Return the services of an installed asct. Their modules are imported here because they are slow to load."""
+    """Return the services of an installed asct. Their modules load slowly and are therefore imported here."""
     from asct.facts import collect
     from asct.hosts.factory import make_host
     from asct.registry import installed
@@ -53,7 +50,7 @@ def default_services() -> Services:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The run that a host, job or repeat belongs to: its plan, where results and events go, and whether it must end."""
+    """The context of a run for its hosts, jobs and repeats: plan, services, writer, events and stop request."""
 
     plan: ResolvedPlan
     services: Services
@@ -61,7 +58,7 @@ class RunContext:
     events: EventBus
     stop: StopRequest
     started: float
-    """The time of `time.monotonic` at the start of the run."""
+    """Start of the run, as returned by `time.monotonic`."""
 
     @property
     def id(self) -> str:

@@ -1,9 +1,9 @@
 """The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
 
-The steps of a benchmark follow from its settings and the outputs of earlier steps. After an interruption, the benchmark
-is asked for its steps again, one by one. A step that has a note is not run again; its output is read from disk. A step
-that differs from its note (a different plan, a different program on the host, a newer asct) shows that the notes belong
-to a different measurement.
+A benchmark determines its steps from its settings and from the outputs of earlier steps. After an interruption, the
+benchmark is called for its steps again, one by one. If a step has a note, it is not run again; its output is read from
+disk. If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes
+belong to a different measurement.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StepOutputs:
     ) -> None:
         """Add a step that ended with `status` (None if it reached its time limit).
 
-        The files of the step are in `folder`, relative to the run folder.
+        The files of the step are in `folder`, a path relative to the run folder.
         """
         self.outputs.append(output)
         self.readings.append(readings)
@@ -55,14 +55,14 @@ class StepOutputs:
 
 
 class StepsChangedError(Exception):
-    """Raised if the steps of a repeat differ from its notes. The argument explains how."""
+    """Raised if the steps of a repeat differ from its notes. The argument describes the difference."""
 
 
 class StepNotes:
-    """The notes about the steps of one repeat, which are in its folder. Methods raise StoreError."""
+    """The notes about the steps of one repeat, stored in its folder. The methods raise StoreError."""
 
     def __init__(self, writer: RunWriter, repeat: Path, identity: Sequence[str], work: str) -> None:
-        """`identity` distinguishes the repeat from all others. `work` is the job's folder on the host."""
+        """Create notes. `identity` distinguishes the repeat from all others; `work` is the job's folder on the host."""
         self._writer = writer
         self._repeat = repeat
         self._identity = [*identity]
@@ -71,7 +71,7 @@ class StepNotes:
         self._next = 0
         self._noted = 0
         self.finished = 0
-        """Number of steps run in this part of the run."""
+        """Number of steps finished in this part of the run."""
 
     @property
     def found(self) -> bool:
@@ -80,7 +80,7 @@ class StepNotes:
 
     @property
     def earlier_s(self) -> float:
-        """The total duration in seconds of the steps that earlier parts ran."""
+        """Total duration in seconds of the steps finished in earlier parts."""
         return sum(note.elapsed_ns for note in self._earlier) / 1e9
 
     def reopen(self) -> None:
@@ -88,14 +88,14 @@ class StepNotes:
         self._writer.reopen_repeat(self._repeat, self._earlier)
 
     def discard_earlier(self) -> None:
-        """Ignore the steps that earlier parts ran."""
+        """Ignore the steps finished in earlier parts."""
         self._earlier = []
         self._next = self._noted = 0
 
     def replay(self, step: Step, done: StepOutputs) -> bool:
-        """Add the stored output of `step` to `done` if the step has a note. Returns whether it has one.
+        """Add the stored output of `step` to `done` if the step has a note, and return whether it has one.
 
-        Raises StepsChangedError if the note is about a different step.
+        Raises StepsChangedError if the note belongs to a different step.
         """
         if self._next == len(self._earlier):
             return False
@@ -111,14 +111,14 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """Raise StepsChangedError if there are notes about further steps after the last one."""
+        """Raise StepsChangedError if there are notes about steps after the last one."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps, now it ends after step {self._next}")
 
     def add(self, step: Step, done: StepOutputs) -> None:
-        """Write a note about the step that has just succeeded, the last of `done`.
+        """Write a note about the step that has just succeeded, which is the last one in `done`.
 
-        The first step after a pause is marked.
+        The note of the first step after a pause is marked.
         """
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:
@@ -149,11 +149,11 @@ class StepNotes:
 def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str:
     """Return 64 hexadecimal digits that identify a step in all parts of a run.
 
-    They cover `identity` and the step's number, name, program, arguments, files and environment. Its time limit, its
-    companions and the location of the job's folder `work` do not count.
+    They depend on `identity` and on the step's number, name, program, arguments, files and environment, but not on its
+    time limit, its companions and the job's folder `work`.
     """
     targets = targets_in(step)
-    # from the second part of a run on, targets were written before: that must not change the key
+    # targets were already written in an earlier part of the run, which must not change the key
     clean = target_files([replace(one, dirty=False) for one in targets]) if targets else {}
     program = [type(step.program).__name__, step.program.name]
     parts = [*identity, number, step.name, program, [*step.arguments], {**step.files, **clean}, {**step.env}]

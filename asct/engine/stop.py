@@ -1,4 +1,5 @@
-"""The request to end a run early, which signal handlers set and the thread of each host checks between measurements."""
+"""The request to end a run early. Signal handlers set it, and the thread of each host checks it between
+measurements."""
 
 from __future__ import annotations
 
@@ -13,17 +14,17 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 
 
 class StopRequest:
-    """Whether and why a run must end. It has no lock, because a signal handler must never wait."""
+    """The request to end a run, and its reason. It has no lock, because a signal handler must never wait."""
 
     def __init__(self, *, fail_fast: bool = False) -> None:
         self._fail_fast = fail_fast
         self.reason: Reason | None = None
         self.signal: int | None = None
-        """The number of the signal that the exit code reports (128 + number); None without a signal."""
+        """The signal that the exit code reports (128 + number); None if there was none."""
         self.hung_up = False
 
     def request(self, reason: Reason) -> None:
-        """Request the end of the run. The first reason is kept, but any other reason replaces `fail-fast`."""
+        """Request the end of the run. The first reason is kept, except that any other reason replaces `fail-fast`."""
         if self.reason in (None, "fail-fast"):
             self.reason = reason
 
@@ -33,10 +34,10 @@ class StopRequest:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal. A second signal changes nothing, so that cleaning up is never cut short.
+        """Handle a signal. A second signal changes nothing, so that the cleanup is never cut short.
 
-        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as SIGTERM: 143 is the documented exit code
-        of a run that was ended from outside and has cleaned up, whereas 129 is not documented.
+        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as SIGTERM: the documented exit code of a run
+        that was terminated from outside and has cleaned up is 143, not 129.
         """
         if self.signal is None:
             self.hung_up = number == signal.SIGHUP
@@ -45,12 +46,12 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """Whether the run must end, so that no further measurement may begin."""
+        """Whether the run must end; if so, no further measurement may begin."""
         return self.reason is not None
 
     @property
     def at_once(self) -> bool:
-        """Whether running tasks must be stopped as well."""
+        """Whether running tasks must be stopped too."""
         return self.reason in ("signal", "timeout", "store")
 
 
@@ -58,8 +59,8 @@ class StopRequest:
 def signals(stop: StopRequest) -> Iterator[None]:
     """Make SIGINT, SIGTERM and SIGHUP request `stop` while the body runs.
 
-    Only the main thread can install handlers; in any other thread, handlers are left unchanged. A SIGHUP that is
-    ignored, as under nohup, stays ignored.
+    Only the main thread can install handlers; in any other thread, nothing changes. If SIGHUP is ignored, as under
+    nohup, it remains ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -71,7 +72,7 @@ def signals(stop: StopRequest) -> Iterator[None]:
     try:
         yield
     finally:
-        if stop.hung_up:  # the shell of a closed terminal sends another one
+        if stop.hung_up:  # the shell of a closed terminal sends a second SIGHUP
             before[signal.SIGHUP] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)

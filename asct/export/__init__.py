@@ -1,8 +1,8 @@
 """Report formats, one per module. No format imports another.
 
-A format defines, on three consecutive lines, `NAME`, `FILE` (the file that it writes, as in the results tree) and
-`SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the folder,
-`documents(view, folder) -> dict[str, str]`, which returns the files by name.
+On three consecutive lines, a format defines `NAME`, `FILE` (the file that it writes, with its name in the results tree)
+and `SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the
+folder, `documents(view, folder) -> dict[str, str]`, which returns the files by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
-    """Import the format `name`. Raises UsageError (E702) with the nearest name if it does not exist."""
+    """Import the format `name`. Raises UsageError (E702) that suggests the nearest name if there is no such format."""
     known = report_formats()
     if name not in known:
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
@@ -33,7 +33,7 @@ def get(name: str) -> ModuleType:
 
 
 def render(view: RunView, name: str) -> str | bytes:
-    """Return the document of a format. Equal views give equal bytes.
+    """Return the document of a format as text or bytes. Equal views result in equal documents.
 
     Raises UsageError if the format is unknown (E702) or consists of several files (E703).
     """
@@ -46,16 +46,15 @@ def render(view: RunView, name: str) -> str | bytes:
 
 
 def write(view: RunView, name: str, folder: Path) -> list[Path]:
-    """Write one report as `write_all` does, and return the paths of its files."""
+    """Write one report like `write_all`, and return the paths of its files."""
     return write_all(view, (name,), folder)[name]
 
 
 def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: bool = True) -> dict[str, list[Path]]:
-    """Write several reports to `folder`, each file atomically, and return the paths. The folder is created if
-    necessary.
+    """Write several reports to `folder`, each file atomically, and return the paths. Create the folder if necessary.
 
-    Raises UsageError before anything is written if a format is unknown or its library is missing, or if a file exists
-    and `replace` is false. Raises StoreError if writing fails.
+    Raises UsageError before anything is written if a format is unknown, its library is missing, or a file exists and
+    `replace` is false. Raises StoreError if writing fails.
     """
     modules = {name: get(name) for name in names}
     documents = {name: _documents(module, view, folder) for name, module in modules.items()}

@@ -26,7 +26,7 @@ def documents(view: RunView, _folder: Path) -> dict[str, str]:
     `<benchmark>.records.csv` and `system_info.csv`.
 
     The columns are those of the benchmark, preceded by `host` and `id` if there are several hosts, or several entries
-    that use a benchmark. If there are several machines, the last file is `system_info.<host>.csv`.
+    for one benchmark. If there are several machines, the last file is `system_info.<host>.csv`.
     """
     texts: dict[str, str] = {}
     for name in dict.fromkeys(job.entry.benchmark for job in view.jobs):
@@ -67,7 +67,7 @@ def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:
 
 
 def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV, with a header line if `header` is not None. No cell can act as a formula."""
+    """Return rows as CSV, with a header line if `header` is not None. No cell can be interpreted as a formula."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     if header is not None:
@@ -77,9 +77,11 @@ def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> st
 
 
 def harmless(value: Any) -> Any:
-    """Return the text of a cell without characters that control a terminal, and with an apostrophe in front if a
-    spreadsheet would interpret it as a formula (OWASP, CSV Injection; full-width signs included). Text from hosts is
-    not trusted."""
+    """Return the text of a cell without characters that control a terminal.
+
+    Text from hosts is untrusted. If a spreadsheet would interpret it as a formula, even because of full-width signs, an
+    apostrophe is put before it (OWASP, CSV Injection).
+    """
     if not isinstance(value, str):
         return value
     text = plain(value, keep_lines=True)

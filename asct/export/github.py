@@ -19,7 +19,7 @@ FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
-"""Maximum number of errors that GitHub shows per step, and also of warnings."""
+"""Maximum number of errors that GitHub shows per step. The same limit applies to warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Note:
 
 
 def render(view: RunView) -> str:
-    """Return at most ten errors and ten warnings, the most severe first. A final notice counts the others."""
+    """Return at most ten errors and ten warnings, the most severe first. A final notice states how many are omitted."""
     notes = [*_expectations(view), *_points(view), *_findings(view)]
     lines: list[str] = []
     left = 0

@@ -1,6 +1,6 @@
-"""A single HTML file that works offline, can be printed, and shows its tables without JavaScript.
+"""A single HTML file that works offline, can be printed, and shows its tables even without JavaScript.
 
-It embeds plotly.js from the installed plotly, and the figures, as compressed data (gzip, base64) that the page
+The file embeds plotly.js (from the installed plotly) and the figures as compressed data (gzip, base64) that the page
 decompresses. The Content-Security-Policy allows only the scripts in this file, by their SHA-256. Text from plans, hosts
 and programs is also escaped.
 """
@@ -37,9 +37,9 @@ FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_RESOLVED = 200_000
-"""Maximum number of characters of plan.resolved.json in the page. A longer file is only linked."""
+"""Maximum number of characters of plan.resolved.json in the page. If the file is longer, the page only links to it."""
 _MOST_RECORDS = 50_000
-"""Maximum number of records in the page. If there are more, it names records.jsonl instead."""
+"""Maximum number of records in the page. If there are more, the page refers to records.jsonl instead."""
 
 
 def render(view: RunView, base: str = "") -> str:
@@ -76,13 +76,13 @@ def render(view: RunView, base: str = "") -> str:
 
 
 def documents(view: RunView, folder: Path) -> dict[str, str]:
-    """Return the page, by file name. Its links lead from `folder` to the files of the run."""
+    """Return the page by file name. Its links lead from `folder` to the files of the run."""
     base = os.path.relpath(view.root, folder)
     return {FILE: render(view, "" if base == "." else f"{base}/")}
 
 
 def script_json(value: Any) -> str:
-    """Return JSON that can neither end its script element nor begin a comment."""
+    """Return JSON that can neither end its script element nor start a comment."""
     text = visible(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -109,7 +109,7 @@ def _library() -> str:
 
 
 def _packed(text: str) -> str:
-    """Return `text` as gzip in base64. It contains no timestamp, so equal input gives equal output."""
+    """Return `text` as base64-encoded gzip data without a timestamp, so that equal input results in equal output."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
@@ -124,15 +124,13 @@ def _asset(name: str) -> str:
 
 
 def _raw_link(path: str) -> str:
-    """Return a relative path of the results tree as a link target."""
+    """Return a relative path in the results tree as a link target."""
     return quote(path, safe="/")
 
 
 def _shown(value: Any) -> Any:
-    """Escape text for the page at any depth, including characters that change the direction of text.
-
-    Existing HTML (`Markup`) is unchanged.
-    """
+    """Escape text for the page at any depth, including characters that change the text direction. Keep existing HTML
+    (`Markup`) unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
 
 

@@ -11,5 +11,5 @@ SUMMARY = "one record (asct.record/1) per line"
 
 
 def render(view: RunView) -> str:
-    """Return all records in the order in which they were measured."""
+    """Return all records in the order of measurement."""
     return "".join(visible(record.model_dump_json(by_alias=True)) + "\n" for record in view.records)

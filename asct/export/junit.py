@@ -19,7 +19,7 @@ FILE = "junit.xml"
 SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
-"""Matches characters that XML does not allow and `plain` does not replace."""
+"""Characters that XML does not allow and that `plain` does not replace."""
 _MOST_PROPERTIES = 100
 
 
@@ -43,8 +43,8 @@ def render(view: RunView) -> str:
 
 
 def _clean(text: object) -> str:
-    """Return text that XML 1.0 allows (section 2.2), without characters that control a terminal or change the direction
-    of text."""
+    """Return text that XML 1.0 allows (section 2.2), without characters that control a terminal or change the text
+    direction."""
     return _FORBIDDEN.sub("�", plain(str(text), keep_lines=True))
 
 

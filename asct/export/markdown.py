@@ -19,17 +19,17 @@ MOST_BYTES = 1 << 20
 """Size limit in bytes: GitHub discards a larger job summary."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
-"""If there are more hosts than this, facts, fixes and tables are omitted: a comment on a pull request has at most
+"""The maximum number of hosts for which facts, fixes and tables are shown, because a pull request comment is limited to
 65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
-"""Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping does
-not suffice; an invisible empty comment breaks them up (github/cmark-gfm, issue 181)."""
+"""Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping is
+not sufficient; an invisible empty comment breaks them up (github/cmark-gfm, issue 181)."""
 _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 
 
 def render(view: RunView) -> str:
-    """Return the summary. Sections beyond 1 MiB are dropped from the end, with a note."""
+    """Return the summary. Beyond 1 MiB, sections are dropped from the end and replaced with a note."""
     report = build(view)
     parts = [_head(report), *(_section(section, len(report.hosts)) for section in report.sections), _tail(report)]
     note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
@@ -44,7 +44,7 @@ def render(view: RunView) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` on one line, escaped so that it contains no markup, HTML, mention or reference, and does not end a
+    """Return `text` as one line, escaped so that it contains no markup, HTML, mention or reference and cannot end a
     table cell."""
     one_line = re.sub(r"\s+", " ", plain(text)).strip()
     safe = _SPECIAL.sub(r"\\\1", one_line)
@@ -53,7 +53,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code (CommonMark 6.1), which also works in a table. The text cannot end the code.
+    """Return `text` as inline code (CommonMark 6.1), also for use in a table. The text cannot end the code.
 
     If the number of backslashes before a bar is odd, one is added. Otherwise, some renderers would pair the last one
     with the backslash that escapes the bar, and treat the bar as the end of the cell.
@@ -66,7 +66,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return `text` escaped, with the parts between backticks as code."""
+    """Return `text` escaped, and the parts between backticks as code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -79,7 +79,7 @@ def prose(text: str) -> str:
 
 
 def table(grid: TextTable) -> str:
-    """Return a pipe table. A long table is truncated, with a note."""
+    """Return a pipe table. If the table is long, truncate it and add a note."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
     lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
@@ -114,7 +114,7 @@ def _head(report: RunReport) -> str:
 
 
 def _where(report: RunReport) -> str:
-    """Return a line that describes the host, or lists the names of several hosts."""
+    """Return a line that describes the only host or lists the names of all hosts."""
     if len(report.hosts) == 1:
         return _line(report.hosts[0])
     return f"{len(report.hosts)} hosts: {escape(short_names([host.name for host in report.hosts]))}"
@@ -189,7 +189,7 @@ def _way(way: Remedy, several: bool) -> list[str]:
 def _section(section: ReportSection, hosts: int) -> str:
     """Return the section of a benchmark entry.
 
-    If there are many hosts, it lists only problems, because the key results contain the values.
+    If there are many hosts, it lists only problems, because the key results show the values.
     """
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:

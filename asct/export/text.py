@@ -1,7 +1,5 @@
-"""Plain text for a terminal: the verdict, followed by the tables of each job.
-
-It is 80 columns wide if the tables fit.
-"""
+"""Plain text for a terminal: the verdict, followed by the tables of each job. It is 80 columns wide if the tables
+fit."""
 
 from __future__ import annotations
 
@@ -27,8 +25,7 @@ _LONGEST_WORD = 24
 
 
 def render(view: RunView, width: int = WIDTH) -> str:
-    """Return the verdict, expectations, warnings, tables and failures, without colors and at most `width` columns
-    wide."""
+    """Return the verdict, expectations, warnings, tables and failures, uncolored and at most `width` columns wide."""
     report = build(view)
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
@@ -56,14 +53,14 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def _verdict(verdict: Verdict, width: int) -> str:
-    """Return the outcome and the text of a verdict; continuation lines align with the text."""
+    """Return the outcome and the text of a verdict. Continuation lines are aligned with the text."""
     lead = f"{verdict.outcome:<9}"
     wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 
 def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
-    """Describe a finding: `busy on h1 (likely): effect`. The other reports also contain the fix and undo."""
+    """Describe a finding: `busy on h1 (likely): effect`. Other reports also show the fix and the undo."""
     on = f" on {item.hosts}" if several else ""
     return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
@@ -92,14 +89,14 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
 def table(grid: TextTable, width: int = WIDTH) -> str:
     """Return a table with aligned columns within `width`.
 
-    Titles are wrapped first, and then text cells. Columns that still do not fit continue below, after a copy of the
-    first column. Only a single overlong column exceeds `width`.
+    Titles are wrapped first, then text cells. Columns that still do not fit are continued below the table, after a copy
+    of the first column. Only a single column can exceed `width`.
     """
     return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
 
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
-    """Return the columns in groups that fit, each starting with the first column."""
+    """Return the columns in groups that fit the width. Each group starts with the first column."""
     groups: list[list[int]] = [[0]]
     for index in range(1, len(grid.heads)):
         sizes = _sizes(_columns(grid, [*groups[-1], index]), width)
@@ -123,7 +120,7 @@ def _one_table(full: TextTable, width: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the width of `text` on a terminal: two columns for wide East Asian letters, none for combining marks."""
+    """Return the width of `text` on a terminal: two columns for a wide East Asian letter, none for a combining mark."""
     return sum(
         0 if unicodedata.combining(mark) else 2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text
     )
@@ -132,7 +129,8 @@ def display_width(text: str) -> int:
 def _sizes(grid: TextTable, width: int) -> list[int]:
     """Return the widths of the columns.
 
-    They fit the values. If there is room, they are wider for titles; if there is too little, text columns are narrower.
+    Columns are as wide as their values. If there is more room, they are widened for titles; if there is less, text
+    columns are narrowed.
     """
     columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
@@ -148,13 +146,13 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
 
 
 def _least(column: Sequence[TableCell]) -> int:
-    """Return the minimum width of a text column, at which only words longer than `_LONGEST_WORD` are broken."""
+    """Return the minimum width of a text column: only words longer than `_LONGEST_WORD` are broken."""
     words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
     return max(_NARROWEST, *words, 0)
 
 
 def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
-    """Shrink the widest left-aligned column until the table fits or all such columns are at their minimum.
+    """Shrink the widest left-aligned column until the table fits or all such columns have their minimum width.
 
     Numbers are never wrapped.
     """
@@ -166,8 +164,8 @@ def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int],
 
 
 def _lines_of(text: str, size: int) -> list[str]:
-    """Return lines of at most `size` columns. textwrap is not sufficient: it counts characters, some of which are two
-    columns wide."""
+    """Return lines of at most `size` columns. textwrap is unsuitable because it counts characters, some of which are
+    two columns wide."""
     if display_width(text) == len(text):
         return textwrap.wrap(text, size, break_on_hyphens=False)
     lines = [""]

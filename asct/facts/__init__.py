@@ -1,6 +1,7 @@
 """The facts of a host.
 
-`collect` reads all files and runs all commands in one exchange; pure parsers, one module per subject, do the rest.
+`collect` reads all files and runs all commands in one exchange; pure parsers (one module per subject) evaluate the
+answers.
 """
 
 from asct.facts.describe import describe

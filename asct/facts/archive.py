@@ -1,4 +1,4 @@
-"""Read the files of a tar archive into memory, in one forward pass and within limits. Nothing is extracted."""
+"""Read the files of a tar archive into memory, in one forward pass and within limits, without extracting them."""
 
 from __future__ import annotations
 
@@ -20,34 +20,33 @@ MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30
-"""Limit on the size of the unpacked archive, in bytes. The rest is not read."""
+"""Limit on the size of the unpacked archive, in bytes. Nothing beyond it is read."""
 MOST_HEADERS = 1 << 20
 """Limit on the total size of all headers in bytes, in addition to USUAL_HEADER for each member. In some formats,
 headers may contain lists of any length."""
 USUAL_HEADER = 2048
-"""Allowance for the header of each member, in bytes, including preceding headers for a long name or attributes."""
+"""Allowance for the header of each member in bytes, including preceding headers for a long name or attributes."""
 LONGEST_HEADER = 16 << 10
 """Limit on the size of one header, in bytes: a path and a link target (4096 each, PATH_MAX in
 include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Limit on the number of names in a member's path. Devices behind many bridges have about thirty below /sys."""
+"""Limit on the number of names in a member's path. Devices behind many bridges have about thirty names below /sys."""
 MOST_NOTES = 5
 MOST_MEMORY: Final = 256 << 20
 """Limit on the memory for unpacking xz, in bytes. `xz -9` needs 65 MiB (xz(1), "Compression preset level"), but a
-header may request 4 GiB. The gzip and bzip2 formats themselves limit the memory (to 32 KiB, and to 900 kB per
-block)."""
+header may request 4 GiB. For gzip and bzip2, the format itself limits the memory (32 KiB, and 900 kB per block)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
-"""No valid header contains such a number, which some versions of tarfile reject in quadratic time (CVE-2024-6232)."""
+"""A number that no valid header contains. Some versions of tarfile reject it in quadratic time (CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
 
 
 class XzReader(io.RawIOBase):
-    """A forward-only reader that unpacks xz, including concatenated streams as in xz(1), in limited memory.
+    """A forward-only reader that unpacks xz in limited memory, including concatenated streams as in xz(1).
 
-    lzma.open has no such limit. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs too much
-    memory, and EOFError if the data ends early.
+    lzma.open cannot limit the memory. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs too
+    much memory, and EOFError if the data ends early.
     """
 
     def __init__(self, packed: IO[bytes]) -> None:
@@ -93,7 +92,7 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
 class _Bounded(io.RawIOBase):
     """A forward-only stream that ends after MOST_LENGTH bytes, because a small packed file may unpack to any size.
 
-    `header_budget` is the number of bytes that may still be read as headers; skipped bytes do not count.
+    `header_budget` is the number of header bytes that may still be read; skipped bytes do not count.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -137,7 +136,7 @@ class _Bounded(io.RawIOBase):
 def read(path: Path) -> tuple[MemoryTree, list[str]]:
     """Read a tar archive (plain, gzip, bzip2 or xz) as far as it is readable.
 
-    Return its files, and notes on what was skipped. Raises OSError if the archive itself cannot be opened.
+    Returns its files, and notes about skipped members. Raises OSError if the archive itself cannot be opened.
     """
     tree = MemoryTree()
     notes: list[str] = []
@@ -178,14 +177,14 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
             tree.add(path, TreeEntry("file"), data)
         elif member.issym():
             tree.add(path, TreeEntry("link", member.linkname))
-        elif member.islnk():  # another name of an earlier file
+        elif member.islnk():  # another name for an earlier file
             tree.add(path, TreeEntry("file"), tree.data.get(_path(member.linkname) or ()))
         else:
             tree.add(path, TreeEntry("folder" if member.isdir() else "other"))
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """Read a regular file whose size is allowed. The limits on headers do not apply in the meantime."""
+    """Read a regular file whose size is allowed. The limits on headers are suspended meanwhile."""
     stream = archive.extractfile(member)
     before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""
@@ -194,7 +193,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounde
 
 
 def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.TarInfo]:
-    """Yield the members one by one without keeping all of them in memory."""
+    """Yield the members one by one, without keeping them in memory."""
     for _ in range(MOST_MEMBERS):
         member = archive.next()
         if member is None:
@@ -205,6 +204,6 @@ def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.Tar
 
 
 def _path(name: str) -> Path_ | None:
-    """Return the names in a member's path; None if the path leads out of the top folder."""
+    """Return the names in a member's path; None if the path leaves the top folder."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return None if ".." in parts else parts

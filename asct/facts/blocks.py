@@ -34,14 +34,14 @@ _PATHS = (
     ("virtio", re.compile(r"/virtio\d+/")),
     ("mmc", re.compile(r"/mmc_host/")),
 )
-"""Patterns that identify a bus in a real path. Buses nearest to the drive come first."""
+"""Patterns that identify a bus in a real path, starting with the bus nearest to the drive."""
 _OF_SCSI = ("sd", "sr", "")
 _WANTED = ("transport", "model", "serial", "firmware")
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockContext:
-    """The data that is used for all block devices."""
+    """Data shared by all block devices."""
 
     snapshot: Snapshot
     places: Mapping[str, DeviceLocation]
@@ -60,7 +60,7 @@ class _BlockContext:
 def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
     """Return the disks, each followed by its partitions.
 
-    Unbound loop and network devices and the hidden paths of NVMe drives are omitted.
+    Unbound loop devices, unbound network devices and the hidden paths of NVMe drives are omitted.
     """
     texts = gaps.known("block_devices", folders(snapshot, BLOCK), f"{BLOCK} is empty")
     where = places(snapshot)
@@ -140,10 +140,8 @@ def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> 
 
 
 def _identity(files: Mapping[str, str], udev: Mapping[str, str]) -> dict[str, str | None]:
-    """Return model, serial number and firmware version.
-
-    For SCSI disks, sysfs has only the first 16 characters of the model, whereas udev has all of them.
-    """
+    """Return model, serial number and firmware version. For SCSI disks, sysfs truncates the model to 16 characters;
+    udev does not."""
     model = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), udev.get("MODEL_ENC", "")).strip()
     firmware = [files.get(f"device/{name}") for name in ("firmware_rev", "rev", "fwrev")]
     return {
@@ -192,7 +190,7 @@ def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the devices built on each device, derived from the `slaves` (components) of all devices."""
+    """Return the devices built on each device, derived from the `slaves` folders (the components) of all devices."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
@@ -234,9 +232,9 @@ def _transport(
 
 
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
-    """Return the driver of the device or, for SCSI disks (`sd`), of the PCI function.
+    """Return the driver of the device or, for a SCSI disk (`sd`), of its PCI function.
 
-    SCSI disks behind USB have none, because their PCI function is the USB host controller.
+    A SCSI disk behind USB has none, because the PCI function is the USB host controller.
     """
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""
@@ -267,7 +265,7 @@ NEEDS_NVME_CLI = "needs nvme-cli"
 _HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)
 _OVER = re.compile(r"over (\d{1,3})", re.ASCII)
 _HWMON = re.compile(r"/nvme/(nvme\d+)/(?:hwmon/)?hwmon\d+", re.ASCII)
-_ABSOLUTE_ZERO = 273  # as in nvme-cli: kelvins are whole numbers
+_ABSOLUTE_ZERO = 273  # as in nvme-cli, which uses whole kelvins
 _FROM_LOG = {
     "critical_warning": "critical_warning",
     "available_spare": "avail_spare",
@@ -280,7 +278,8 @@ _FROM_LOG = {
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """A controller (`nvme0`): its sysfs attributes and location, and its drive's health or why it is unknown."""
+    """A controller (`nvme0`): its sysfs attributes and location, and the health of its drive or the reason why it is
+    unknown."""
 
     name: str
     texts: Mapping[str, str]
@@ -290,7 +289,7 @@ class NvmeController:
 
 
 def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
-    """Return all NVMe controllers in order of their names."""
+    """Return all NVMe controllers, ordered by name."""
     logs, reasons, otherwise = _logs(snapshot)
     celsius = temperatures(snapshot, places)
     made = []
@@ -329,7 +328,7 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """Return the output of `nvme smart-log -o json` by controller, and the reasons for missing output.
 
-    The second item has the reasons by controller; the third is the reason for all other controllers.
+    The second item contains the reasons by controller, and the third the reason for all other controllers.
     """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
@@ -347,7 +346,8 @@ def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]
 
 
 def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:
-    """Return the output lines for each drive, why other drives were not queried, and whether a query timed out."""
+    """Return the output lines for each drive, the reasons why other drives were not queried, and whether a query timed
+    out."""
     bodies: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     name, late = "", False
@@ -366,7 +366,7 @@ def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str],
 
 
 def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a log of nvme-cli, which has temperatures in kelvins and amounts of data in units of 512,000 bytes."""
+    """Convert a log of nvme-cli, in which temperatures are in kelvins and amounts of data in units of 512,000 bytes."""
     kelvins = _number(log.get("temperature"))
     made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
     made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
@@ -377,10 +377,8 @@ def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    """Parse a number.
-
-    Some versions of nvme-cli print numbers of more than 64 bits as strings; others print flags with their meaning.
-    """
+    """Parse a number. Some versions of nvme-cli print numbers of more than 64 bits as strings, and others print flags
+    with explanations."""
     if isinstance(value, Mapping):
         value = value.get("value")
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The limit on the length of texts in facts. Firmware, drivers and snapshots may contain texts of any length."""
+"""Limits the length of texts in facts, because firmware, drivers and snapshots may contain texts of any length."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
-"""Limit in characters. The longest regular texts are the kernel command line (COMMAND_LINE_SIZE, 4096 on most
-architectures) and the options of a mount (one page)."""
+"""Limit in characters. The longest regular texts are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096 on
+most architectures) and the options of a mount (one page)."""
 _NAMED_BY: Final = ("name", "target", "slot")
 
 
@@ -30,7 +30,7 @@ def bounded(facts: HostFacts) -> HostFacts:
 
 
 def _any_long(facts: HostFacts) -> bool:
-    """Return whether any text is too long. Usually none is, so the search for its field can be skipped."""
+    """Return whether any text is too long. This is rare, so the search for its field can usually be skipped."""
     left: list[Any] = [facts]
     while left:
         value = left.pop()
@@ -60,7 +60,7 @@ def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _name(item: BaseModel) -> str:
-    """Return the name of a list item; empty if it has no name or the name itself is too long."""
+    """Return the name of a list item; empty if it has no name or a name that is too long."""
     name = next((text for key in _NAMED_BY if isinstance(text := getattr(item, key, None), str)), "")
     return name if len(name) <= LONGEST else ""
 

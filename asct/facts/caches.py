@@ -29,7 +29,7 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class CacheKind:
-    """The properties that caches of one kind share. Sizes are in bytes, 0 if not reported."""
+    """The properties shared by all caches of one kind. Sizes are in bytes; 0 means not reported."""
 
     level: int
     type: str
@@ -40,11 +40,11 @@ class CacheKind:
 
 
 Caches = dict[CacheKind, list[Set]]
-"""The caches of each kind in order, each as the set of CPUs that share it; empty if the sets are unknown."""
+"""For each kind, the caches in order, each given by the set of CPUs that share it. Empty if the sets are unknown."""
 
 
 def shared(caches: Caches) -> list[Set]:
-    """Return the set of CPUs of each cache."""
+    """Return, for each cache, the set of CPUs that share it."""
     return [cpus for instances in caches.values() for cpus in instances]
 
 
@@ -77,7 +77,8 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge caches of which only level, type and size are known with caches for which these values are equal."""
+    """Merge caches of which only level, type and size are known with other caches that have the same level, type and
+    size."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -90,7 +91,7 @@ def _joined(kinds: Caches) -> Caches:
 def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
     """Return, for each CPU, the CPUs that share its cache of one level and type.
 
-    `indexes` has the index of this cache for each CPU, which may differ between CPUs.
+    `indexes` contains the index of this cache for each CPU; the index may differ between CPUs.
     """
     sharers: dict[int, Set] = {}
     for index in set(indexes.values()):
@@ -115,7 +116,7 @@ def _printed(text: str) -> Iterable[CacheKind]:
 
 
 def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
-    """Return all caches of the machine; empty, with a note, if the kernel lists none."""
+    """Return all caches of the machine; empty, with a note, if the Linux kernel lists none."""
     gaps.known("cache_levels", caches, f"{CPU} lists no caches")
     for kind, instances in caches.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"
@@ -136,10 +137,8 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
 
 
 def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
-    """Return the caches of the first online CPU that has any, lowest level first.
-
-    Caches of unknown size are omitted.
-    """
+    """Return the caches of the first online CPU that has any, from the lowest level up. Caches of unknown size are
+    omitted."""
     first = min((min(one) for one in shared(every)), default=cpus.online[0] if cpus.online else 0)
     kept = [
         Cache(

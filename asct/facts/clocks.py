@@ -21,10 +21,8 @@ _NONE: Key = ("", None)
 
 
 def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
-    """Return the current `driver` or `governor` of cpuidle.
-
-    Older kernels have the governor only in a read-only file.
-    """
+    """Return the current `driver` or `governor` of cpuidle. Older Linux kernels report the governor only in a read-only
+    file."""
     texts = [snapshot.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
     said = next((text for text in texts if text and text != "none"), None)
     if said is None and "none" in texts:
@@ -36,8 +34,8 @@ def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
     """Return the idle states of each kind of core, in CPU order and shallowest first.
 
-    Core designs differ in their states; states with the same name and latency are merged. Names are read only for the
-    first CPUs. CPUs without names are assumed to have the states of the first CPU.
+    Core designs have different states; states with the same name and latency are merged. Names are read only for the
+    first CPUs; the other CPUs are assumed to have the states of the first CPU.
     """
     texts: dict[Key, Texts] = {}
     first: dict[int, Key] = {}
@@ -66,7 +64,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
 
 
 def _folders(files: Texts) -> dict[int, dict[str, str]]:
-    """Return the contents of the files of each idle state of a CPU, by the number of the state."""
+    """Return the files of each idle state of a CPU, by the number of the state."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
         if match := _STATE.fullmatch(name):
@@ -80,9 +78,9 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
-    """Return the frequency policies in order of their first CPUs, from cpufreq/policy* and cpu*/cpufreq.
+    """Return the frequency policies, ordered by first CPU, from cpufreq/policy* and cpu*/cpufreq.
 
-    One of these is a link to the other; older kernels have only the latter.
+    One of the two is a link to the other; older Linux kernels have only the latter.
     """
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
@@ -103,7 +101,7 @@ def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[Frequen
 
 
 def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
-    """Return a policy; None if none of its CPUs is online, because its files are unreadable then."""
+    """Return a policy; None if none of its CPUs is online, because its files are then unreadable."""
     names = ("affected_cpus", "related_cpus")
     listings = [found for name in names if (found := listed(",".join(texts.get(name, "").split())))]
     members = sorted(listings[0] if listings else {number})
@@ -125,7 +123,8 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
-    """Return the median of the current clocks that x86 kernels print in /proc/cpuinfo for the CPUs of a policy."""
+    """Return the median of the current clocks of a policy's CPUs, which the Linux kernel prints in /proc/cpuinfo on
+    x86."""
     texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
     clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
     return median(clocks) if clocks else None
@@ -142,7 +141,7 @@ def _word(text: str | None) -> str | None:
 
 
 def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
-    """Return the governor or, if policies differ, all governors (`performance, powersave`)."""
+    """Return the governor or, if the policies differ, all governors (`performance, powersave`)."""
     governors = sorted({policy.governor for policy in found if policy.governor})
     return gaps.known("cpu.governor", ", ".join(governors) or None, "the kernel has no cpufreq support")
 
@@ -150,7 +149,7 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """Return the highest clock of the first CPU in Hz, from cpufreq or else from /proc/cpuinfo, which prints MHz."""
+    """Return the highest clock of the first CPU in Hz, from cpufreq or otherwise from /proc/cpuinfo (in MHz)."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:
@@ -167,8 +166,8 @@ def frequency(
 def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     """Return whether any CPU may exceed its nominal clock.
 
-    intel_pstate has the inverse setting no_turbo. cpufreq/boost is global; later kernels have one file per policy, and
-    old kernels have `cpb` (core performance boost) for AMD CPUs.
+    For intel_pstate, no_turbo has the opposite meaning. cpufreq/boost is global; later Linux kernels have one file per
+    policy, and old ones have `cpb` (core performance boost) for AMD CPUs.
     """
     reverse = whole(snapshot.text(f"{CPU}/intel_pstate/no_turbo"))
     if reverse is not None:

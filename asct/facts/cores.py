@@ -1,6 +1,6 @@
-"""Topology of each CPU: core, cluster, die, socket and node.
+"""The topology of each CPU: core, cluster, die, socket and node.
 
-Source: Linux, Documentation/admin-guide/cputopology.rst; if sysfs has no topology, /proc/cpuinfo.
+Source: Linux, Documentation/admin-guide/cputopology.rst. If sysfs has no topology, /proc/cpuinfo is used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 class CpuInfo:
     """The fields of /proc/cpuinfo: `own` by CPU, and `common` with the first value of each name.
 
-    `once` has the values of names that occur in a single block, because old Arm kernels and s390 print shared values
-    once.
+    `once` contains the values of names that occur in a single block, because old Arm kernels and s390 print shared
+    values only once.
     """
 
     common: Mapping[str, str] = field(default_factory=dict)
@@ -67,13 +67,13 @@ _PACKAGE = (
 _NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
 MIDR = "regs/identification/midr_el1"
 """The file that identifies an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
-# If the firmware reports nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
+# If the firmware reports no ID, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
 _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """The numbers of the core, cluster, die, socket and node of each CPU. CPUs whose number is unknown are omitted."""
+    """The numbers of the core, cluster, die, socket and node of each CPU. CPUs with an unknown number are omitted."""
 
     core: Mapping[int, int]
     cluster: Mapping[int, int]
@@ -85,14 +85,14 @@ class CpuTopology:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """The raw data of the online CPUs: the contents of the files in their folders and their blocks in /proc/cpuinfo."""
+    """The raw data of the online CPUs: the files in their folders and their blocks in /proc/cpuinfo."""
 
     online: list[int]
     texts: Mapping[int, Texts]
     info: CpuInfo
 
     def of(self, cpu: int) -> Texts:
-        """Return the contents of the files in the folder of a CPU."""
+        """Return the files in the folder of a CPU, by name."""
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
@@ -101,7 +101,7 @@ class Cpus:
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
-        """Return the sets of siblings that the online CPUs report, without offline CPUs."""
+        """Return the sets of siblings reported by the online CPUs, without offline CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (cpus_of(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
@@ -110,7 +110,7 @@ class Cpus:
 def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
     """Return the topology of the online CPUs.
 
-    `shared` contains the CPUs of each cache, which distinguish Arm clusters from sockets.
+    `shared` contains the CPUs of each cache, which help to distinguish Arm clusters from sockets.
     """
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
@@ -130,15 +130,15 @@ def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Unknow
 
 
 def _below(above: int | None, number: int | None) -> Hashable | None:
-    """Return a unique key for a part whose number is unique only within the part above it."""
+    """Return a unique key for a part whose number is unique only within the part that contains it."""
     return None if number is None else (above, number)
 
 
 def _packages(cpus: Cpus) -> dict[int, Hashable]:
     """Return a key for the package of each CPU.
 
-    The package number takes precedence, because some kernels report too few siblings if a package has several nodes. On
-    s390, numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
+    The package number takes precedence, because some Linux kernels report too few siblings if a package has several
+    nodes. On s390, numbers are repeated in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
     """
     siblings = cpus.sets(_PACKAGE)
     keys: dict[int, Hashable] = {}
@@ -155,15 +155,15 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
 
 
 def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
-    """Return the first of the numbers `names` that is present in the block of a CPU in /proc/cpuinfo."""
+    """Return the first number in `names` that occurs in a CPU's block of /proc/cpuinfo."""
     block = cpus.info.own.get(cpu, {})
     return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
 
 
 def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:
-    """Merge packages that share a cache, because sockets never share one.
+    """Merge packages that share a cache, because sockets never do.
 
-    Before Linux 6.0, the packages of Arm machines with a device tree were in fact clusters (commit "arch_topology:
+    Before Linux 6.0, the packages of Arm machines with a device tree were actually clusters (commit "arch_topology:
     Don't set cluster identifier as physical package identifier").
     """
     merged = dict(packages)
@@ -176,7 +176,8 @@ def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[i
 
 
 def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
-    """Return a key for the core of each CPU: the CPUs of the core, or its number within its cluster and socket."""
+    """Return a key for the core of each CPU: the CPUs of the core, or the core's number within its cluster and
+    socket."""
     siblings = cpus.sets(_CORE)
     keys: dict[int, Hashable] = {}
     for cpu in cpus.online:
@@ -191,7 +192,7 @@ def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
 
 
 def nodes_of(snapshot: Snapshot) -> dict[int, int]:
-    """Return the node of each CPU. If several nodes list a CPU, the first one counts."""
+    """Return the node of each CPU. If several nodes list a CPU, the first one is used."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in snapshot.matching(_NODE_FILE):
         texts.setdefault(int(match[1]), {})[match[2]] = text

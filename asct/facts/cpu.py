@@ -1,4 +1,4 @@
-"""The facts of processors and their caches, assembled from the results of the parsers for each subject."""
+"""The facts of processors and their caches, assembled from the results of one parser per subject."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, whole
 from asct.sdk.facts import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, LogicalCpu
 
-# The PMUs of hybrid processors list their CPUs (Linux, arch/x86/events/intel/core.c); some kernels list core types.
+# The PMUs of hybrid processors list their CPUs (Linux, arch/x86/events/intel/core.c); some Linux kernels list core
+# types.
 _LISTS = (r"/sys/devices/cpu_(\w+)/cpus", rf"{CPU}/types/(\w+)/cpulist")
 _TELLING = (
     "vendor_id", "vendor", "cpu family", "model", "stepping", "model name", "CPU implementer", "CPU variant",
@@ -27,7 +28,8 @@ _TELLING = (
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """The number of the kind of each online CPU, and the design of each kind. Kinds are numbered by their first CPU."""
+    """The kind of each online CPU (by number), and the design of each kind. Kinds are numbered in the order of their
+    first CPUs."""
 
     of: Mapping[int, int]
     designs: list[Design]
@@ -36,9 +38,9 @@ class CoreKinds:
 def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
     """Group the CPUs by kind of core.
 
-    Two CPUs are of the same kind if their core designs are equal and the kernel has them in the same list. The list is
-    needed because different designs may report the same identity. If a CPU has neither a list nor an identity, the
-    capacity that the kernel assigns to it is compared instead of the list.
+    Two CPUs are of the same kind if they have the same core design and are in the same list of the Linux kernel. The
+    list is necessary because different designs may report the same identity. If there is neither a list nor an
+    identity, the CPUs' capacities, which the Linux kernel assigns, are compared instead of the list.
     """
     lists = _lists(snapshot)
     known: dict[tuple[str | None, ...], Design] = {}
@@ -46,7 +48,7 @@ def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
     for cpu in cpus.online:
         values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
         alike = (midr, *(values.get(name) for name in _TELLING))
-        if alike not in known:  # hundreds of CPUs report the same
+        if alike not in known:  # hundreds of CPUs report the same values
             known[alike] = design(values, midr)
         if apart is None and midr is None and cpu not in cpus.info.own:
             apart = cpus.of(cpu).get("cpu_capacity")
@@ -57,13 +59,13 @@ def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
 
 
 def _named(found: Design, kind: str | None) -> Design:
-    """Use the name of the core instead of the processor's name if the processor has several kinds of cores."""
+    """Replace the processor's name with that of the core if the processor has several kinds of cores."""
     core = None if kind is None else hybrid_core(found.microarchitecture, found.numbers, kind)
     return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found
 
 
 def _lists(snapshot: Snapshot) -> dict[int, str]:
-    """Return the name of the kernel's list that contains each CPU."""
+    """Return the name of the Linux kernel's list that contains each CPU."""
     names: dict[int, str] = {}
     for pattern in _LISTS:
         for match, text in snapshot.matching(pattern):
@@ -110,7 +112,7 @@ class Processors:
 def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     """Return the facts of the processors.
 
-    Like `CPU(s)` of lscpu, `cpus` counts all present CPUs, including offline ones.
+    `cpus` counts all present CPUs, including offline ones, like `CPU(s)` of lscpu.
     """
     texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
     online = _online(snapshot, texts, sorted(info.own), gaps)
@@ -158,9 +160,9 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 
 
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the online CPUs that the kernel lists.
+    """Return the CPUs that the Linux kernel lists as online.
 
-    Without a list, return the CPUs in /proc/cpuinfo and those that have a folder and are not marked offline (CPU 0
+    Without a list, return the CPUs in /proc/cpuinfo, and those that have a folder and are not marked as offline (CPU 0
     often has no such mark).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):
@@ -171,10 +173,8 @@ def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[
 
 
 def _present(snapshot: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs that are plugged in or, if the kernel lists none, those that have a folder.
-
-    Online CPUs are always included.
-    """
+    """Return the CPUs that are plugged in or, if the Linux kernel lists none, those that have a folder. Online CPUs are
+    always included."""
     present = listed(snapshot.text(f"{CPU}/present"))
     every = set(by_cpu(snapshot) if present is None else present) | set(online)
     return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))
@@ -185,7 +185,8 @@ def _count(numbers: Iterable[int]) -> int | None:
 
 
 def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
-    """Return vendor and model of the first kind of core; microarchitectures and instruction sets of all kinds."""
+    """Return the vendor and model of the first kind of core, and the microarchitectures and instruction sets of all
+    kinds."""
     designs = what.designs or [Design()]
     of_all = {
         "microarchitecture": [one.family or one.microarchitecture for one in designs],
@@ -216,7 +217,8 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
     """Return the SVE vector length of a new process in bits.
 
-    The sysctl is in bytes and at most 64 by default; the hardware may support more (Documentation/arch/arm64/sve.rst).
+    The sysctl contains it in bytes, at most 64 by default; the hardware may support more
+    (Documentation/arch/arm64/sve.rst).
     """
     if flags and "sve" not in flags:
         gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
@@ -226,7 +228,7 @@ def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
-    """Return the microcode revision of the first CPU. Only x86 prints it; the field `flags` identifies x86."""
+    """Return the microcode revision of the first CPU. Only x86, identified by the field `flags`, prints it."""
     revision = printed.get("microcode") or None
     if not revision and printed and "flags" not in printed:
         gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
@@ -235,7 +237,7 @@ def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
 
 
 def _kernel_list(snapshot: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs in one of the kernel's lists. Some kernels print `(null)` for an empty list."""
+    """Return the CPUs in one of the Linux kernel's lists. Some versions print `(null)` for an empty list."""
     text = snapshot.text(f"{CPU}/{name}")
     if text is None and name == "nohz_full" and snapshot.text(f"{CPU}/isolated") is not None:
         gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c

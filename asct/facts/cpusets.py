@@ -1,4 +1,5 @@
-"""Sets of CPUs that the kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and how they agree."""
+"""Sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and the resolution of
+conflicts."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _FILE = rf"{CPU}/cpu([0-9]{{1,5}})/(.+)"
 
 @lru_cache(maxsize=4096)
 def listed(text: str | None) -> Set | None:
-    """Parse a CPU list, which may be empty; None if it is missing or malformed.
+    """Parse a CPU list, which may be empty; return None if it is missing or malformed.
 
     Results are cached, because many CPUs have the same list.
     """
@@ -32,7 +33,7 @@ def listed(text: str | None) -> Set | None:
 
 
 def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """Return the CPUs from the first valid pair of a list file and a mask file. Old kernels have only masks."""
+    """Return the CPUs in the first valid pair of a list file and a mask file. Old Linux kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
@@ -43,7 +44,7 @@ def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
 
 
 def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
-    """Return the contents of the files in the folder of each CPU, by path (`topology/core_id`), in CPU order."""
+    """Return the files in the folder of each CPU, by path (`topology/core_id`), in CPU order."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in snapshot.matching(_FILE):
         if int(match[1]) <= MAX_CPU:
@@ -52,10 +53,10 @@ def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """Return one set for each CPU, based on the sets that all CPUs report.
+    """Return one set for each CPU, derived from the sets that all CPUs report.
 
-    All members of a set should report that set. If they do not, because kernels and firmware have bugs, a CPU belongs
-    to the set that contains it and is reported by the largest share of its members.
+    All members of a set should report the same set. If they do not, because of bugs in the firmware or the Linux
+    kernel, a CPU is assigned to the set that contains it and that the largest share of its members reports.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):
@@ -71,9 +72,7 @@ def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
 
 
 def numbered(keys: Mapping[int, Hashable | None]) -> dict[int, int]:
-    """Number the groups of CPUs that have the same key, in order of their first CPUs.
-
-    CPUs without a key are omitted.
-    """
+    """Number the groups of CPUs that have the same key, in the order of their first CPUs. CPUs without a key are
+    omitted."""
     numbers: dict[Hashable, int] = {}
     return {cpu: numbers.setdefault(key, len(numbers)) for cpu, key in sorted(keys.items()) if key is not None}

@@ -18,10 +18,10 @@ _DECIMAL = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A core design. Values are None if neither the tables nor the kernel provide them.
+    """A core design. Values are None if neither the tables nor the Linux kernel provide them.
 
-    `numbers` are the identification numbers by name. `family` is the name of the processor if its cores have other
-    names.
+    `numbers` are the identification numbers by name. `family` is the name of the processor if its cores have a
+    different name.
     """
 
     vendor: str | None = None
@@ -33,23 +33,23 @@ class Design:
 
 
 def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
-    """Return the known numbers of an identity."""
+    """Return the numbers of an identity that are known."""
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
 def hexadecimal(text: str | None) -> int | None:
-    """Parse a hexadecimal number such as `0xd0c`; None for any other text."""
+    """Parse a hexadecimal number such as `0xd0c`; return None for any other text."""
     match = _HEX.fullmatch((text or "").strip())
     return int(match[1], 16) if match else None
 
 
 def decimal(text: str | None) -> int | None:
-    """Parse a decimal number such as `143`; None for any other text."""
+    """Parse a decimal number such as `143`; return None for any other text."""
     stripped = (text or "").strip()
     return int(stripped) if _DECIMAL.fullmatch(stripped) else None
 
 
-# System V ABI, AMD64 Architecture Processor Supplement, 3.1.1 "Processor Architecture"; in the kernel's spelling
+# System V ABI, AMD64 Architecture Processor Supplement, 3.1.1 "Processor Architecture"; in the Linux kernel's spelling
 # (arch/x86/include/asm/cpufeatures.h): SSE3 is pni, LZCNT abm, CMPXCHG16B cx16, SYSCALL is implied by lm.
 _X86_LEVELS: tuple[tuple[str, str], ...] = (
     ("x86-64", "lm cmov cx8 fpu fxsr mmx sse sse2"),
@@ -58,9 +58,9 @@ _X86_LEVELS: tuple[tuple[str, str], ...] = (
     ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
 )
 
-# Arm Architecture Reference Manual (DDI 0487), A2 "Armv8-A Architecture Extensions": features that are mandatory from
-# a version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst), except those that the kernel may hide
-# (ssbs for errata, paca and bti by configuration).
+# Arm Architecture Reference Manual (DDI 0487), A2 "Armv8-A Architecture Extensions": features that are mandatory from a
+# version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst). Features that the Linux kernel may hide are
+# excluded (ssbs because of errata, paca and bti by configuration).
 _ARM_LEVELS: tuple[tuple[str, str], ...] = (
     ("8.0", "fp asimd"),
     ("8.1", "atomics crc32 asimdrdm"),
@@ -81,10 +81,11 @@ def x86_level(flags: Collection[str]) -> str | None:
 
 
 def arm_level(features: Collection[str]) -> str | None:
-    """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`.
+    """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`; None for a 32-bit
+    CPU.
 
-    A later version may not add any feature that the kernel lists. SVE2 exists from Armv9.0 on, and Armv9.n contains all
-    features of Armv8.(n + 5) (the same manual). None for a 32-bit CPU.
+    A later version need not add a feature that the Linux kernel lists. SVE2 exists since Armv9.0, and Armv9.n contains
+    all features of Armv8.(n + 5) (the same manual).
     """
     version = _highest(_ARM_LEVELS, features)
     if version is None:
@@ -107,7 +108,7 @@ def _highest(levels: tuple[tuple[str, str], ...], features: Collection[str]) -> 
 _PVR = re.compile(r"\(pvr ([0-9a-fA-F]{4}) ([0-9a-fA-F]{4})\)")
 _POWER = re.compile(r"POWER([0-9]{1,2})\+?", re.IGNORECASE)
 
-# Power ISA, preface of each version: the processors that implement it first
+# Power ISA, preface of each version: the first processors that implement it
 _POWER_ISA = {6: "2.05", 7: "2.06", 8: "2.07", 9: "3.0", 10: "3.1"}
 
 # IBM, z/Architecture machine types (Linux, arch/s390/kernel/processor.c, setup_elf_platform)
@@ -183,7 +184,7 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """Return the names that other CPUs (IA-64, MIPS, SPARC, Alpha) print, unchanged."""
+    """Return the names that other CPUs (IA-64, MIPS, SPARC, Alpha) print, without changes."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 
@@ -203,7 +204,7 @@ _INTEL: dict[str, tuple[int, ...]] = {
     "Clearwater Forest": (0xDD,), "Knights Landing": (0x57,), "Knights Mill": (0x85,),
 }  # fmt: skip
 
-# Family, first and last model, name; the first matching row counts
+# Family, first and last model, name; the first matching row applies
 _AMD: tuple[tuple[int, int, int, str], ...] = (
     (0x0F, 0x00, 0xFF, "K8"), (0x10, 0x00, 0xFF, "K10"), (0x11, 0x00, 0xFF, "K8"), (0x12, 0x00, 0xFF, "K10"),
     (0x14, 0x00, 0xFF, "Bobcat"), (0x15, 0x00, 0x01, "Bulldozer"), (0x15, 0x02, 0x1F, "Piledriver"),
@@ -216,7 +217,7 @@ _AMD: tuple[tuple[int, int, int, str], ...] = (
 )  # fmt: skip
 
 # The last stepping of each name: for 0x8E (Amber Lake 9, Coffee Lake 10, Whiskey Lake 11 and 12) and 0x9E from
-# intel-family.h, for 0x55 from the specification updates of the Xeon Scalable generations.
+# intel-family.h; for 0x55 from the specification updates of the Xeon Scalable generations.
 _STEPPINGS: dict[int, tuple[tuple[int, str], ...]] = {
     0x55: ((4, "Skylake-SP"), (7, "Cascade Lake"), (11, "Cooper Lake")),
     0x8E: ((9, "Kaby Lake"), (10, "Coffee Lake"), (12, "Whiskey Lake")),
@@ -274,7 +275,7 @@ def _intel(family: int, model: int, stepping: int | None) -> str | None:
 
 
 def hybrid_core(named: str | None, identity: Collection[tuple[str, int]], kind: str) -> str | None:
-    """Return the microarchitecture of the cores that the kernel calls cpu_core, cpu_atom or cpu_lowpower."""
+    """Return the microarchitecture of the cores that the Linux kernel calls cpu_core, cpu_atom or cpu_lowpower."""
     if dict(identity).get("model") == _ARROW_LAKE_U and named == "Arrow Lake":
         named = "Meteor Lake"
     return _HYBRID.get(named or "", {}).get(kind)
@@ -376,13 +377,13 @@ ARCHITECTURES: dict[tuple[int, int], str] = {
     (0xC0, 0xAC3): "ARMv8.6-A",  # GCC manual, -mcpu=ampere1
     (0xC0, 0xAC4): "ARMv8.6-A",
 }
-"""The architecture version of each core according to its manual."""
+"""The architecture version of each core, according to its manual."""
 
 _OLD = re.compile(r"([4-7])([A-Z]*)")
 
 
 def design(values: Texts, midr: str | None = None) -> Design:
-    """Return the design of a CPU from its fields and, on Arm, from the register MIDR_EL1 in sysfs."""
+    """Return the design of a CPU, given its fields and, on Arm, the register MIDR_EL1 from sysfs."""
     if "CPU implementer" in values or hexadecimal(midr):
         return arm(values, hexadecimal(midr))
     if values.get("vendor_id", "").startswith("IBM/S390"):

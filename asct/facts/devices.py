@@ -1,4 +1,4 @@
-"""The locations of hardware devices: real paths in /sys, queues, and the PCI functions that they are attached to."""
+"""The locations of hardware devices: real paths in /sys, queues, and the PCI functions to which they are attached."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DRIVER = "DRIVER="
 class DeviceLocation:
     """The location of a device.
 
-    `queues` applies to block devices, `receiving` and `sending` to network interfaces; they are None without queues.
-    `link` is as in sdk.facts.BlockDevice, and `driver` is the driver of the PCI function.
+    `queues` applies to block devices, `receiving` and `sending` to network interfaces; they are None if there are no
+    queues. `link` is defined in sdk.facts.BlockDevice, and `driver` is the driver of the PCI function.
     """
 
     path: str
@@ -38,7 +38,7 @@ class DeviceLocation:
 
 
 def places(snapshot: Snapshot) -> dict[str, DeviceLocation]:
-    """Return the locations of devices by path (`/sys/block/nvme0n1`). Malformed lines are skipped."""
+    """Return the locations of devices by path (`/sys/block/nvme0n1`), skipping malformed lines."""
     made: dict[str, DeviceLocation] = {}
     for line in (snapshot.command_output("devices") or "").split("\n"):
         cells = line.split("|")
@@ -63,7 +63,7 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
 
 
 def _link(speed: str, width: str) -> str | None:
-    """Return a text such as `16.0 GT/s PCIe x4`; None if the kernel does not know (`Unknown`, width 0 or 255)."""
+    """Return a text such as `16.0 GT/s PCIe x4`; None if the values are unknown (`Unknown`, width 0 or 255)."""
     lanes = whole(width)
     if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):
         return None

@@ -1,7 +1,5 @@
-"""The constant script for `sh -s` that reads all facts of a host.
-
-It is assembled from the shell files in this folder and the lists in sources.py.
-"""
+"""The constant script for `sh -s` that reads all facts of a host, assembled from the shell files in this folder and the
+lists in sources.py."""
 
 from __future__ import annotations
 
@@ -17,23 +15,24 @@ LANES = 4
 MOST_LINES = 2000
 """Limit on the number of lines read from one file."""
 MOST_BYTES = 400_000
-"""Limit on the total size of all files in bytes, and separately on the size of the lines printed once for many CPUs.
-The host's complete answer is limited to 1 MiB."""
+"""Limit on the total size of all files in bytes. The same limit applies to the lines printed once for many CPUs. The
+host's complete answer is limited to 1 MiB."""
 TOOL_S = 15
 """Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
-version. A program may also be a script that runs other programs, or wait for an unresponsive file system or drive."""
+version. A program may also be a script that runs other programs, or it may be waiting for an unresponsive file system
+or drive."""
 TOOL_BYTES = 8192
-"""Limit on the output of one program in bytes."""
+"""Limit on the output of one program, in bytes."""
 
 
 def _read(name: str, **values: object) -> str:
-    """Read a shell file without its comments and replace each `@name@` with its value."""
+    """Read a shell file without its comments, and replace each `@name@` with its value."""
     text = re.sub(r"(?m)^( *#(?!:).*)?\n", "", Path(__file__).with_name(name).read_text("utf-8")).strip()
     return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), text)
 
 
 def _commands(name: str, **values: object) -> dict[str, str]:
-    """Read the commands in a file; return them by name, in the order of the file."""
+    """Read the commands in a file and return them by name, in the order of the file."""
     _, *parts = re.split(r"^#: (.+)\n", _read(name, **values), flags=re.MULTILINE)
     return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -41,7 +40,7 @@ def _commands(name: str, **values: object) -> dict[str, str]:
 COMMANDS = _commands("commands.sh")
 """The shell text of each command that runs in every exchange, by name."""
 LASTING = _commands("lasting.sh", kernel_options=KERNEL_OPTIONS)
-"""The commands whose answers the host keeps until it restarts."""
+"""The commands whose results the host keeps until it restarts."""
 TRIAL = {"io_uring": LASTING.pop("io_uring")}
 PROBES = {name: LASTING.pop(name) for name in ("fio-engines", "fio-options")}
 """The commands that require fio."""
@@ -66,7 +65,7 @@ def script() -> str:
 
 
 def awk() -> str:
-    """Return the awk program that packs and limits the output."""
+    """Return the awk program that packs and truncates the output."""
     return _read("pack.awk", cpu=CPU, lines=MOST_LINES, bytes=MOST_BYTES, secret=SECRET_OPTION)
 
 
@@ -76,10 +75,10 @@ def bounds() -> str:
 
 
 def _lasting() -> str:
-    """Return the shell functions `lasting` and `trial`, whose answers do not change while a host is up.
+    """Return the shell functions `lasting` and `trial`, whose output does not change until the host restarts.
 
-    Several processes query one part each and pass on the output of the processes before them, so no intermediate file
-    is needed.
+    Several processes query one part each and pass on the output of the preceding processes, so no intermediate file is
+    needed.
     """
     parts = list(_runs(LASTING))
     parts += [

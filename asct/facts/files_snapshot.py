@@ -1,7 +1,7 @@
-"""A snapshot of another machine, from a kept exchange or from files of /proc and /sys in a folder or tar archive.
+"""A snapshot of another machine, from a saved exchange or from files of /proc and /sys in a folder or tar archive.
 
-On a live host, some facts come from commands: link targets, which no file contains, and the kernel command line, whose
-secrets are masked before it leaves the host. Here the same output is derived from the files.
+On a live host, some facts come from commands: link targets, which no file contains, and the command line of the Linux
+kernel, whose secrets are masked before it leaves the host. This module derives the same output from the files.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ _UNAME = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of commands, as far as it can be derived from the files of a dump.
-
-    `left` counts what the output omits.
-    """
+    """Return the output of commands as far as the files of a dump reveal it. `left` counts omissions."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "command-line": masked(_text(tree, "/proc/cmdline")),
@@ -54,10 +51,8 @@ def _text(tree: FileTree, path: str) -> str:
 
 
 def _uname(tree: FileTree) -> str:
-    """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
-
-    The file that contains the first of them exists only since Linux 6.1.
-    """
+    """Return the lines of `uname -m; uname -n; uname -r; uname -v`. The file that contains the first line exists since
+    Linux 6.1."""
     arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
     if match:
@@ -66,10 +61,9 @@ def _uname(tree: FileTree) -> str:
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """Return the time at which the files were copied, which is boot time plus uptime.
+    """Return the time at which the files were copied: boot time plus uptime. None if one of the two is missing.
 
-    The boot time is `btime` of /proc/stat in seconds since 1970, the uptime is in /proc/uptime (proc(5)). None unless
-    both are present.
+    The boot time is `btime` in /proc/stat, in seconds since 1970; the uptime is in /proc/uptime (proc(5)).
     """
     start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
     if start is None or age is None or age > _OLDEST_S:
@@ -99,7 +93,7 @@ def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
 
 
 def _pci(tree: FileTree, real: Path_) -> list[str]:
-    """Return the properties of the nearest folder, going upwards, that contains a configuration space."""
+    """Return the properties of the nearest folder, going upward, that contains a configuration space."""
     while real and tree.entry((*real, "config")) is None:
         real = real[:-1]
     if not real:
@@ -124,8 +118,8 @@ _WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys
 def load(place: Path) -> Snapshot:
     """Load the snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
-    It contains the files that asct would read from a host, at any depth of the dump. The output of commands may be in
-    `commands/<name>.txt`, with `[status N]` as the last line.
+    The snapshot contains the files that asct would read from a host, at any depth in the dump. The output of commands
+    may be in `commands/<name>.txt`, with `[status N]` as the last line.
     """
     try:
         if place.is_dir():
@@ -170,7 +164,7 @@ def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
 
 
 def _tops(tree: FileTree) -> list[Path_]:
-    """Return the folders that contain the files of a machine. None of them is inside another."""
+    """Return the folders that contain the files of a machine. None of them contains another."""
     found: list[Path_] = []
     ahead: list[Path_] = [()]
     for _ in range(MOST_FOLDERS):

@@ -1,7 +1,7 @@
 """The files of another machine in a dump (a folder or a tar archive), selected with shell patterns.
 
-Links are followed only inside the dump: absolute links start at its top folder, and no link leads out of it. Nothing is
-extracted, and only regular files are read.
+Links are followed only inside the dump: absolute links start at its top folder, and no link can lead out of it. Nothing
+is extracted, and only regular files are read.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pathlib import Path
 from typing import Protocol
 
 MOST_LINKS = 40
-"""Limit on the number of links followed for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
+"""Limit on the number of links followed for one file, as in the Linux kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
 """Limit on the size of a file in bytes. The longest text that is parsed, the flags of thousands of CPUs, is shorter."""
 MOST_LOOKS = 2_000_000
-"""Limit on the number of names looked up in one dump. A server with 576 CPUs needs two thirds of it; circular links
-could require any number."""
+"""Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of it; circular links could
+cause any number."""
 MOST_TEXT = 64 << 20
-"""Limit on the number of bytes read from one dump. Many links may lead to the same file."""
+"""Limit on the number of bytes read from one dump, because many links may lead to the same file."""
 Path_ = tuple[str, ...]
-"""A path, as the names from the top folder of the dump downwards."""
+"""A path, as the names from the top folder of the dump down."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A directory entry. The `target` of a link is stored unresolved."""
+    """A directory entry. `target` is the unresolved target of a link."""
 
     kind: str
     """`folder`, `file`, `link` or `other`."""
@@ -46,16 +46,16 @@ class FileTree(Protocol):
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """Return the entry at a path; None if there is none. No folder in the path may be a link."""
+        """Return the entry at a path; None if there is none. Folders in the path must not be links."""
         ...
 
     def read(self, path: Path_) -> bytes | None:
-        """Read a regular file; None if it is unreadable or too large."""
+        """Read a regular file; return None if it is unreadable or too large."""
         ...
 
 
 def resolve(tree: FileTree, path: Path_) -> Path_ | None:
-    """Resolve all links in a path. None if the path does not exist or its links form a loop."""
+    """Resolve all links in a path; return None if the path does not exist or its links form a loop."""
     done: list[str] = []
     ahead = list(reversed(path))
     links = 0
@@ -82,10 +82,8 @@ def resolve(tree: FileTree, path: Path_) -> Path_ | None:
 
 
 def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
-    """Yield the paths below `above` that match a shell pattern, in the order of the shell.
-
-    Links in the paths are not replaced by their targets.
-    """
+    """Yield the paths below `above` that match a shell pattern, in the order of the shell. Links in the paths are
+    preserved."""
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 
@@ -111,10 +109,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
-    """Return the contents of the regular files to which the paths lead, by absolute path.
-
-    Unreadable files are omitted.
-    """
+    """Return the contents of the regular files that the paths lead to, by absolute path. Unreadable files are
+    omitted."""
     folders: dict[Path_, Path_ | None] = {}
     found = {}
     for path in wanted:
@@ -140,7 +136,7 @@ class FolderTree:
 
     def names(self, folder: Path_) -> list[str]:
         try:
-            return sorted(os.listdir(self._at(folder)))  # noqa: PTH208 - names are enough, and there are thousands
+            return sorted(os.listdir(self._at(folder)))  # noqa: PTH208 - names suffice, and there are thousands
         except OSError:
             return []
 
@@ -149,7 +145,7 @@ class FolderTree:
         try:
             mode = os.lstat(at).st_mode
             if stat.S_ISLNK(mode):
-                return TreeEntry("link", os.readlink(at))  # noqa: PTH115
+                return TreeEntry("link", os.readlink(at))  # noqa: PTH115 - keeps the target as written; Path would normalize it
         except (OSError, ValueError):
             return None
         return TreeEntry("folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other")
@@ -172,7 +168,7 @@ class MemoryTree:
     data: dict[Path_, bytes] = field(default_factory=dict)
 
     def add(self, path: Path_, entry: TreeEntry, data: bytes | None = None) -> None:
-        """Add an entry and the folders above it. A later entry replaces an earlier one of the same name."""
+        """Add an entry and the folders above it. A later entry replaces an earlier one with the same name."""
         for depth in range(1, len(path)):
             above, name = path[: depth - 1], path[depth - 1]
             self.folders.setdefault(above, {}).setdefault(name, TreeEntry("folder"))
@@ -196,7 +192,7 @@ class MemoryTree:
 class SubTree:
     """The part of a tree below a folder, within limits.
 
-    Once a limit is reached, the tree is `exhausted`, and all other entries appear to be missing.
+    Once a limit has been reached, the tree is `exhausted`, and all further entries appear to be missing.
     """
 
     tree: FileTree

@@ -20,7 +20,8 @@ _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs in the affinity mask of the account's process; for a dump without one, the CPUs of its cpuset."""
+    """Return the CPUs in the affinity mask of the account's process; for a dump without a mask, return the CPUs of its
+    cpuset."""
     status = fields(snapshot.text("/proc/self/status"))
     cpus = cpus_of(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:
@@ -30,16 +31,16 @@ def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
 
 
 def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:
-    """Return the tightest CPU limit of the account's control groups, in CPUs; None if there is no limit."""
+    """Return the lowest CPU limit of the account's control groups, in CPUs; None if there is no limit."""
     said = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
     return min((time / period for time, period in rows if period and time), default=None)
 
 
 def memory(snapshot: Snapshot, gaps: UnknownFacts) -> str:
-    """Return one line for each memory limit of the account's groups and of the groups above them.
+    """Return one line for each memory limit of the account's groups and their ancestors.
 
-    A line consists of the limit, the usage, and the inactive file cache that is part of the usage, in bytes.
+    A line contains the limit, the usage, and the inactive file cache (a part of the usage), in bytes.
     """
     return _printed(snapshot, "memory-groups", _memory_limits, "memory.limit_bytes", gaps)
 
@@ -47,7 +48,7 @@ def memory(snapshot: Snapshot, gaps: UnknownFacts) -> str:
 def _printed(
     snapshot: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
 ) -> str:
-    """Return the lines that a command prints on a host; for a dump, derive the same lines from its files."""
+    """Return the lines that a command prints on a host; for a dump, derive them from its files."""
     said = snapshot.command_output(command)
     if said is None and snapshot.text("/proc/self/cgroup") is not None:
         said = "\n".join(of_files(snapshot))
@@ -72,7 +73,7 @@ def _memory_limits(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _limits(snapshot: Snapshot) -> Iterator[str]:
-    """Yield `quota period` in microseconds for each of the account's groups and the groups above them."""
+    """Yield `quota period` in microseconds for each of the account's groups and their ancestors."""
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
@@ -83,7 +84,8 @@ def _limits(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _cpusets(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with its own group."""
+    """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with the group of the
+    account itself."""
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
@@ -105,7 +107,7 @@ def _groups(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """Yield a path and those above it: `/a/b`, `/a`, and the root, which is an empty string."""
+    """Yield a path and its ancestors: `/a/b`, `/a`, and the root, which is an empty string."""
     names = [name for name in path.split("/") if name]
     for count in range(len(names), -1, -1):
         yield "".join(f"/{name}" for name in names[:count])

@@ -1,4 +1,4 @@
-"""Facts about the kernel: build and boot options, protections, clock sources and interrupt balancing."""
+"""Facts about the Linux kernel: build and boot options, protections, clock sources and interrupt balancing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MASK = "***"
 _SECRET = re.compile(
     r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
 )
-"""Names of secrets. The pattern is matched against a word up to its last equals sign, because a value may contain a
+"""Names of secrets. The pattern is matched against a word up to its last equals sign, because a value may look like a
 name."""
 _LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
@@ -21,10 +21,10 @@ _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
 
 def masked(line: str) -> str:
-    """Mask possible passwords and keys in a kernel command line: `rd.luks.key=***`.
+    """Mask possible passwords and keys in a command line of the Linux kernel: `rd.luks.key=***`.
 
     Every account of the host can read /proc/cmdline, but results are shared with others. The command `command-line`
-    masks secrets in the same way before the line leaves the host. A quoted value may contain blanks.
+    masks secrets in the same way before the line leaves the host. A quoted value may contain spaces.
     """
     words: list[str] = []
     within = False
@@ -41,7 +41,7 @@ def masked(line: str) -> str:
 
 
 def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[str, Any]:
-    """Return the fields of sdk.facts.System that describe the kernel."""
+    """Return the fields of sdk.facts.System that describe the Linux kernel."""
     line = masked(snapshot.command_output("command-line") or snapshot.text("/proc/cmdline") or "") or None
     clock = snapshot.line(f"{CLOCKS}/current_clocksource")
     irqs = cpu_mask(snapshot.text("/proc/irq/default_smp_affinity"))  # Documentation/core-api/irq/irq-affinity.rst
@@ -64,7 +64,7 @@ def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dic
 def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     """Return the build options (`CONFIG_HZ`: `250`).
 
-    Options that are not set have the value `n`. Strings have no quotes.
+    Unset options have the value `n`; strings have no quotes.
     """
     made: dict[str, str] = {}
     for line in (snapshot.command_output("kernel-options") or "").split("\n"):
@@ -100,7 +100,7 @@ def _mitigations(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
 def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Return whether caches and memory bandwidth can be partitioned.
 
-    The kernel creates /sys/fs/resctrl if the CPU supports this (Intel RDT, AMD PQoS, Arm MPAM;
+    The Linux kernel creates /sys/fs/resctrl if the CPU supports it (Intel RDT, AMD PQoS, Arm MPAM;
     Documentation/filesystems/resctrl.rst).
     """
     there = present(snapshot)
@@ -111,9 +111,9 @@ def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def _irqbalance(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
-    """Return whether irqbalance is running, judged by the control group of its service, its PID file or its socket.
+    """Return whether irqbalance is running, based on the control group of its service, its PID file or its socket.
 
-    False if it is not installed. A container does not see the daemons of its host.
+    Returns False if irqbalance is not installed. The daemons of the host are invisible in a container.
     """
     answer = snapshot.command_output("irqbalance")
     if answer == "running":

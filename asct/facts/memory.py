@@ -1,4 +1,4 @@
-"""Memory, huge pages, swap and NUMA nodes, and how the kernel manages them.
+"""Memory, huge pages, swap and NUMA nodes, and their management by the Linux kernel.
 
 Node numbers may have gaps, and a node may have memory but no CPUs.
 """
@@ -24,7 +24,7 @@ _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
-    The memory modules of a virtual machine are made up by its hypervisor, so its channels and bandwidth are unknown.
+    The memory modules of a virtual machine are invented by its hypervisor, so its channels and bandwidth are unknown.
     """
     try:
         devices = smbios.devices(snapshot)
@@ -54,7 +54,7 @@ def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: U
 def _module(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> MemoryModule:
     channel = None
     if one.populated:
-        with suppress(ValueError):  # the reason is noted for `channels`
+        with suppress(ValueError):  # the reason is reported for `channels`
             channel = " ".join(smbios.channel_of(one, devices))
     return MemoryModule(
         slot=one.locator or "?",
@@ -91,11 +91,8 @@ _FROM_MEMINFO = {
 
 
 def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """Return the memory facts.
-
-    They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, for root, the firmware's description of
-    the modules.
-    """
+    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root,
+    the firmware's description of the modules."""
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
@@ -122,7 +119,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
 
 
 def _groups(said: str) -> list[tuple[int, int]]:
-    """Return the limit and the remaining bytes of each of the account's control groups that limits memory.
+    """Return the limit and the remaining bytes of each control group of the account that limits memory.
 
     Reclaimable file cache does not count as used.
     """
@@ -169,7 +166,7 @@ _NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
 
 
 def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
-    """Return the online nodes in numerical order; empty, with a note, if the kernel was built without NUMA."""
+    """Return the online nodes in numerical order; empty, with a note, if the Linux kernel was built without NUMA."""
     texts = {
         int(match[1]): files
         for name, files in folders(snapshot, NODE).items()
@@ -183,7 +180,7 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node. If a copy of /sys has no list, the mask is used. A memory-only node has no CPUs."""
+    """Return the CPUs of a node, from the mask if a copy of /sys has no list. A memory-only node has no CPUs."""
     mask = cpu_mask(texts.get("cpumap"))
     if "cpulist" not in texts and mask is not None:
         return mask
@@ -209,7 +206,7 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
 
 
 def _firmware(texts: dict[str, str]) -> NodePerformance | None:
-    """Parse the access classes, in MB/s and ns (Documentation/ABI/stable/sysfs-devices-node); 0 means not reported."""
+    """Parse the access classes, in MB/s and ns (Documentation/ABI/stable/sysfs-devices-node). 0 means not reported."""
     scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
     values = {name: whole(texts.get(f"access0/initiators/{name}")) for name in scales}
     if not any(values.values()):

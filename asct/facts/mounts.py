@@ -41,13 +41,13 @@ class MountLine:
 
 
 def lines(snapshot: Snapshot) -> list[MountLine]:
-    """Return all mounts in mount order; malformed lines are skipped."""
+    """Return all mounts in mount order, skipping malformed lines."""
     text = veiled(snapshot.text("/proc/self/mountinfo") or "")
     return [line for one in text.split("\n") if (line := _line(one))]
 
 
 def veiled(text: str) -> str:
-    """Mask credentials and the values of options that may be secrets, as pack.awk does on the host."""
+    """Mask credentials and the values of options that may be secrets, like pack.awk on the host."""
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
@@ -72,10 +72,10 @@ def _plain(text: str) -> str:
 
 
 def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
-    """Return the mounts that hold files. Of several mounts at one mount point, only the topmost is returned.
+    """Return the mounts that contain files. If several mounts share a mount point, only the topmost is returned.
 
-    Network file systems have no sizes, because querying them blocks if the server is down. Their server addresses are
-    masked, because they identify other machines.
+    Network file systems have no sizes, because a query blocks if the server is down. Their server addresses are masked,
+    because they identify other machines.
     """
     if snapshot.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
@@ -103,9 +103,9 @@ def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
 
 
 def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
-    """Return the size and the available bytes by mount point (POSIX df -P), and the reason why others are unknown.
+    """Return the size and the available bytes by mount point (POSIX df -P), and why those of other mounts are unknown.
 
-    df lists each device once. If it fails on one file system, it still lists the others.
+    df lists each device once. If it fails for one file system, it still lists the others.
     """
     answer = snapshot.commands.get("space")
     rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]

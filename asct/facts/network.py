@@ -1,6 +1,6 @@
-"""Network interfaces from /sys/class/net, addresses as printed by `ip`, and default routes from /proc/net.
+"""Network interfaces from /sys/class/net, addresses printed by `ip`, and default routes from /proc/net.
 
-Source: Linux Documentation/ABI/testing/sysfs-class-net; include/uapi/linux/if_arp.h (types); net/ipv4/fib_trie.c and
+Source: Linux, Documentation/ABI/testing/sysfs-class-net; include/uapi/linux/if_arp.h (types); net/ipv4/fib_trie.c and
 net/ipv6/route.c (columns of /proc/net/route and ipv6_route).
 """
 
@@ -33,7 +33,8 @@ _SIX = "/proc/net/ipv6_route"
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """An address with its prefix length. `lasting` is True if it is global and neither temporary nor deprecated."""
+    """An address with its prefix length. `lasting` is True if the address is global and neither temporary nor
+    deprecated."""
 
     interface: str
     version: int
@@ -43,7 +44,7 @@ class _Address:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A default route; the one with the lowest metric applies."""
+    """A default route. The route with the lowest metric applies."""
 
     version: int
     interface: str
@@ -52,7 +53,7 @@ class _Route:
 
 
 def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
-    """Return the network as the account can see it."""
+    """Return the network as the account sees it."""
     texts = gaps.known("network.interfaces", folders(snapshot, NET), f"{NET} is empty")
     addresses = _addresses(snapshot.command_output("addresses"))
     gaps.known("network.addresses", addresses, "the program `ip` is missing")
@@ -102,10 +103,8 @@ def _interface(
 
 
 def _kind(files: Mapping[str, str], hardware: bool) -> str:
-    """Return the kind of an interface.
-
-    A veth has neither hardware nor a DEVTYPE, but is linked to another interface.
-    """
+    """Return the kind of an interface. A veth has neither hardware nor a DEVTYPE, but is linked to another
+    interface."""
     number = files.get("type", "")
     devtype = re.search(r"^DEVTYPE=(\S+)$", files.get("uevent", ""), re.MULTILINE)
     if "tun_flags" in files:
@@ -137,7 +136,7 @@ def _addresses(said: str | None) -> list[_Address]:
 
 
 def _routes(said: str | None, arch: str | None) -> list[_Route]:
-    """Parse the default routes, lowest metric first. Malformed lines are skipped."""
+    """Parse the default routes and sort them by metric, skipping malformed lines."""
     made = []
     for line in (said or "").split("\n"):
         path, _, text = line.partition(":")
@@ -158,7 +157,7 @@ def _routes(said: str | None, arch: str | None) -> list[_Route]:
 def _own(
     version: int, routes: list[_Route], addresses: list[_Address], snapshot: Snapshot, gaps: UnknownFacts
 ) -> str | None:
-    """Return the first lasting address of the interface that has the default route, without the prefix length."""
+    """Return the first lasting address, without prefix length, of the interface with the default route."""
     for route in routes:
         for one in addresses:
             if route.version == one.version == version and route.interface == one.interface and one.lasting:

@@ -1,4 +1,4 @@
-"""noop: the overhead of asct for one point, measured with a kernel that does nothing."""
+"""noop: the overhead of asct per point, measured with a kernel that does nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _STEP = Step("noop", Kernel("noop"))
 
 
 class NoopParams(Params):
-    """A number that can be swept to create any number of points."""
+    """The only setting: a number to sweep, which creates any number of points."""
 
     index: int = setting(0, "Number of the point, to create distinct points; has no other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):
-    """A benchmark of a program that exits immediately, so that the time measured is the overhead of asct."""
+    """A benchmark that runs a program that exits immediately; the time measured is the overhead of asct."""
 
     name = "noop"
     title = "Harness overhead"
@@ -42,14 +42,14 @@ class Noop(Benchmark[NoopParams]):
     metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
 
     def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
-        """Return the requirements: one kernel, no memory, a few milliseconds."""
+        """Return the resources required: one kernel, no memory, a few milliseconds."""
         return Needs(kernels=("noop",), seconds=0.003)
 
     def steps_known_ahead(self, params: NoopParams, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: NoopParams, context: Context) -> Sequence[Step]:
-        """Return one step, which is the same for every point."""
+        """Return the single step, which is the same for every point."""
         return () if context.done else (_STEP,)
 
     def parse(self, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
@@ -62,7 +62,7 @@ class Noop(Benchmark[NoopParams]):
         return (Measurement("elapsed", elapsed_s),)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table with the number of points and their times in one row."""
+        """Return a table with one row: the number of points and their times."""
         values = [record.value for record in records if record.metric == "elapsed"]
         if not values:
             return ()

@@ -79,7 +79,8 @@ class StorageHdd(Benchmark[HddParams]):
     )
 
     def check(self, params: HddParams) -> Iterable[tuple[str, str]]:
-        """Yield contradictory target settings, several targets, and settings that leave nothing to measure."""
+        """Yield errors for contradictory target settings, several targets, and settings that leave nothing to
+        measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
             yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
@@ -90,7 +91,7 @@ class StorageHdd(Benchmark[HddParams]):
             yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
-        """Return the requirements: the time is that of all workloads in all zones; a disk writes far fewer bytes than
+        """Return the resources required. The time covers all workloads in all zones; a disk writes far fewer bytes than
         estimated."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
@@ -110,7 +111,7 @@ class StorageHdd(Benchmark[HddParams]):
         )
 
     def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points with an engine that keeps every queue depth of the job."""
+        """Return the points with a fio engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -122,13 +123,15 @@ class StorageHdd(Benchmark[HddParams]):
         return layout_steps([point.whole() for point in points], context)
 
     def continues(self, params: HddParams) -> bool:
-        """Return whether an interrupted test can continue. Zones are independent, but a temporary file is deleted when
-        the test is interrupted."""
+        """Return whether an interrupted test can be continued. Zones are independent, but a temporary file is deleted
+        on interruption."""
         return not params.makes_file
 
     def steps(self, params: HddParams, context: Context) -> Sequence[Step]:
-        """Return the inspection of the target, then one fio process after another; raise ValueError if the zones are
-        too small."""
+        """Return the inspection of the target, followed by one fio process per workload and zone.
+
+        Raises ValueError if the zones are too small.
+        """
         if not context.done:
             return (inspection(targets_of(params.whole(), context), INSPECTION),)
         plan = _plan(params, context.done[0])
@@ -152,11 +155,11 @@ class StorageHdd(Benchmark[HddParams]):
         return [*device_values(read_guard_output(outputs[0])), *measurements(found, blocks_left_out=left_out)]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the workloads across the disk, and of every zone for exports."""
+        """Return tables of the workloads across the disk and, for exports, of every zone."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of the zones by their position on the disk."""
+        """Return figures that plot the values of the zones over their position on the disk."""
         return zone_figures(records)
 
 
@@ -165,7 +168,7 @@ def _loads(params: HddParams) -> list[FioParams]:
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
-    """Return all zones and workloads in order; they depend on the inspection of the target."""
+    """Return all zones and workloads in order, as determined by the inspection of the target."""
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:

@@ -1,4 +1,4 @@
-"""Combines the results of all workloads in all zones into the values of the disk."""
+"""Combine the results of all workloads in all zones into the values of the disk."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class ZoneResult:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a flag questions the result."""
+        """Whether the result has a flag that questions it."""
         return any(doubtful(flag) for flag in self.point.flags)
 
 
 def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False) -> Iterator[Measurement]:
-    """Yield the values of every zone as details, then those of each workload over the whole disk. `results` must not be
-    empty."""
+    """Yield the values of every zone as details, followed by those of each workload over the whole disk. `results` must
+    not be empty."""
     zones = {result.zone.index: result.zone for result in results}
     for index in sorted(zones):
         yield Measurement("zone_offset", float(zones[index].offset), {"zone": index})
@@ -60,8 +60,8 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
 
 
 def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
-    """Return the zones whose rate is far below that of their neighbors: sectors were reallocated, or are read
-    repeatedly.
+    """Return the zones that are far slower than their neighbors, because sectors were reallocated or need several
+    reads.
 
     The rate changes by only a few percent from zone to zone, so the running median of the neighbors is the expected
     rate.
@@ -84,7 +84,7 @@ def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Me
 
 
 def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
-    """Yield the values of the whole disk, of its outer and its inner part, and their ratio."""
+    """Yield the values of the whole disk and of its outer and inner parts, and the ratio of the two parts."""
     trusted = [result for result in results if not result.doubtful]
     used = trusted or list(results)
     flags = _flags(results, trusted)

@@ -1,4 +1,4 @@
-"""The settings of storage-hdd, and the zones and workloads that they select."""
+"""The settings of storage-hdd, and the zones and workloads derived from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A part of the target: `size` bytes from `offset`."""
+    """A part of the target: `size` bytes, starting at `offset`."""
 
     index: int
     offset: int
@@ -43,7 +43,7 @@ class ZoneWorkload:
 
     @property
     def sequential(self) -> bool:
-        """Whether requests have ascending offsets."""
+        """Whether the requests have ascending offsets."""
         return not self.pattern.startswith("rand")
 
     @property
@@ -63,8 +63,8 @@ class ZoneWorkload:
 
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
-    """Return `count` zones of equal size that cover `size` bytes, each aligned to a MiB (to a page if they are
-    smaller).
+    """Return `count` zones of equal size that cover `size` bytes. Zones are aligned to a MiB, or to a page if they are
+    smaller.
 
     Raises ValueError if a zone is smaller than the largest request.
     """
@@ -83,11 +83,11 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
 def zone_visits(
     zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
-    """Yield every workload of every zone, zone by zone: in ascending order, or scattered over the disk.
+    """Yield every workload of every zone, zone by zone. The zones are in ascending order or scattered over the disk.
 
-    With a scattered order, a slow drift (a disk that warms up) is not mistaken for a difference between zones.
-    Multiples of the golden ratio are spread evenly at any length (Knuth, The Art of Computer Programming, volume 3,
-    section 6.4).
+    A scattered order prevents a slow drift, such as a disk that warms up, from being mistaken for a difference between
+    zones. Multiples of the golden ratio are spread evenly for any number of zones (Knuth, The Art of Computer
+    Programming, volume 3, section 6.4).
     """
     order = sorted(zones, key=lambda zone: zone.index * _GOLDEN % 1.0) if scattered else zones
     for zone in order:
@@ -98,14 +98,14 @@ def zone_visits(
 Test = Literal["iops", "throughput"]
 Order = Literal["scattered", "ascending"]
 Sizes = Annotated[tuple[Annotated[Size, Field(ge=512, le=2**27)], ...], BeforeValidator(listed)]
-"""A list of sizes, for example `64K,4K`."""
+"""A list of sizes, such as `64K,4K`."""
 _SHARED: Final = (
     "file_names", "create_temp_file", "overwrite", "engine", "iodepth", "numjobs", "duration", "ramp_time", "seed",
 )  # fmt: skip
 
 
 class HddParams(Params):
-    """The settings of the target, and the workloads of its zones."""
+    """The settings of the target and of the workloads in its zones."""
 
     test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
         ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
@@ -149,7 +149,7 @@ class HddParams(Params):
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
-        """Return the workloads of each zone, except those whose requests are smaller than a logical block of the
+        """Return the workloads of each zone, without those whose requests are smaller than a logical block of the
         target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
@@ -171,7 +171,8 @@ class HddParams(Params):
         return any(cell.writes for cell in self.cells())
 
     def whole(self) -> FioParams:
-        """Return the fio settings for the whole target: to lay out the temporary file, and for fio's checks."""
+        """Return the fio settings for the whole target, which are used to lay out the temporary file and for fio's
+        checks."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
     def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:

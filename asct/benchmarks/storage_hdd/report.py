@@ -1,5 +1,5 @@
-"""The report of storage-hdd: each workload across the disk (the values of a box plot), every zone for exports, and the
-rate of every zone by its position on the disk."""
+"""The report of storage-hdd: each workload across the disk (the values of a box plot), every zone for exports, and
+figures of the rate by position on the disk."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, midd
 from asct.values.size import format_size
 
 Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]]
-"""Records by metric, workload, and zone or part."""
+"""Records by metric, workload, and zone or part of the disk."""
 
 
 def indexed(records: Iterable[Record]) -> Index:
-    """Return the repeats of each value of one point."""
+    """Return the records of one point, with the repeats of each value grouped."""
     found: dict[tuple[str, ZoneWorkload | None, Scalar | None], list[Record]] = {}
     for record in records:
         where = record.coords.get("zone", record.coords.get("part"))
@@ -30,14 +30,13 @@ def indexed(records: Iterable[Record]) -> Index:
 
 
 def _workload_of(record: Record) -> ZoneWorkload | None:
-    """Return the workload of a record; None for values of the disk, or of a zone without a workload."""
+    """Return the workload of a record; None if the value belongs to the disk, or to a zone as a whole."""
     at = record.coords
     return ZoneWorkload(str(at["rw"]), int(at["block_size"]), int(at["rwmixread"])) if "rw" in at else None
 
 
 def workloads_of(index: Index) -> list[ZoneWorkload]:
-    """Return every workload: random before sequential, then by decreasing read percentage and decreasing request
-    size."""
+    """Return all workloads: random before sequential, then by decreasing read percentage and request size."""
     found = {cell for _, cell, _ in index if cell is not None}
     return sorted(found, key=lambda one: (one.sequential, -one.reads, -one.block_size))
 
@@ -68,8 +67,7 @@ NOTE: Final = (
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return tables of the IOPS of random requests, of the bandwidth of sequential ones, and of all zones; empty tables
-    are omitted."""
+    """Return the non-empty tables: IOPS of random requests, bandwidth of sequential requests, and all zones."""
     tables = (
         _spread_table("storage-hdd-iops", "IOPS across the zones of the disk", records, True),
         _spread_table("storage-hdd-throughput", "Throughput across the zones of the disk", records, False),
@@ -79,7 +77,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 
 
 def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool) -> Table:
-    """Return a table with a row per workload: the values of a box plot over the zones, the parts of the disk, and their
+    """Return a table with one row per workload: box plot values over the zones, the parts of the disk, and their
     ratio."""
     metric, unit, scale = ("iops", "", 1.0) if random else ("bandwidth", " (MB/s)", 1e6)
 
@@ -118,8 +116,7 @@ def _spread_row(index: Index, cell: ZoneWorkload, metric: str) -> Row:
 
 
 def _zone_table(records: Sequence[Record]) -> Table:
-    """Return a table with a row for each zone and workload. It is for exports only, because it has too many rows to
-    read."""
+    """Return a table with one row per zone and workload. It has too many rows to read, so it is for exports only."""
 
     def rows(mine: Sequence[Record]) -> Iterable[Row]:
         index = indexed(mine)
@@ -153,12 +150,12 @@ _LINES: Final = {
     "zone_latency": _zone_line("zones-latency", "Mean latency across the disk", Axis("Mean latency", "s")),
     "zone_bandwidth": _zone_line("zones-throughput", "Throughput across the disk", Axis("Bandwidth", "B/s")),
 }
-"""Figures by metric: bandwidth for sequential workloads, the other metrics for random ones."""
+"""Figures by metric: bandwidth for sequential workloads, all other metrics for random ones."""
 
 
 def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones; empty without
-    records."""
+    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones; empty if there
+    are no records."""
     points = by_point(records)
     lines = {
         metric: tuple(
@@ -174,7 +171,7 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
-    """Return the zones of one workload of one point, with the medians over the repeats."""
+    """Return the zones of one workload of one point as a series of medians over the repeats."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size

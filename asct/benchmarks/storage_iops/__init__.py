@@ -1,4 +1,5 @@
-"""storage-iops: the IOPS test of SNIA PTS and TKperf, for block sizes and mixes of random reads and writes."""
+"""storage-iops: the IOPS test of SNIA PTS and TKperf, for combinations of block sizes and mixes of random reads and
+writes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _KIB: Final = 1024
 
 
 class IopsParams(MatrixParams):
-    """The settings of the matrix: by default, seven mixes of each of eight block sizes."""
+    """The settings of the matrix. By default, it combines eight block sizes with seven mixes."""
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
@@ -44,7 +45,7 @@ class IopsParams(MatrixParams):
 
 
 class StorageIops(Qualification[IopsParams]):
-    """A qualification with a single phase in which every round contains all workloads."""
+    """A qualification with a single phase; every round contains all workloads."""
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"
@@ -61,7 +62,7 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """Yield the problems that all qualifications check for, and workloads that are not in the matrix."""
+        """Yield the errors that all qualifications check for, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 

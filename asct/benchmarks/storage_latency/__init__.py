@@ -26,7 +26,7 @@ _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENT
 
 
 def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with one row per point: mean, percentiles and maximum of the response times; empty without a
+    """Return a table with one row per point: mean, percentiles and maximum of the response times. Empty without a
     histogram run."""
     points = [mine for mine in by_point(records) if at(mine, "response_mean")]
     if not points:
@@ -57,7 +57,8 @@ _RESPONSE_SEED: Final = 9_000_000
 
 
 class LatencyParams(MatrixParams):
-    """The settings of the matrix: by default, three mixes of each of three block sizes, with one request in flight."""
+    """The settings of the matrix. By default, it combines three block sizes with three mixes, with one request in
+    flight."""
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
@@ -106,7 +107,7 @@ class StorageLatency(Qualification[LatencyParams]):
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """Yield the problems that all qualifications check for, and workloads that are not in the matrix."""
+        """Yield the errors that all qualifications check for, and workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
@@ -116,7 +117,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the requirements, including those of the histogram run."""
+        """Return the resources required, including those of the histogram run."""
         found = super().needs(params, facts)
         more = params.response_time + START_SECONDS if params.response_time else 0.0
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)
@@ -145,7 +146,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return (*super().tables(records), *response_table(records, self.name))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures that all qualifications have, and the histogram."""
+        """Return the figures common to all qualifications, and the histogram."""
         shares = [(float(one.coords["latency"]), one.value) for one in at(records, "response_share")]
         histogram = response_figure({"4k 0/100": shares}, "response-histogram", "Response times") if shares else None
         return (*super().figures(records), *(() if histogram is None else (histogram,)))

@@ -18,7 +18,7 @@ class ProcessSweepParams(SweepParams):
 
 
 class StorageProcessCountSweep(SweepBenchmark[ProcessSweepParams]):
-    """A sweep with one point per number of processes; each process has its own CPU and its own requests in flight."""
+    """A sweep with one point per number of processes. Each process runs on its own CPU and issues its own requests."""
 
     name = "storage-process-count-sweep"
     title = "Storage process count sweep"

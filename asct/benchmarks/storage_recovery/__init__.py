@@ -1,5 +1,5 @@
-"""storage-recovery: the recovery of a drive during pauses and after another workload, and its response times by
-demand."""
+"""storage-recovery: the recovery of a drive during pauses and after another workload, and its response times under
+different loads."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from asct.sdk.step import Step
 
 
 def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
-    """Return the usual and the longest duration of the test that the settings select, and the time that it spends
-    writing."""
+    """Return the usual and the longest duration of the selected test, and the time that it spends writing, in
+    seconds."""
     load = params.load()
     own, repeated, writing = _after_steady(load)
     if params.test == "stimulus":
@@ -48,7 +48,7 @@ def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
 
 
 def _after_steady(params: RecoveryParams) -> tuple[float, float, float]:
-    """Return the time after the steady state: the usual time, the additional time of more rounds, and the time spent
+    """Return the seconds after the steady state: the usual time, the extra time for more rounds, and the time spent
     writing."""
     form = params.form()
     if params.test == "idle":
@@ -123,7 +123,7 @@ _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
 
 
 class StorageRecovery(Qualification[RecoveryParams]):
-    """A qualification that runs one of three tests, each with its own purge, initial state and steps."""
+    """A qualification that runs one of three tests, each with a separate purge, initial state and sequence of steps."""
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
@@ -149,7 +149,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Yield the problems that all qualifications check for, a `test` that `tests` does not contain, and impossible
+        """Yield the errors that all qualifications check for, a `test` that `tests` does not contain, and impossible
         times."""
         yield from super().check(params)
         given = params.model_fields_set
@@ -162,8 +162,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
-        """Return the requirements: the time of the test plan, and the bytes that a fast drive would write in that
-        time."""
+        """Return the resources required: the duration of the test plan, and the bytes that a fast drive would write in
+        that time."""
         usual, longest, writing = seconds_of(params)
         load = params.load()
         found = super().needs(load, facts)
@@ -197,7 +197,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of bursts, phases, demand and response times."""
+        """Return figures of bursts, phases, load and response times."""
         return recovery_figures(records)
 
 

@@ -37,16 +37,16 @@ class DemandLoad:
 
     @property
     def in_flight(self) -> int:
-        """The number of requests in flight, all jobs combined."""
+        """The number of requests in flight of all jobs combined."""
         return self.numjobs * self.iodepth
 
 
 def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, DemandLoad]:
-    """Return the operating points `max`, `mid` and `min` of the loads whose mean latency is below `bound_s`; empty if
-    there are none.
+    """Return the operating points `max`, `mid` and `min` among the loads whose mean latency is below `bound_s`. Empty
+    if there is no such load.
 
-    `max` has the most requests per second (the fewest in flight, if several are equal), `min` the fewest; `mid` is the
-    load whose rate is nearest to the mean of the two. One load can be several of these points.
+    `max` has the highest rate (and of several with that rate, the fewest requests in flight), `min` has the lowest, and
+    `mid` is closest to the mean of these two rates. One load can be several of these points.
     """
     kept = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
     if not kept:
@@ -58,19 +58,19 @@ def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, D
     return {"max": most, "mid": middle, "min": least}
 
 
-# Before each round of the matrix and each histogram, the drive is written to with the highest load, so that it does not
-# rest during reads and small loads.
+# Before each round of the matrix and before each histogram, the highest load writes to the drive, so that the drive
+# does not rest during reads and small loads.
 
 POINTS: Final = ("max", "mid", "min")
 _SEED: Final = 2_000_000
 
 
 Cell = tuple[int, int]
-"""A load of the matrix: number of jobs and queue depth per job."""
+"""A load of the matrix: the number of jobs and the queue depth per job."""
 
 
 class DemandMatrix:
-    """The matrix with the results of its rounds so far."""
+    """The matrix and the results of the rounds completed so far."""
 
     def __init__(self, params: RecoveryParams, journal: StepJournal) -> None:
         self.params = params
@@ -117,12 +117,12 @@ class DemandMatrix:
 
     @property
     def over(self) -> bool:
-        """Whether enough rounds are complete."""
+        """Whether enough rounds have been completed."""
         return self.rounds >= self.form.matrix_rounds or self.steady
 
     def points(self, cell: Cell, first: int | None = None) -> list[FioPoint]:
-        """Return the results of a load in the rounds from `first` on; by default, in the last rounds, whose mean is
-        reported."""
+        """Return the results of a load in all rounds from `first` on. By default, return those in the last rounds,
+        whose mean is reported."""
         rounds = self.rounds
         start = max(1, rounds - self.params.window + 1) if first is None else first
         return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
@@ -151,8 +151,8 @@ def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str,
 
 
 def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
-    """Return the writes that settle the drive, then the histogram run; empty for an operating point that does not
-    exist."""
+    """Return the writes that settle the drive, followed by the histogram run. Empty for an operating point that does
+    not exist."""
     load = matrix.operating().get(name)
     if load is None:
         return []
@@ -164,8 +164,8 @@ def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
 
 
 def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield values of the steady state, of every load of the matrix, and of the operating points with their response
-    times."""
+    """Yield the values of the steady state, of every load of the matrix, and of the operating points with their
+    response times."""
     yield from steady_values(journal, params.phase, marks)
     matrix = DemandMatrix(params, journal)
     if not matrix.rounds:

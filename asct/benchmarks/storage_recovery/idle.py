@@ -1,7 +1,7 @@
 """Host idle recovery: bursts of writes with pauses between them, compared with writes without pauses.
 
-SNIA Solid State Storage Performance Test Specification 2.0, "Host idle recovery": a drive in the steady state cleans up
-while the host is idle, so it is faster in short bursts than under continuous load.
+SNIA Solid State Storage Performance Test Specification 2.0, "Host idle recovery": a drive in steady state reclaims
+space while the host is idle, so it is faster in short bursts than under continuous load.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
 RECENT: Final = 5
-"""Number of recent pauses whose excess indicates how long programs take to end and start."""
+"""Number of recent pauses used to estimate how long programs take to start and end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """The writes of one burst. `delay_s` is the pause requested from fio before the burst, `idle_s` the actual pause
-    (None for the first burst, and after an interruption of the test)."""
+    """The writes of one burst. `delay_s` is the pause requested from fio before the burst, and `idle_s` is the actual
+    pause.
+
+    `idle_s` is None for the first burst and after an interruption of the test.
+    """
 
     iops: float
     delay_s: float
@@ -44,15 +47,15 @@ class Burst:
 
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
-    """Return the delay for fio that results in a pause of `wait_s`. It is shorter by the time that programs recently
-    took to end and start."""
+    """Return the delay to request from fio for a pause of `wait_s`, reduced by the time that recent programs took to
+    start and end."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time of the last level change, at which a continuous load has used up the gain from the pauses, in
-    seconds."""
+    """Return the time in seconds at which the level changes for the last time: a continuous load has then used up the
+    gain from the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -92,7 +95,7 @@ def baseline_name(wait: float) -> str:
 
 
 def _burst(params: RecoveryParams, journal: StepJournal, number: int, delay: float) -> FioParams:
-    """Return the settings of the writes after a pause; fio itself pauses before its first request."""
+    """Return the settings for the writes after a pause; fio itself waits before its first request."""
     settings = journal.fio(WRITES, replace(params.phase, seconds=params.form().burst_time, ramp_s=0.0), _SEED + number)
     return settings.model_copy(update={"options": {"startdelay": f"{round(1000 * delay)}ms"}} if delay else {})
 
@@ -102,7 +105,7 @@ def _baseline(params: RecoveryParams, journal: StepJournal) -> FioParams:
 
 
 def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[Burst]:
-    """Return the bursts with these numbers; each except the first includes the pause before it."""
+    """Return the bursts with these numbers. Each burst except the first includes the pause before it."""
     found: list[Burst] = []
     for number in numbers:
         output = journal.outputs[burst_name(wait, number)]
@@ -115,14 +118,14 @@ def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[B
 
 
 def _times(output: Output) -> tuple[float, float]:
-    """Return the start and end of the requests in seconds, on a clock that is never set."""
+    """Return the start and end of the requests in seconds, according to a monotonic clock."""
     window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 
 
 def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield values of the steady state, then for each pause those of its bursts, of the subsequent baseline, and the
-    gain."""
+    """Yield the values of the steady state and, for each pause, those of its bursts and of the subsequent baseline, and
+    the gain."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()
     flags = (*marks, *steady_flags(journal, params.phase))

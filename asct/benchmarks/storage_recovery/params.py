@@ -1,4 +1,4 @@
-"""The settings of storage-recovery. The profile determines all durations and counts that are not set."""
+"""The settings of storage-recovery. The profile determines all durations and counts that are not set explicitly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The durations (in seconds) and counts of the tests; see the settings of the same names."""
+    """The durations (in seconds) and counts of the tests. Their names are those of the settings."""
 
     waits: tuple[float, ...]
     burst_time: float
@@ -55,7 +55,7 @@ TEST_PLANS: Final[Mapping[str, TestPlan]] = {
         matrix_rounds=1, settle_time=5.0, histogram_time=10.0,
     ),
 }  # fmt: skip
-"""Test plans by profile; `pts` is the plan that SNIA's PTS 2.0 specifies."""
+"""Test plans by profile. SNIA's PTS 2.0 specifies the plan `pts`."""
 
 
 Test = Literal["idle", "stimulus", "demand"]
@@ -134,8 +134,11 @@ class RecoveryParams(QualificationParams):
         return replace(TEST_PLANS[self.profile], **{name: one for name, one in given.items() if one is not None})
 
     def load(self) -> RecoveryParams:
-        """Return the settings with the load that the specification requires: one job with 32 requests in flight for
-        streams, and the highest load of the matrix for the writes before the matrix."""
+        """Return the settings with the load that the specification requires.
+
+        This is one job with 32 requests in flight for streams, and the highest load of the matrix for the writes before
+        the matrix.
+        """
         form = self.form()
         if self.test == "stimulus":
             return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})

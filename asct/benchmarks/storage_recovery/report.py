@@ -1,5 +1,5 @@
-"""The report of storage-recovery: tables of pauses, phases, operating points and the matrix (bursts and rounds for
-exports), and figures of the bursts, phases, demand and response times."""
+"""The report of storage-recovery: tables of pauses, phases, operating points and the matrix, tables of bursts and
+rounds for exports, and figures of the bursts, phases, load and response times."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 def _table(
     slug: str, title: str, columns: Sequence[Column], records: Sequence[Record], keys: Sequence[str], bulk: bool = False
 ) -> Table:
-    """Return a table with a row for each combination of the coordinates `keys`, with every metric of the columns."""
+    """Return a table with one row for each combination of the coordinates in `keys`, and every metric of the
+    columns."""
     rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
     metrics = {column.key for column in columns}
     flags = flags_of(one for one in records if one.metric in metrics and set(one.coords) == set(keys))
@@ -97,7 +98,7 @@ def _table(
 
 
 def _spell_table(records: Sequence[Record], form: str) -> Table:
-    """Return a table with one row per phase; the last one shows the recovery."""
+    """Return a table with one row per phase; the last row shows the recovery."""
     rows: list[Row] = []
     notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
     for mine in by_point(records):
@@ -136,7 +137,7 @@ _RATE: Final = Axis("IOPS", "ops/s")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return the figures of the tests that were run, for each point; empty without records."""
+    """Return the figures of the tests that were run, for each point. Empty if there are no records."""
     points = by_point(records)
     several = len(points) > 1
     found: list[Figure] = []

@@ -24,12 +24,12 @@ from asct.statistics.robust import median
 Group = Literal["before", "between", "after"]
 GROUPS: Final[tuple[Group, ...]] = ("before", "between", "after")
 _LASTING: Final = 3
-"""Number of consecutive rounds that must reach the level, because a single fast round is not a recovery."""
+"""Number of consecutive rounds that must reach the level. A single fast round is not a recovery."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRound:
-    """One round of a phase: its duration, its bytes per second, and its mean and maximum latency in seconds."""
+    """One round of a phase: duration in seconds, bytes per second, and mean and maximum latency in seconds."""
 
     seconds: float
     bandwidth: float
@@ -38,16 +38,16 @@ class RecoveryRound:
 
 
 def level(rounds: Sequence[RecoveryRound], window: int) -> float:
-    """Return the bandwidth at the end of a phase, which is the median of its last `window` rounds."""
+    """Return the bandwidth at the end of a phase: the median of its last `window` rounds."""
     return median([one.bandwidth for one in rounds[-window:]])
 
 
 def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
-    """Return the time until the stream reaches `reference` less `tolerance` (a share) and stays there, in seconds; None
-    if it never does.
+    """Return the seconds until the stream reaches `reference` less `tolerance` (a share) and stays there; None if it
+    never does.
 
-    Three consecutive rounds must reach that level (fewer at the end of the phase). The time ends at the start of the
-    first of them, so it is 0 if the first round after the random writes reaches the level.
+    Three consecutive rounds must reach that level (fewer at the end of the phase). The recovery ends at the start of
+    the first of them, so the time is 0 if the first round after the random writes reaches the level.
     """
     back = [one.bandwidth >= (1.0 - tolerance) * reference for one in after]
     passed = 0.0
@@ -98,7 +98,7 @@ def _spell(params: RecoveryParams, group: Group) -> float:
 
 
 def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volumes: Sequence[int]) -> FioParams:
-    """Return the settings of the next round of a phase; a stream continues where the previous round ended."""
+    """Return the settings for the next round of a phase. A stream continues where the previous round ended."""
     fresh = journal.fio(CELLS[group], _phase(params), GROUPS.index(group) * 1_000_000 + len(volumes))
     return continued(fresh, volumes)
 
@@ -126,7 +126,7 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
 
 
 def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the flags of unreliable rounds if there are too many of them, and the flag `pause` if any round has it."""
+    """Return the flags of unreliable rounds if there are too many of them, and `pause` if any round has that flag."""
     distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
     found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
     found += ["pause"] if any("pause" in flags for flags in rounds) else []

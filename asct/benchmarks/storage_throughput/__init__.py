@@ -1,4 +1,4 @@
-"""storage-throughput: sequential reads and writes on a drive in the steady state, for each block size."""
+"""storage-throughput: sequential reads and writes on a drive in steady state, by block size."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
-        """Yield the problems that all qualifications check for, and block sizes that appear twice."""
+        """Yield the errors that all qualifications check for, and repeated block sizes."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
             yield "block_sizes", "contains a size twice; name each size once"
@@ -88,7 +88,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table of reads and writes by block size, then the steady states."""
+        """Return a table of reads and writes by block size, and a table of the steady states."""
         return (*(_averages(view, self.name) for view in views(records)), *phase_tables(records, self.name, ()))
 
 
@@ -105,7 +105,7 @@ def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Pha
 
 
 def _averages(view: QualificationView, slug: str) -> Table:
-    """Return the table of TKperf's report."""
+    """Return the table that TKperf's report contains."""
     values = view.cells("bandwidth")
     rows: list[Row] = [
         {

@@ -1,5 +1,4 @@
-"""storage-write-saturation: continuous writes to a purged drive, beyond the point at which its rate becomes
-constant."""
+"""storage-write-saturation: continuous writes to a purged drive until after its rate becomes constant."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ _ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time"
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
-    """A qualification that inspects and purges the target, then runs rounds of writes and a histogram run, each as one
-    fio process."""
+    """A qualification that inspects and purges the target, followed by rounds of writes and a histogram run, with one
+    fio process each."""
 
     name = "storage-write-saturation"
     title = "SSD qualification: write saturation"
@@ -88,13 +87,13 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """Yield the problems that all qualifications check for, and a time limit shorter than a round."""
+        """Yield the errors that all qualifications check for, and a time limit that is shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so no round would be complete; raise it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
-        """Return the requirements: the longest time is `time_cap`; the usual time assumes a drive that writes 300
+        """Return the resources required. The longest time is `time_cap`; the usual time assumes a drive that writes 300
         MB/s."""
         each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
         opening = params.precondition * assumed_span(params)
@@ -122,7 +121,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         return next_steps(params, journal, context)
 
     def closing_values(self, journal: StepJournal, params: SaturationParams) -> Iterator[Measurement]:
-        """Yield the values of the rounds and of the whole test, and the latency distribution at its end."""
+        """Yield the values of the rounds and of the whole test, and the final latency distribution."""
         rounds = rounds_of(params, journal)
         if not rounds:
             raise ValueError("no round was completed")
@@ -138,11 +137,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
                 yield from response_values(latency, flags=(*marks, *point.flags))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the whole test, and of every round for exports."""
+        """Return tables of the whole test and, for exports, of every round."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of IOPS and latency by round, time and bytes written."""
+        """Return figures of IOPS and latency over rounds, time and bytes written."""
         return course_figures(records)
 
 

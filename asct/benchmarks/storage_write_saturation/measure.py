@@ -1,4 +1,4 @@
-"""Converts the rounds of a write saturation test into values."""
+"""Convert the rounds of a write saturation test into measured values."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ HISTOGRAM: Final = "histogram"
 _REPORTS: Final = 12
 _SHORTEST_S: Final = 0.25
 _AFTER: Final = 1_000_000
-"""Seed of the histogram run; larger than the seed of any round."""
+"""Seed of the histogram run, which no round uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaturationRound:
-    """One round: its totals, its course between fio's reports, its total latency, and flags."""
+    """One round: totals, the values between fio's reports, total latency, and flags."""
 
     whole: TimeSlot
     course: tuple[TimeSlot, ...]
@@ -46,7 +46,7 @@ class SaturationRound:
 
 
 def next_steps(params: SaturationParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """Return the next steps: the purge, rounds until the stop condition is met, then the histogram run."""
+    """Return the next steps: first the purge, then rounds until the stop condition is met, then the histogram run."""
     opening = opening_steps(journal, params.phase, context)
     if opening:
         return opening
@@ -62,15 +62,15 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
 
 
 def _reporting(step: Step, seconds: float) -> Step:
-    """Return the step with a dozen reports and without mpstat, because a test that takes a day has more than a thousand
-    rounds."""
+    """Return the step with only a dozen reports and without mpstat, because a test that takes a day has more than a
+    thousand rounds."""
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
     return replace(step, arguments=arguments, companions=())
 
 
 def last_pause(resumed: Sequence[bool]) -> int:
-    """Return the index of the last round that follows an interruption; 0 if there was no interruption."""
+    """Return the index of the last round that follows an interruption; 0 if the test was not interrupted."""
     return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 
@@ -83,7 +83,7 @@ def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Ou
 
 
 def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
-    """Return the settings of the round after `before`. Each round has its own random offsets; a stream continues where
+    """Return the settings for the round after `before`. Each round has its own random offsets; a stream continues where
     the previous round ended."""
     fresh = journal.fio(params.cell, params.phase, len(before))
     return continued(fresh, [slot.io_bytes for slot in before])
@@ -95,8 +95,10 @@ def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParam
 
 
 def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
-    """Return every round in detail. Raises ValueError with the name of the step if fio failed. fio's full results are
-    not kept, because those of a day would not fit in memory."""
+    """Return every round in detail. Raises ValueError with the name of the step if fio failed.
+
+    fio's full results are discarded, because the results of a whole day would not fit in memory.
+    """
     found: list[SaturationRound] = []
     for output in round_outputs(params, journal):
         settings = round_params(params, journal, [one.whole for one in found])
@@ -115,8 +117,11 @@ _MOST_DOUBTFUL: Final = 0.1
 def measurements(
     rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
 ) -> Iterator[Measurement]:
-    """Yield the details of every round, then the values of the whole test. `rounds` is not empty; every value gets the
-    flags `marks`; `run` contains the settings in use."""
+    """Yield the details of every round, followed by the values of the whole test.
+
+    `rounds` must not be empty. Every value gets the flags in `marks`. The setting values in use are coordinates of
+    `rounds`.
+    """
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]
@@ -157,7 +162,8 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
 
 
 def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the final level: from the steady samples that ended the test, otherwise from the last rounds."""
+    """Yield the final level. It is that of the steady samples that ended the test, or otherwise that of the last
+    rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
     level = joined([one.whole for one in last])
@@ -170,7 +176,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
 
 
 def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:
-    """Return the rounds of the steady window; without one, the last rounds, as many as a window has."""
+    """Return the rounds of the steady window, or as many of the last rounds if there is none."""
     since = last_pause([one.resumed for one in rounds])
     if steady_window([one.whole for one in rounds], goal, since) is None:
         return rounds[-goal.rule.window :]
@@ -184,7 +190,7 @@ def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
 
 
 def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the first drop in the level by half, which shows the size of a write cache or of the space freed by the
+    """Yield the first drop of the level by half, which indicates the size of a write cache or of the space freed by the
     purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:

@@ -17,16 +17,16 @@ from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enoug
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
-"""Maximum number of slots to search for cliffs, because the search time grows faster than their number."""
+"""Maximum number of slots to search for cliffs. The search time grows faster than the number of slots."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopCondition:
-    """The conditions that end the test: bytes written, seconds of load, or a steady state of samples that are
-    `sample_s` seconds long.
+    """The conditions that end the test: bytes written, seconds of load, or a steady state over samples of `sample_s`
+    seconds.
 
-    If `sample_s` is 0, the steady state does not end the test. A window counts only after `settled` bytes were written
-    or the level dropped by half, so that the plateau of a burst does not end the test.
+    If `sample_s` is 0, a steady state does not end the test. A window counts only after `settled` bytes were written or
+    the level dropped by half, so that the plateau of a burst does not end the test.
     """
 
     written: int
@@ -62,7 +62,8 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
     """Return the last samples as a window if they are steady; None if they are not, or if a steady state does not end
     the test.
 
-    Samples start at the round with index `since`, because the test was interrupted before it and the drive could rest.
+    The samples start at the round with index `since`. The test was interrupted before that round, so the drive could
+    rest.
     """
     if goal.sample_s <= 0:
         return None
@@ -77,7 +78,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
-    """Return the reason why the test ends after `rounds`; None if it continues. `since` is as in `steady_window`."""
+    """Return the reason why the test ends after `rounds`; None if it continues. See `steady_window` for `since`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
@@ -86,11 +87,11 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop in the level by `least` (a share) or more: the write cache is full, or no free blocks are
-    left.
+    """Return the first drop of the level by `least` (a share) or more, at which the write cache is full or no free
+    blocks are left.
 
-    The first part of the course is searched at full resolution, so that a small cache is detected even in a test that
-    takes a day; then the whole course is searched in joined slots.
+    The first part is searched at full resolution to detect a small cache even in a test that takes a day. The whole
+    test is then searched in joined slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]
@@ -109,11 +110,11 @@ def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 
 RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
-"""Coordinates of the metric `rounds`: the settings that tables and reports show."""
+"""Coordinates of the metric `rounds`: the settings shown in tables and reports."""
 
 
 def _pattern(value: object) -> object:
-    """Replace fio's long spelling of the mixed sequential pattern."""
+    """Replace fio's long name of the mixed sequential pattern with its short one."""
     return "rw" if value == "readwrite" else value
 
 
@@ -151,7 +152,7 @@ class SaturationParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """Purge and preconditioning. Nothing is tracked, because the rounds have their own stop condition."""
+        """The purge and preconditioning. It tracks nothing, because the rounds have their own stop condition."""
         return Phase("", (self.cell,), (), self.sizes[0], self.round_time, self.ramp_time)
 
     @property

@@ -1,5 +1,5 @@
 """The report of storage-write-saturation: tables of the whole test and, for exports, of every round; figures of IOPS
-and latency by round, time and bytes written, and of the final histogram."""
+and latency over rounds, time and bytes written, and of the final histogram."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ENDS: Final = {
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return a table with a row per point, and one with a row per round; empty without records."""
+    """Return a table with one row per point and a table with one row per round; empty if there are no records."""
     if not records:
         return ()
     slug = "storage-write-saturation"
@@ -106,7 +106,7 @@ _LATENCIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProgressAxis:
-    """An x axis, with the metrics that locate a round and the cliff on it."""
+    """An x axis, and the metrics that give the position of a round and of the cliff on it."""
 
     slug: str
     words: str
@@ -124,7 +124,7 @@ _OVER: Final = (
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of IOPS over each axis, of latency over two of them, and of the histogram; empty without
+    """Return figures of IOPS over every axis, of latency over two of them, and of the histogram; empty if there are no
     records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
@@ -161,7 +161,7 @@ class _Progress:
         self.mine = mine
 
     def places(self, over: ProgressAxis) -> tuple[float, ...]:
-        """Return the position on the axis at which each round ends."""
+        """Return the positions on the axis at which the rounds end."""
         if not over.metric:
             return tuple(float(number) for number in self.numbers)
         scale = self.span if over.slug == "fills" else 1.0

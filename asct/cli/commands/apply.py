@@ -73,7 +73,7 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
 
 
 def _plans_and_resume(plans: tuple[str, ...], resume: str | None) -> tuple[tuple[str, ...], str | None]:
-    """Return the plans and the run to resume. In `--resume plan.yaml`, the argument of the option is a plan."""
+    """Return the plans and the run to resume. With `--resume plan.yaml`, the option's argument is a plan."""
     if not plans and resume is not None:
         plans, resume = (resume,), "latest"
     if not plans:

@@ -82,8 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Return a function that shows the progress of a detection: on a terminal as a line that is overwritten, else as
-    one line at the start."""
+    """Return a function that shows the progress of a detection: on a terminal in a line that is overwritten, otherwise
+    in a single line at the start."""
     from asct.cli.text import counted
 
     announced = False
@@ -112,10 +112,8 @@ def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: boo
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
-    """Print the result of the detection and return the exit code.
-
-    If the detection was stopped, this is the exit code for an interruption.
-    """
+    """Print the result of the detection and return the exit code, which reports an interruption if the user stopped
+    it."""
     from asct.diagnostics.model import Diagnostic
 
     detection = reading.detection

@@ -20,7 +20,7 @@ def command(options: GlobalOptions, shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
-    assert kind is not None  # click knows every shell of the choice
+    assert kind is not None  # click supports every shell that the option accepts
     group = click.get_current_context().find_root().command
     script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
     if options.json:

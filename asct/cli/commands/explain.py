@@ -34,7 +34,7 @@ def command(options: GlobalOptions, name: str) -> None:
 
 def reflowed(text: str, width: int) -> str:
     """Format Markdown for a terminal: headings in capitals, indented code, and paragraphs, items and tables wrapped to
-    `width`."""
+    `width` columns."""
     blocks = []
     for block in re.split(r"\n{2,}", _without_marks(text)):
         if block.startswith("|"):
@@ -47,7 +47,7 @@ def reflowed(text: str, width: int) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Return headings and code blocks without `#` and fences."""
+    """Return the headings and code blocks without `#` and fences."""
     lines: list[str] = []
     fenced = False
     for line in text.split("\n"):
@@ -65,7 +65,8 @@ def _without_marks(text: str) -> str:
 
 
 def _table(block: str, width: int) -> str:
-    """Return a Markdown table unchanged if it fits, else each row as indented text below its first cell."""
+    """Return a Markdown table unchanged if it fits; otherwise, return each row as indented text below its first
+    cell."""
     lines = block.split("\n")
     if max(map(len, lines)) <= width:
         return block
@@ -122,9 +123,9 @@ def _benchmark(name: str) -> tuple[str, str] | None:
 
 
 def _part(name: str) -> tuple[str, str] | None:
-    """Explain a metric, a setting or a flag, of one benchmark or of all benchmarks that have it.
+    """Explain a metric, a setting or a flag of every benchmark that has it, or of the named benchmark only.
 
-    Returns None if no benchmark has one with this name.
+    Returns None if no benchmark has a metric, setting or flag with this name.
     """
     from asct.registry import common_flags, installed
 

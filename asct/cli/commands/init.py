@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 _KEEP_FREE = 10
-"""The temporary file takes at most this fraction of the free space (1/10)."""
+"""The temporary file takes at most 1/10 of the free space."""
 
 
 @click.command("init", short_help="Write a commented plan for this machine or --host.")
@@ -64,8 +64,7 @@ def _facts(spec: HostSpec) -> HostFacts:
 
 
 def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
-    """Return the text of a plan for a host with these facts, with its caches in comments, and with sizes that fit its
-    memory and disk."""
+    """Return a plan for a host with these facts. Sizes fit its memory and disk; comments describe its caches."""
     import yaml
     from jinja2 import StrictUndefined, Template
 
@@ -92,7 +91,7 @@ def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
 
 
 def _power_of_two(size: int, limit: int, least: int) -> str:
-    """Return `size`, halved until it is at most `limit`, but not below `least`."""
+    """Return `size`, halved until it is at most `limit`, but at least `least`."""
     from asct.values.size import format_size
 
     while size > max(limit, least):

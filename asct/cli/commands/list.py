@@ -29,7 +29,7 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Listing:
-    """A table. `name` is part of its schema and file name; the columns are the keys of its rows."""
+    """A table whose columns are the keys of its rows. `name` is part of its schema and file name."""
 
     name: str
     rows: list[dict[str, Any]]
@@ -118,7 +118,7 @@ def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
 
 
 def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return, for each item, the attributes that have a column."""
+    """Return the attributes of each item that have a column."""
     return [
         {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
     ]
@@ -131,7 +131,7 @@ def _text(value: object) -> str:
 
 
 def _find(name: str) -> BenchmarkInfo:
-    """Find a benchmark by name or alias. Raises UsageError with the nearest name if there is none."""
+    """Find a benchmark by name or alias. Raises UsageError that suggests the nearest name if there is none."""
     from asct.diagnostics.suggest import did_you_mean
     from asct.registry import installed
 
@@ -144,7 +144,7 @@ def _find(name: str) -> BenchmarkInfo:
 
 
 def _first_paragraph(markdown: str) -> str:
-    """Return the first paragraph below the title, on one line."""
+    """Return the first paragraph below the title as one line."""
     blocks = [block.strip() for block in markdown.split("\n\n")]
     text = next((block for block in blocks if block and not block.startswith("#")), "")
     return " ".join(text.split())
@@ -156,13 +156,13 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
         _print_blocks(console, listing)
     elif listing.name == "benchmarks":
         _print_benchmarks(console, listing)
-    else:  # the coordinates of a metric follow its help
+    else:  # the coordinates of a metric follow its help text
         shown = [key for key in listing.columns if key != "at" and any(row[key] for row in listing.rows)]
         _print_folded(console, listing, shown)
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
-    """Print one line per benchmark. If the terminal is too narrow, print fewer columns and fold the keywords."""
+    """Print one line per benchmark. If the terminal is too narrow, omit columns and fold the keywords."""
     shown = listing.columns[:-1]
     table = [[row[key] for key in shown] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -174,7 +174,7 @@ def _print_benchmarks(console: Console, listing: Listing) -> None:
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
-    """Print a table whose last column is folded at the width of the terminal."""
+    """Print a table, folding its last column at the width of the terminal."""
     *fixed, last = shown
     widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))
@@ -189,7 +189,7 @@ def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> N
 
 
 def _print_blocks(console: Console, listing: Listing) -> None:
-    """Print the name of each item, with its text and other columns indented below."""
+    """Print the name of each item, with its text and other columns indented below it."""
     for row in listing.rows:
         facts = [f"{key}: {row[key]}" for key in listing.columns[1:-1] if row[key] not in ("", "-")]
         console.result(row[listing.columns[0]])

@@ -65,7 +65,7 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """Return the maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
+    """Return how many points of each job can be reused from earlier runs at most; None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable
@@ -136,7 +136,7 @@ def _written(benchmark: str, setting: str, value: object) -> str:
 
 
 def _effects(host: HostPreview) -> list[str]:
-    """Return the resources that the run uses and changes on the host: memory, disk space, bytes written, privileges."""
+    """Return what the run uses and changes on the host: memory, disk space, bytes written, privileges."""
     from asct.values.quantity import format_quantity
     from asct.values.size import format_size
 
@@ -178,7 +178,7 @@ def _print_origins(console: Console, resolved: ResolvedPlan) -> None:
 
 
 def _origins(job: Job) -> list[tuple[str, str, str]]:
-    """Return the name, value, and layer with location of every setting of a job, in order."""
+    """Return the name, the value, and the layer with its location for every setting of a job, in order."""
     from asct.plan.model import PendingValue
 
     rows = []

@@ -78,15 +78,13 @@ def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
 
 
 def _names_setting(word: str) -> bool:
-    """Return whether an argument is a further setting for --user-config (`ls.stride=128`).
-
-    Benchmark names contain no dot.
-    """
+    """Return whether an argument is another setting for --user-config (`ls.stride=128`). Benchmark names contain no
+    dot."""
     return "=" in word or "." in word
 
 
 def _require_unused(folder: Path) -> None:
-    """Reject a directory that is not empty, before the first measurement. Raises UsageError or StoreError."""
+    """Reject a directory that is not empty before the first measurement. Raises UsageError or StoreError."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import StoreError, UsageError
 
@@ -117,4 +115,4 @@ def _plan(
     for name, changed in adhoc.user_settings(assignments, installed()).items():
         values.setdefault(name, {}).update(changed)
     text = adhoc.plan_text(chosen, values, as_plan(host_of(address)))
-    return load(options, "asct run", PlanSelection(), text=text)  # diagnostics show this name as the file
+    return load(options, "asct run", PlanSelection(), text=text)  # diagnostics show this name in place of a file name

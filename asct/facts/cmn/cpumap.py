@@ -1,7 +1,7 @@
-"""Detected locations of CPUs in meshes, kept in the account's cache on the host.
+"""Detected locations of CPUs in meshes, stored in the account's cache on the host.
 
-They are valid as long as the machine has the same firmware, meshes and CPUs. The firmware assigns the CPU numbers, so a
-reboot does not change them.
+They remain valid until the firmware, the meshes or the CPUs change. The firmware assigns the CPU numbers, so they
+survive a reboot.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from asct.values.cpulist import MAX_CPU
 
 
 class CachedCpuMap(Fact):
-    """Detected locations of CPUs, and the machine for which they are valid. `places` is keyed by mesh instance."""
+    """Detected locations of CPUs, and the machine state for which they are valid. `places` maps mesh instances to
+    them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str
     holds_for: list[str]
-    """The result of `holds_for` at the time of the detection."""
+    """The result of the function `holds_for` at the time of the detection."""
     places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPort | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
 def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
-    """Return the state of the machine on which cached locations depend: firmware version, CPUs and meshes."""
+    """Return the machine state that cached locations depend on: firmware version, CPUs and meshes."""
     return [
         snapshot.line("/sys/class/dmi/id/bios_version") or "",
         snapshot.line(f"{CPU}/present") or "",
@@ -45,14 +46,14 @@ def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
 
 
 def _shape(mesh: Mesh) -> str:
-    """Return a digest of a mesh's size and devices. Its data source is excluded, because it depends on the account."""
+    """Return a digest of a mesh's size and devices. It ignores the data source, which depends on the account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def file_name(snapshot: Snapshot) -> str:
-    """Return the name of the file in the cache. It contains the host name, because hosts may share a home folder."""
+    """Return the name of the cache file. It contains the host name, because hosts may share a home folder."""
     lines = (snapshot.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
@@ -64,7 +65,7 @@ def cached_text(places: CachedCpuMap) -> str:
 
 
 def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """Add the CPUs from the host's cache to the meshes or, if it has none for them, the reason."""
+    """Add the CPUs from the host's cache to the meshes; if the cache does not fit, add the reason instead."""
     text = (snapshot.command_output("cmn-cpus") or "").strip()
     why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None

@@ -1,9 +1,10 @@
 """The map of a mesh that the arm_cmn driver prints: /sys/kernel/debug/arm-cmn/map, map_1, ... (one file per mesh).
 
-`arm_cmn_map_show` in the kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each row has
-its crosspoints with their debug and trace domains and, for each port, the device and the logical IDs of devices 0 and
-1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width of cells
-differs between driver versions, and numbers of three digits break the columns, so cells are separated at the bars.
+`arm_cmn_map_show` in the Linux kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each
+row contains its crosspoints with their debug and trace domains and, for each port, the device and the logical IDs of
+devices 0 and 1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width
+of cells differs between driver versions, and three-digit numbers break the columns, so the parser splits cells at the
+bars.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
 from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
-"""Limit on the number of crosspoints along one axis. The node IDs of CMN S3 have room for 16, others for fewer."""
+"""Maximum number of crosspoints along one axis. The node IDs of CMN S3 allow 16, those of other products fewer."""
 
 _CODES: Final = {
     "RN-I": 0x01, "RN-D": 0x02, "RN-F_B": 0x04, "RN-F_B_E": 0x05, "RN-F_A": 0x06, "RN-F_A_E": 0x07, "HN-T": 0x08,
@@ -36,7 +37,7 @@ _ID: Final = re.compile(r"#(\d{1,5})")
 
 @dataclass(slots=True)
 class _CrosspointRow:
-    """A crosspoint whose rows are being read, with device names and IDs by port."""
+    """A crosspoint whose rows are being read, and the device names and IDs by port."""
 
     logical_id: int
     dtc: int | None = None
@@ -46,7 +47,7 @@ class _CrosspointRow:
 
 @dataclass(slots=True)
 class _MapReader:
-    """The state while a map is read. `places` is keyed by (x, y)."""
+    """The state of the map reader. `places` maps (x, y) to crosspoints."""
 
     width: int
     places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
@@ -55,7 +56,7 @@ class _MapReader:
     odd: int = 0
 
     def row(self, cells: list[str]) -> Iterator[tuple[_CrosspointRow, str]]:
-        """Yield the crosspoints of the current row with their cells; count rows of the wrong length in `odd`."""
+        """Yield the crosspoints of the current row with their cells. Count rows of the wrong length in `odd`."""
         self.odd += len(cells) != self.width
         for x, cell in enumerate(cells):
             place = None if self.y is None else self.places.get((x, self.y))
@@ -64,7 +65,7 @@ class _MapReader:
 
 
 def mesh_of_map(text: str, instance: int) -> Mesh | None:
-    """Parse a map; None if the text is not a map. `unknown` reports truncated or malformed parts."""
+    """Parse a map; return None if the text is not a map. `unknown` reports truncated and malformed parts."""
     lines = text.split("\n")
     head = _HEAD.fullmatch(lines[0])
     width = len(head[1].split()) if head else 0
@@ -95,7 +96,7 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
 
 
 def _read(reading: _MapReader, line: str) -> None:
-    """Parse one line. The text after the last bar is ignored, because it is truncated or empty."""
+    """Parse one line. Any text after the last bar is ignored, because it is empty or truncated."""
     head, bar, rest = line.partition("|")
     cells = rest.split("|")[:-1]
     if not bar or not cells:
@@ -145,7 +146,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """Yield the nodes whose IDs the map lists. It does not list the other nodes of a port."""
+    """Yield the nodes whose IDs the map contains. The other nodes of a port are missing from it."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

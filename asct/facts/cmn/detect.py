@@ -1,9 +1,10 @@
-"""Detect where each CPU enters a mesh, which is the port whose requests increase while the CPU is loaded.
+"""Detect where each CPU enters a mesh: at the port whose requests increase while the CPU is under load.
 
 A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
 por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the Linux
 kernel). A read that misses the caches of its CPU is a request (channel REQ), which the port of the CPU's RN-F uploads.
-The kernel cmnwatch loads CPUs and counts requests; these pure functions choose its watchpoints and evaluate its counts.
+The kernel cmnwatch puts load on CPUs and counts requests; the pure functions in this module choose its watchpoints and
+evaluate its counts.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from asct.facts.cmn.sysfs import Pmu
 KERNEL: Final = "cmnwatch"
 EVENTS_FILE: Final = "events"
 REQUESTER: Final = "RN-F"
-"""The device type of a CPU, or of a cluster of CPUs, in the mesh."""
+"""The device type of a CPU, or of a cluster of CPUs, in a mesh."""
 
 LEAST: Final = 0.1
-"""Fewest requests per line read that identify the port of a CPU. About one is usual; prefetchers increase the number,
-and lines found in a cache that several CPUs share decrease it."""
+"""Minimum number of requests per line read that identifies the port of a CPU. About one is usual; prefetchers increase
+the number, and hits in a cache shared by several CPUs decrease it."""
 SURE: Final = 0.5
 """Number of requests per line read that identifies a port even if other ports could not be counted."""
 RIVAL: Final = 0.5
-"""If a second port has more than this share of the requests of the first, the result is ambiguous."""
+"""If a second port has more than this share of the first port's requests, the result is ambiguous."""
 
 _WATCHPOINT: Final = {"type": 0x7770, "eventid": 0}
-"""The event watchpoint_up of the driver (CMN_TYPE_WP, CMN_WP_UP), which counts flits from the device to the mesh."""
+"""The driver's event watchpoint_up (CMN_TYPE_WP, CMN_WP_UP), which counts flits from the device to the mesh."""
 _REQ: Final = 0
 """The value of wp_chn_sel for the request channel (por_dtm_wp0_config)."""
 _ANY: Final = (1 << 64) - 1
-"""A wp_mask that matches every flit, because bits that are set in it are not compared (por_dtm_wp0_mask)."""
+"""A wp_mask that matches every flit, because bits set in the mask are not compared (por_dtm_wp0_mask)."""
 _BEYOND: Final = 1 << 63
 
 
@@ -47,9 +48,9 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """0 if the port has one device, otherwise None, because a watchpoint distinguishes ports but not devices."""
+    """0 if the port has one device, otherwise None, because a watchpoint cannot distinguish the devices of a port."""
     line: str
-    """The event as cmnwatch reads it: type, CPU on which to open it, config, config1, config2."""
+    """The event in the form that cmnwatch reads: type, CPU on which to open it, config, config1, config2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True)
 class PortMatch:
-    """The port of a CPU with a confidence from 0 to 1; None, with the reason, if it was not found."""
+    """The port of a CPU, with a confidence from 0 to 1. If it was not found, the port is None and the reason is
+    given."""
 
     watch: WatchedPort | None
     confidence: float | None = None
@@ -80,8 +82,8 @@ class PortMatch:
 def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
     """Return a watch for each port of the mesh that has requesters. Raises ValueError if required data is missing.
 
-    The ports of one crosspoint are far apart in the list, because adjacent ports are counted together and a crosspoint
-    has few watchpoints.
+    The ports of a crosspoint are far apart in the list, because adjacent ports are counted at the same time and a
+    crosspoint has few watchpoints.
     """
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not report its type or the CPU that reads its counters")
@@ -100,9 +102,9 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
 
 
 def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return config, config1 and config2 of a watchpoint for all requests from a place (`nodeid`, `wp_dev_sel`).
+    """Return config, config1 and config2 of a watchpoint for all requests from `place` (`nodeid`, `wp_dev_sel`).
 
-    Raises ValueError if the driver lacks a field or a field is too narrow.
+    Raises ValueError if a field is missing in the driver or too narrow.
     """
     values = {**_WATCHPOINT, "bynodeid": 1, "wp_chn_sel": _REQ, "wp_grp": 0, "wp_val": 0, "wp_mask": _ANY, **place}
     words = [0, 0, 0]
@@ -117,7 +119,7 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
-    """Parse a sample of cmnwatch with this number of watchpoints; None for any other line."""
+    """Parse a sample of cmnwatch with `watched` watchpoints; return None for any other line."""
     rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
     cpu = line.get("cpu")
     if not isinstance(cpu, int) or any(row is None for row in rows):
@@ -128,7 +130,7 @@ def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    """Return a list of 64-bit integers as the kernel prints it; None for any other value."""
+    """Return a list of 64-bit integers as printed by the kernel; None for any other value."""
     if not isinstance(value, list) or len(value) != length:
         return None
     return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None
@@ -155,9 +157,9 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
 
 
 def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
-    """Yield the index and the requests per line read of each watchpoint that counted.
+    """Yield the index of each watchpoint that counted, and its requests per line read.
 
-    The requests that occur without load are subtracted.
+    Requests that occur without load are subtracted.
     """
     for index, (count, idle) in enumerate(zip(row.counts, row.idle, strict=True)):
         lines, ns, idle_ns = row.lines[index], row.ns[index], row.idle_ns[index]
@@ -168,7 +170,7 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
     """Return the locations of CPUs by mesh.
 
-    A CPU that was not located is None in every mesh, because it may be in any of them.
+    If a CPU was not located, it is None in every mesh, because it may be in any of them.
     """
     made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):

@@ -1,6 +1,6 @@
-"""A mesh drawn as text: the grid of crosspoints with their devices and CPUs.
+"""Draw a mesh as text: the grid of crosspoints with their devices and CPUs.
 
-North is at the top. If a mesh is wider than the page, it is drawn in panels from west to east.
+North is at the top. A mesh that is wider than the page is drawn in panels from west to east.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from asct.values.cpulist import format_cpulist
 
 NARROWEST: Final = 30
 _MARGIN: Final = 4
-"""Number of columns for the row numbers."""
+"""Number of columns reserved for the row numbers."""
 
 
 def diagram(mesh: Mesh, width: int) -> list[str]:
     """Draw the mesh with its links, at most `width` columns wide (a single crosspoint may need more).
 
-    Each crosspoint has its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and its CPUs
-    in parentheses.
+    Each crosspoint is shown with its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and
+    its CPUs in parentheses.
     """
     cpus = cpus_by_place(mesh)
     cells = {(xp.x, xp.y): _cell(xp, cpus.get((xp.x, xp.y), [])) for xp in mesh.crosspoints}
@@ -48,7 +48,7 @@ def _cell(xp: Crosspoint, cpus: list[int]) -> list[str]:
 
 
 def _drawn_row(cells: list[list[str] | None], y: int, widest: int, *, last: bool, more: bool) -> Iterator[str]:
-    """Draw the crosspoints of a row with the links to the east, followed by their ports and the links to the south."""
+    """Draw the crosspoints of a row with their links to the east, and then their ports and the links to the south."""
     heads = []
     for number, cell in enumerate(cells):
         linked = cell is not None and (more or any(later is not None for later in cells[number + 1 :]))
@@ -72,7 +72,7 @@ def _panels(columns: list[int], cell: int, width: int) -> list[list[int]]:
 
 
 def grid(mesh: Mesh, width: int) -> list[str]:
-    """Draw the CPUs of each crosspoint in parentheses, or `()` if it has none. Empty if no CPU was located."""
+    """Draw the CPUs of each crosspoint in parentheses, or `()` if there are none. Empty if no CPU has been located."""
     cpus = cpus_by_place(mesh)
     if not cpus or mesh.width is None or mesh.height is None:
         return []
@@ -88,7 +88,7 @@ def grid(mesh: Mesh, width: int) -> list[str]:
 
 
 def cpus_by_place(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
-    """Return the CPUs whose locations are known, by (x, y)."""
+    """Return the CPUs with known locations, by (x, y)."""
     made: dict[tuple[int, int], list[int]] = {}
     for cpu, place in sorted(mesh.cpus.items()):
         if place is not None:

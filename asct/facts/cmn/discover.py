@@ -1,6 +1,6 @@
-"""The meshes of a machine from all sources, in order of preference: registers, driver map, PMU, firmware.
+"""The meshes of a machine, combined from all sources in order of preference: registers, driver map, PMU, firmware.
 
-Each source fills the gaps left by those before it.
+Each source fills gaps left by the preceding ones.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
-"""Prefix of the snapshot command whose output contains the registers of a mesh; the mesh number follows it.
-
-The kernel cmn prints this output.
-"""
+"""Prefix of the snapshot command whose output contains the registers of a mesh, as printed by the kernel `cmn`. The
+mesh number follows it."""
 _NONE: Final = (
     f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""The map of each mesh is a file (`map_1`) or is in a folder (`arm_cmn_1/map`)."""
+"""The map of each mesh is either a file (`map_1`) or in a folder (`arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
@@ -47,9 +45,9 @@ class MeshSources:
 
 
 def found(snapshot: Snapshot) -> list[MeshSources]:
-    """Return the sources of each mesh, in the order of their instances.
+    """Return the sources of each mesh, ordered by instance.
 
-    The instance is the driver's number; meshes unknown to the driver are numbered in order after the others.
+    The instance is the driver's number. Meshes that the driver does not know are numbered after those that it knows.
     """
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
@@ -84,8 +82,8 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
     """Return the regions by instance. Those without a PMU come last.
 
-    If the kernel does not link PMUs to devices and there are as many of both, they are matched in order, because the
-    driver numbers meshes in the order in which it finds them.
+    If the Linux kernel does not link PMUs to devices and their numbers are equal, they are matched in order, because
+    the driver numbers meshes in the order of discovery.
     """
     names = {region.name: region for region in described}
     linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
@@ -107,7 +105,7 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
 
 
 def mesh_of(item: MeshSources) -> Mesh:
-    """Build a mesh from its best source. The other sources supply kind, revision and base if it lacks them."""
+    """Build a mesh from its best source. The other sources supply kind, revision and base if these are missing."""
     read = item.registers if item.registers is not None and item.registers.crosspoints else None
     best = read or item.map or _bare(item)
     if item.registers is not None and read is None:
@@ -133,14 +131,14 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 
 def _bare(item: MeshSources) -> Mesh:
-    """Return a mesh for which neither registers nor a map are known."""
+    """Return a mesh of which neither registers nor a map are known."""
     why = f"only the {'driver' if item.pmu else 'firmware'} reports the mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Report contradictions between sources, whose values are never averaged."""
+    """Report contradictions between sources. Their values are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     known = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(known.values())) > 1:

@@ -1,4 +1,4 @@
-"""Arguments and output of the kernel `cmn`. kernels/cmn/README.md documents its lines."""
+"""The arguments and the output of the kernel `cmn`. kernels/cmn/README.md documents its lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PrintedNode:
     """A node as printed by the kernel.
 
     `offset` and `parent` are the register offsets of the node and its parent; the keys of `registers` are relative to
-    `offset`. `skipped` is the reason why the node was not read, None if it was.
+    `offset`. `skipped` is the reason why the node was not read; None if it was read.
     """
 
     offset: int
@@ -43,20 +43,20 @@ class PrintedNode:
 
     @property
     def logical_id(self) -> int:
-        """The node's number among the nodes of its type."""
+        """The node's number among all nodes of its type."""
         return self.info >> 32 & 0xFFFF
 
 
 @dataclass(frozen=True)
 class KernelOutput:
-    """All nodes, one per offset. `base` is the physical address of the registers, None if they come from a file."""
+    """All nodes, one per offset. `base` is the physical address of the registers; None if they come from a file."""
 
     nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
-    """True if device nodes were not read."""
+    """Whether device nodes were skipped."""
     fault: str | None = None
-    """The problems of the output, None if there are none."""
+    """Description of malformed output; None if there is none."""
 
     @property
     def root(self) -> PrintedNode | None:
@@ -69,7 +69,8 @@ class KernelOutput:
 
     @cached_property
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
-        """The nodes by the offset of their parent, cached because malformed output may have any number of nodes."""
+        """The nodes by the offset of their parent. This is cached because malformed output may contain any number of
+        nodes."""
         made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)
@@ -84,7 +85,8 @@ class KernelOutput:
 def register_list(mesh: Mesh | None = None) -> str:
     """Return the value of the kernel's option `--registers`.
 
-    It selects all known registers of `mesh`; without a mesh, those that describe the topology of any known mesh.
+    It selects all known registers of `mesh`. Without a mesh, it selects the registers that describe the topology of any
+    known mesh.
     """
     if mesh is None or mesh.kind is None:
         groups = {
@@ -112,10 +114,7 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 
 def read_dump(text: str) -> KernelOutput:
-    """Parse the kernel's standard output.
-
-    Malformed lines do not raise an error; they are skipped and counted in `fault`.
-    """
+    """Parse the kernel's standard output. Malformed lines raise no error; they are skipped and counted in `fault`."""
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():

@@ -1,6 +1,6 @@
-"""The registers of the nodes of each mesh product, and their meaning.
+"""The registers of the nodes in each mesh product, and their meaning.
 
-layouts.yaml contains the data and its sources.
+layouts.yaml contains the data and cites its sources.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ LINE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """A field of a register: bits `msb` to `lsb`.
-
-    `values` maps codes to their meaning; it is empty for a plain number.
-    """
+    """A field of a register: bits `msb` to `lsb`. `values` maps codes to their meaning, and is empty for a plain
+    number."""
 
     name: str
     msb: int
@@ -40,7 +38,7 @@ class FieldLayout:
 class RegisterLayout:
     """A register of a node. `offset` is relative to the base of the node; `width` is the access width in bytes.
 
-    `reset` is None if it depends on the configuration or is not published.
+    `reset` is None if the reset value depends on the configuration or is not published.
     """
 
     name: str
@@ -83,14 +81,15 @@ class MeshProduct:
         return f"CHI-{'?ABCDEFG'[number]}" if number else None
 
     def slc_bytes(self, unit_info: int) -> int | None:
-        """Return the size of one home node's system level cache in bytes; None for an unknown code."""
+        """Return the size of the system level cache in one home node, in bytes; None for an unknown code."""
         code = unit_info & (7 if len(self.slc_kib) == 8 else 0xF)
         return self.slc_kib[code] << 10 if code < len(self.slc_kib) else None
 
     def sf_bytes(self, unit_info: int) -> int | None:
-        """Return the bytes of cache lines that one home node's snoop filter can track; None for an unknown code.
+        """Return the total size of the cache lines that one home node's snoop filter can track, in bytes; None for an
+        unknown code.
 
-        It has 512 << sf_size sets of 16 ways; products after CMN-650 have sf_num_ways ways.
+        The filter has 512 << sf_size sets of 16 ways, or sf_num_ways ways in products after CMN-650.
         """
         code = unit_info >> 4 & 7
         ways = unit_info >> 54 & 0x3F if self.sf_ways is None else self.sf_ways
@@ -109,7 +108,7 @@ class MeshProduct:
 
 @cache
 def _data() -> dict[str, Any]:
-    import yaml  # here, because few commands need it
+    import yaml  # imported here, because few commands need it
 
     text = Path(__file__).with_name("layouts.yaml").read_text("utf-8")
     data: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
@@ -152,10 +151,10 @@ def part_number(periph_id_01: int) -> int:
 
 @cache
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
-    """Return the registers of nodes of the type `code` in the product with this part number.
+    """Return the registers of nodes with the type `code` in the product with this part number.
 
-    The result is empty if either is unknown. The offset of the monitor in a CMN S3 crosspoint depends on the revision;
-    without it, the registers of the monitor are omitted.
+    The result is empty if the product or the type is unknown. In a CMN S3 crosspoint, the offset of the monitor depends
+    on the revision; if the revision is unknown, the registers of the monitor are omitted.
     """
     product = products().get(part)
     if product is None or code not in node_types():
@@ -169,7 +168,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 
 def _applies(entry: Mapping[str, Any], product: MeshProduct, code: int) -> bool:
-    """Return whether a register or field exists in nodes of this type in this product."""
+    """Return whether a register or field exists in this type of node in this product."""
     node = node_types()[code]
     return (
         product.kind in entry.get("products", (product.kind,))
@@ -202,7 +201,7 @@ def _expanded(
 def _offsets(
     entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
 ) -> Iterator[tuple[int | str, int]]:
-    """Yield the items of `each` with the offsets of their registers."""
+    """Yield the items of `each`, with the offset of the register for each item."""
     if isinstance(entry["at"], str):
         yield from enumerate(getattr(product, entry["at"]))
         return

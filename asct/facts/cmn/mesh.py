@@ -1,11 +1,11 @@
 """Build a mesh from its registers: product, crosspoints with their ports, nodes, and the registers themselves.
 
-The module follows `arm_cmn_discover` in the Linux kernel's drivers/perf/arm-cmn.c. Its functions are pure and accept
-any input: data that does not fit is omitted, and `unknown` contains the reason.
+The method is that of `arm_cmn_discover` in the Linux kernel's drivers/perf/arm-cmn.c. All functions are pure and accept
+any input: inconsistent data is omitted, and `unknown` contains the reason.
 
-From its highest bits, a node ID consists of x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No register
-reports their widths. The three lowest bits are port and device: two and one bits if a crosspoint has more than two
-ports, otherwise one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which
+A node ID consists, from its highest bits on, of x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No
+register reports their widths. The three lowest bits are port and device: two and one bits if a crosspoint has more than
+two ports, otherwise one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which
 depends on the size of the mesh.
 """
 
@@ -38,24 +38,24 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port, Register, Reg
 from asct.facts.unknown import UnknownFacts
 
 _MOST = 16
-"""Limit on the number of crosspoints along one axis. A coordinate has at most four bits."""
+"""Maximum number of crosspoints along one axis. A coordinate has at most four bits."""
 _PLACE_0_1 = 1 << 3
-"""The node ID of the crosspoint at (0, 1), regardless of the width of x and y."""
+"""The node ID of the crosspoint at (0, 1), for any width of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """The positions of the crosspoints by the offset of their registers. x and y have `bits` bits each."""
+    """The positions of the crosspoints, by the offset of their registers. x and y have `bits` bits each."""
 
     width: int
     height: int
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """The number of ports of each crosspoint, as assumed in node IDs."""
+    """The number of ports of each crosspoint, on which node IDs depend."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
-        """Return the port and device of a node. Both are None if its ID does not belong to the crosspoint."""
+        """Return the port and device of a node; both are None if the node ID does not belong to the crosspoint."""
         low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None
@@ -89,7 +89,7 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
     """Return width and height, or the reason why they are unknown.
 
-    Logical IDs increase along x first, so the ID of the crosspoint at (0, 1) equals the width.
+    Logical IDs increase along x first, so that of the crosspoint at (0, 1) equals the width.
     """
     if not crosspoints:
         return "the output has no crosspoints"
@@ -103,7 +103,8 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
 
 
 def usual_bits(width: int, height: int) -> int:
-    """Return the bits of each coordinate according to the manuals: two, three or four. Some small meshes have fewer."""
+    """Return the number of bits of each coordinate according to the manuals: two to four. Some small meshes have
+    fewer."""
     most = max(width, height)
     return 2 if most <= 4 else 3 if most <= 8 else 4
 
@@ -114,10 +115,8 @@ def _connect(root: PrintedNode) -> tuple[int, ...]:
 
 
 def _ports(node: PrintedNode, connect: tuple[int, ...]) -> int:
-    """Return the number of ports.
-
-    This is num_device_port of por_mxp_node_info (CMN-700 and later), or more if a higher port has a device.
-    """
+    """Return the number of ports: num_device_port of por_mxp_node_info (CMN-700 and later), or more if a higher port
+    has a device."""
     used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
     return max(node.info >> 48 & 0xF, *used, 0)
 
@@ -127,7 +126,7 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. Never raises an error."""
+    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. Raises no errors."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
@@ -212,10 +211,8 @@ class _MeshBuilder:
         return sorted(found, key=lambda xp: xp.logical_id)
 
     def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
-        """Return the debug and trace domain.
-
-        CMN-600 does not report it, but with a single controller there is only one domain.
-        """
+        """Return the debug and trace domain. CMN-600 does not report it, but with a single controller there is only
+        one."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
         controllers = sum(one.code == DTC for one in self.dump.nodes)
@@ -249,10 +246,8 @@ class _MeshBuilder:
         return found
 
     def _devices(self, product: MeshProduct, node: PrintedNode, number: int, about: int) -> int | None:
-        """Return the number of devices on a port.
-
-        It is one without an aggregation layer; otherwise num_dev of por_mxp_p<n>_info.
-        """
+        """Return the number of devices on a port: num_dev of por_mxp_p<n>_info, or one if there is no aggregation
+        layer."""
         if not about & _CAL:
             return 1
         info = node.registers.get(product.port_info[number]) if number < len(product.port_info) else None

@@ -1,7 +1,7 @@
 """The coherent meshes of a machine (asct.cmn/1). Unknown values are null, and `unknown` contains the reasons.
 
-Terms follow Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP), in which x increases to the east
-and y to the north, and (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and the
+Terms follow Arm's Technical Reference Manuals. A mesh is a grid of crosspoints (XP); x increases to the east and y to
+the north, and (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and the
 programming interfaces of devices are nodes.
 """
 
@@ -29,14 +29,15 @@ Hex = Annotated[
     PlainSerializer(hex, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
 ]
-"""An address, an offset or a register value. It is `0x1f` in JSON, because many readers support only 53 bits."""
+"""An address, an offset or a register value. It is a string (`0x1f`) in JSON, because many readers support only 53
+bits."""
 
 
 class Port(Fact):
     """A port of a crosspoint.
 
     `device_type` is the name of the device in the manuals (`RN-F_CHIC_ESAM`), null for an unknown code. `kind` is its
-    family (`RN-F`), and `code` is its number, which only the registers report.
+    family (`RN-F`), and `code` is its number, which is only known from the registers.
     """
 
     port: int
@@ -60,17 +61,15 @@ class Crosspoint(Fact):
     dtc: int | None = None
     ports: list[Port] = Field(default_factory=list)
     offset: Hex | None = None
-    """The offset of the crosspoint's registers from the base of the mesh.
-
-    The `offset` of a node and the `node_offset` of a register have the same base.
-    """
+    """The offset of the crosspoint's registers from the base of the mesh. The `offset` of a node and the `node_offset`
+    of a register are relative to the same base."""
 
 
 class MeshNode(Fact):
-    """A node of the configuration tree other than a crosspoint.
+    """A node of the configuration tree that is not a crosspoint.
 
-    `type` is the name of its type (`HN-F`), `code` the number. The root of the tree has no position. Nodes marked
-    `external` are outside the mesh and were not read.
+    `type` is the name of its type (`HN-F`), and `code` is the number of the type. The root of the tree has no position.
+    Nodes marked `external` are outside the mesh and were not read.
     """
 
     type: str
@@ -118,10 +117,10 @@ class Register(Fact):
 
 
 class CpuPort(Fact):
-    """The place at which a CPU enters a mesh. `device` is null if several devices share the port.
+    """The port at which a CPU enters a mesh. `device` is null if several devices share the port.
 
-    `source` is the method by which the place was determined (`detected` means by observing a load). `confidence` ranges
-    from 0 to 1.
+    `source` is the method used to locate the CPU (`detected` means by observing a load). `confidence` ranges from 0 to
+    1.
     """
 
     x: int
@@ -151,23 +150,23 @@ class Mesh(Fact):
     multiple_dtm: bool | None = None
     """Whether a crosspoint has one debug and trace monitor for every two ports."""
     slc_bytes: int | None = None
-    """Size of the system level cache, summed over all home nodes, in bytes. `sf_bytes` is the sum of the cache lines
-    that the snoop filters can track, in bytes."""
+    """Total size of the system level cache of all home nodes in bytes. `sf_bytes` is the total size in bytes of the
+    cache lines that the snoop filters can track."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)
     nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
-    """The place of each CPU; null for a CPU that could not be located (`unknown` has `cpus.<number>`). Empty before a
+    """The port of each CPU; null if the CPU could not be located (see `cpus.<number>` in `unknown`). Empty before a
     detection."""
     detected_at: str | None = None
     """Time of the detection (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """Count the nodes of each type, including crosspoints, and the devices that have no node (`RN-F`, `SN-F`).
+        """Count the nodes of each type, including crosspoints, and the devices without a node (`RN-F`, `SN-F`).
 
-        These are requesters and memory. A port whose number of devices is unknown counts as one device.
+        Devices without a node are requesters and memory. A port with an unknown number of devices counts as one device.
         """
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)
@@ -180,7 +179,7 @@ class Mesh(Fact):
         return dict(sorted((kind, count) for kind, count in found.items() if count))
 
     def at(self, x: int, y: int) -> Crosspoint | None:
-        """Return the crosspoint at a place; None if it is unknown."""
+        """Return the crosspoint at a position; None if it is unknown."""
         return next((xp for xp in self.crosspoints if (xp.x, xp.y) == (x, y)), None)
 
 
@@ -195,4 +194,4 @@ class CmnReport(Fact):
     meshes: list[Mesh] = Field(default_factory=list)
     unknown: dict[str, str] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
-    """Data missing from the snapshot from which the meshes were read."""
+    """Data missing from the snapshot."""

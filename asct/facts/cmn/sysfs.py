@@ -2,7 +2,7 @@
 the firmware (ACPI or device tree), and the addresses of their registers (/proc/iomem).
 
 The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits, followed by the
-revision in two; `format/*` contains the bits of each event field (drivers/perf/arm-cmn.c, and
+revision in two; `format/*` lists the bits of each event field (drivers/perf/arm-cmn.c, and
 Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the Linux kernel).
 """
 
@@ -41,15 +41,16 @@ class Bits:
     high: int
 
     def holds(self, value: int) -> bool:
-        """Return whether a value fits the field."""
+        """Return whether a value fits into the field."""
         return 0 <= value < 1 << (self.high - self.low + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Pmu:
-    """A PMU of the driver. `type` is its type for perf_event_open(2), and `cpu` is the CPU on which to open its events.
+    """A PMU of the driver. `type` is the type to pass to perf_event_open(2), and `cpu` is the CPU on which to open its
+    events.
 
-    `device` is its platform device, which kernels before 6.12 do not report.
+    `device` is the PMU's platform device, which the Linux kernel reports only since 6.12.
     """
 
     name: str
@@ -64,10 +65,10 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A device described by the firmware, and its registers: `size` bytes from `base`, None if they are not reported.
+    """A device described by the firmware, and its registers: `size` bytes from `base`, which are None if not reported.
 
-    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, which has a separate range
-    for the root within the range of the registers.
+    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has a separate
+    range within that of the registers.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Region:
 
 
 def pmus(snapshot: Snapshot) -> list[Pmu]:
-    """Return the PMUs of the driver in order of their numbers."""
+    """Return the PMUs of the driver, ordered by number."""
     names = {match[1]: int(match[2] or 0) for match, _ in snapshot.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
     parents = _parents(snapshot)
     return [_pmu(snapshot, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
@@ -112,7 +113,7 @@ def bits_of(text: str) -> Bits | None:
 
 
 def _parents(snapshot: Snapshot) -> dict[str, str]:
-    """Return the platform device of each PMU, from the real paths that the command cmn-links prints."""
+    """Return the platform device of each PMU, based on the real paths printed by the command cmn-links."""
     made: dict[str, str] = {}
     for line in (snapshot.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
@@ -122,7 +123,7 @@ def _parents(snapshot: Snapshot) -> dict[str, str]:
 
 
 def regions(snapshot: Snapshot) -> list[Region]:
-    """Return the meshes that the firmware describes, in order of their names.
+    """Return the meshes that the firmware describes, ordered by name.
 
     ACPI devices have address ranges. Device tree nodes are found only while the driver is bound to them.
     """
@@ -150,7 +151,8 @@ def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the owner, first address and last address of each line of /proc/iomem.
 
-    Accounts other than root see zeros. A range claimed by a driver has two owners: the device and the driver.
+    Only root can see the addresses; other accounts get zeros. A range claimed by a driver has two owners: the device
+    and the driver.
     """
     for line in text.split("\n"):
         match = _RANGE.fullmatch(line)
