@@ -145,7 +145,7 @@ class FolderTree:
         try:
             mode = os.lstat(at).st_mode
             if stat.S_ISLNK(mode):
-                return TreeEntry("link", os.readlink(at))  # noqa: PTH115 - keeps the target as written; Path would normalize it
+                return TreeEntry("link", os.readlink(at))  # noqa: PTH115 - Path.readlink would normalize it
         except (OSError, ValueError):
             return None
         return TreeEntry("folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other")

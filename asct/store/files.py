@@ -72,7 +72,7 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
     after them, and their loss is detected (without a valid status.json, a repeat counts as not measured).
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - for speed, as above
     with writing(path):
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -83,10 +83,10 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
                     os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            os.replace(temporary, path)  # noqa: PTH105
+            os.replace(temporary, path)  # noqa: PTH105 - for speed
         except OSError:
             with suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108
+                os.unlink(temporary)  # noqa: PTH108 - for speed
             raise
         if sync:
             sync_folder(path.parent)
