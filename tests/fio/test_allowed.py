@@ -127,13 +127,21 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a]\n[b c]", "line 2"),
         ("[global]\nrw=read", "1 to 64 sections"),
         ("[a]\n[a]", "line 2: a second section [a]; sections need distinct names"),
-        ("[a]\nrw=read\n[b]\nstonewall", "line 4: `stonewall` is not a permitted option: asct runs all sections"),
-        ("[a]\ngroup_reporting", "asct sets it itself"),
+        (
+            "[a]\nrw=read\n[b]\nwait_for=a",
+            "line 4: `wait_for` is not a permitted option: asct starts the sections of a",
+        ),
+        ("[a]\nrw=read\n[b]\nruntime=5", "line 3: [b] runs at the same time as [a], but has another runtime"),
+        ("[a]\nrandrepeat=0", "asct sets it itself"),
+        ("[a]\nwrite_bw_log=x", "asct records the progress of each run itself"),
+        ("[a]\ndirectory=/x", "set file_names next to job_file"),
+        ("[a]\nname=x", "rename the section"),
+        ("[a]\ngtod_reduce=1", "it turns off times"),
         ("[a]\niodpeth=4", "asct does not know it"),
         ("[a]\nexec_prerun=rm -rf /", "`exec_prerun` is not a permitted option"),
         ("[a]\ninclude other.fio", "not a permitted option"),
         ("[a]\nfilename=/dev/sda", "`file_names`, which applies to all sections"),
-        ("[a]\nruntime=60", "`duration`, which applies to all sections"),
+        ("[a]\nio_size=1g", "`io_size`, which applies to all sections"),
         ("[a]\nioengine=external:/tmp/x.so", "engine: "),
         ("[a]\nioengine=exec", "engine: "),
         ("[a]\niodepth=many", "iodepth: "),
@@ -150,7 +158,7 @@ def test_a_job_file_that_reaches_further_is_refused(text: str, message: str) -> 
 
 
 def test_all_errors_of_a_job_file_are_reported_at_their_lines() -> None:
-    text = "rw=read\n[global]\nexec_prerun=id\n[a]\niodepth=many\nbs=0\n[b c]\n[b]\nruntime=5\n[a]\nfoo=1\n"
+    text = "rw=read\n[global]\nexec_prerun=id\n[a]\niodepth=many\nbs=0\n[b c]\n[b]\nseed=5\n[a]\nfoo=1\n"
     found = list(BENCHMARK.check(FioParams(job_file=text)))
     assert {setting for setting, _ in found} == {"job_file"}
     starts = [message.partition(":")[0] for _, message in found]

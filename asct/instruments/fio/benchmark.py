@@ -11,7 +11,7 @@ from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
-from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, writes
+from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, stages_of, writes
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import GUARD, Needs, Scratch
@@ -53,15 +53,16 @@ class FioBenchmark(Benchmark[P]):
         """Return the requirements. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
         written = sum(_estimated_writes(section) for _, section in sections_of(params))
         targets = params.file_names
-        buffers = sum(section.requested_depth * section.block_size for _, section in sections_of(params))
+        stages = [stage.params for stage in stages_of(params)]
+        seconds = sum(stage.duration + stage.ramp_time + _START_SECONDS for stage in stages)
         return Needs(
             kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO),),
             optional_tools=("mpstat",),
-            memory_bytes=_FIO_BYTES + buffers,
+            memory_bytes=_FIO_BYTES + max(map(_buffer_bytes, stages)),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
-            seconds=params.duration + params.ramp_time + _START_SECONDS,
-            longest_s=params.duration + params.ramp_time + _START_SECONDS,
+            seconds=seconds,
+            longest_s=seconds,
             writes_bytes=tuple((name, written // max(1, len(targets))) for name in targets or ("",))
             if writes(params)
             else (),
@@ -87,7 +88,7 @@ class FioBenchmark(Benchmark[P]):
         return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the next step: fio, or before it an inspection of the drive."""
+        """Return the next steps: one fio process for each stage, or before them an inspection of the drive."""
         from asct.instruments.fio.process import point_steps
 
         return point_steps(params, context)
@@ -113,6 +114,11 @@ class FioBenchmark(Benchmark[P]):
 
 def _loads(params: FioParams) -> list[FioParams]:
     return [section for _, section in sections_of(params)]
+
+
+def _buffer_bytes(stage: FioParams) -> int:
+    """Return the size of the buffers of all requests in flight."""
+    return sum(section.requested_depth * section.block_size for _, section in sections_of(stage))
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:

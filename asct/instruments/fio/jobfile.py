@@ -102,15 +102,37 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
 """Harmless options that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+WAITS: Final = ("stonewall", "wait_for_previous")
+"""Options with which a section starts only when all earlier sections have ended: fio's name and its alias."""
+WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
+"""Options of a job file that fio need not read: asct starts the stages itself, every run has a fixed duration (unless
+`io_size` is set), and the others only change the report that fio prints."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
-    "asct runs all sections at the same time; write an entry of `benchmarks` for each section that should run alone":
-        frozenset({"stonewall", "wait_for_previous", "wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
+    "asct starts the sections of a stage at the same time and measures them for the same time; remove it, or use "
+    "`stonewall` to run sections one after the other":
+        frozenset({"wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
     "the length of the run is set by `duration`, or by `io_size`; remove it":
         frozenset({"time_based", "loops", "steadystate", "ss", "fill_device"}),
+    "it orders the sections of a job file; use it there": frozenset(WAITS),
+    "it selects or creates files, and asct measures either `file_names` or a temporary file; set file_names next to "
+    "job_file, and remove the option": frozenset({
+        "create_fsync", "create_on_open", "create_only", "create_serialize", "directory", "file_append",
+        "filename_format", "nrfiles", "openfiles", "opendir", "pre_read", "unlink", "unlink_each_loop",
+    }),
+    "it turns off times that asct measures; remove it": frozenset({
+        "clat_percentiles", "disable_bw", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat",
+        "gtod_cpu", "gtod_reduce", "lat_percentiles", "percentile_list", "slat_percentiles",
+    }),
+    "it writes log files, and asct records the progress of each run itself; remove it": frozenset({
+        "log_avg_msec", "log_hist_msec", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "per_job_logs",
+        "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log",
+    }),
+    "the CPUs are set by `cpus`; remove it": frozenset({"cpumask", "cpus_allowed_policy", "numa_cpu_nodes"}),
+    "it would change how fio reads sizes; write sizes in bytes, and remove it": frozenset({"kb_base", "unit_base"}),
+    "the name of a section is the text in its brackets; rename the section": frozenset({"name"}),
     "asct sets it itself; remove it": frozenset({
-        "allow_file_create", "clat_percentiles", "cpus_allowed_policy", "fallocate", "group_reporting",
-        "lat_percentiles", "new_group", "offset_increment", "percentile_list", "randrepeat", "scramble_buffers",
-        "slat_percentiles", "unified_rw_reporting", "verify_state_save",
+        "allow_file_create", "description", "fallocate", "group_reporting", "new_group", "offset_increment",
+        "randrepeat", "scramble_buffers", "unified_rw_reporting", "verify_state_save",
     }),
     "it runs commands; remove it": frozenset({"exec_prerun", "exec_postrun"}),
 }  # fmt: skip

@@ -10,10 +10,11 @@ from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, d
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.document import RunInterval, merged_seconds
 from asct.instruments.fio.histogram import NS, Latency, merged, percentile_values
-from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENTILES, percentiles_of
+from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENTILES, STAGE, percentiles_of
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
-from asct.instruments.fio.sections import chosen_engine, effective_depth, job_count, sections_of
+from asct.instruments.fio.process import INSPECTION
+from asct.instruments.fio.sections import Stage, chosen_engine, effective_depth, job_count, sections_of, stages_of
 from asct.instruments.fio.verdict import CHANGED, in_flight, rate_changes
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar
@@ -28,15 +29,48 @@ BY_SECTION: Final = "by section"
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """Return the values of one repeat; raise ValueError with a hint, like `read_point`."""
-    if not outputs:
+    """Return the values of one repeat; raise ValueError with a hint, like `read_point`.
+
+    If the job file has several stages, the values of each one have its name as the coordinate `stage`.
+    """
+    stages = stages_of(params)
+    runs = [output for output in outputs if output.step.name != INSPECTION]
+    if not runs:
         raise ValueError("fio was not run")
-    point = read_point(params, outputs[-1], facts)
-    point = replace(point, flags=(*point.flags, *course_flags(point)))
-    depth = Measurement("queue_depth", float(effective_depth(params, facts)), _context(params, facts))
+    if len(runs) < len(stages):
+        raise ValueError(f"only {len(runs)} of {len(stages)} stages were run")
+    points = [_point(stage, output, facts) for stage, output in zip(stages, runs, strict=True)]
+    watch = replace(points[0].watch, after=points[-1].watch.after)
+    if len(stages) == 1:
+        return [*_values(points[0]), *device_values(watch), _depth(params, facts)]
+    parts = zip(stages, points, strict=True)
     return [
-        *point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch), depth,
+        *(one for stage, point in parts for one in _of_stage(stage, point, facts)), *device_values(watch),
     ]  # fmt: skip
+
+
+def _point(stage: Stage, output: Output, facts: HostFacts) -> FioPoint:
+    point = read_point(stage.params, output, facts)
+    return replace(point, flags=(*point.flags, *course_flags(point)))
+
+
+def _values(point: FioPoint) -> Iterator[Measurement]:
+    yield from point_values(point)
+    yield from part_values(point)
+    yield from second_values(point.seconds)
+
+
+def _depth(params: FioParams, facts: HostFacts) -> Measurement:
+    return Measurement("queue_depth", float(effective_depth(params, facts)), _context(params, facts))
+
+
+def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measurement]:
+    """Yield the values of one of several stages. A single section has values of its own as well, so that every section
+    of the job file can be found by its name."""
+    found = [*_values(point), _depth(stage.params, facts)]
+    if not any(one.metric.startswith("section_") for one in found):
+        found += _sections(point)
+    yield from (replace(one, coords={STAGE: stage.name, **one.coords}) for one in found)
 
 
 def course_flags(point: FioPoint) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """The metrics and flags of all fio benchmarks, separate from the code that computes them: a plan needs only their
 names.
 
-Most metrics have no coordinates: the settings of the point identify a value. The coordinates of `queue_depth` are the
-settings that tables and figures need even if they are not swept, and the engine that `auto` selected.
+Most metrics have no coordinates, or only the stage of a job file: the settings of the point identify a value. The
+coordinates of `queue_depth` are the settings that tables and figures need even if they are not swept, and the engine
+that `auto` selected.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ LATENCIES: Final = {
     "clat": "from submission until completion",
     "lat": "from the call until completion (submission and completion)",
 }
+STAGE: Final = "stage"
+"""Coordinate of the values of one of several stages of a job file."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 Coords = dict[str, tuple[str, ...] | None]
@@ -89,7 +92,7 @@ DEVICE_METRICS: Final = (
 _SECOND_OCTAVE: Final[Coords] = _SECOND | {"latency": None}
 _SECTION: Final[Coords] = {"section": None, "direction": DIRECTIONS}
 _TARGET: Final[Coords] = {"path": None, "direction": DIRECTIONS}
-METRICS: Final[tuple[Metric, ...]] = (
+_BY_STAGE: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
     *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, from mpstat") for kind in KINDS),
@@ -117,8 +120,10 @@ METRICS: Final[tuple[Metric, ...]] = (
     _info("second_clat_p50", "s", "lower", "Median completion time within the interval", _SECOND),
     _info("second_clat_p99", "s", "lower", "99 % of the interval's requests took at most this time", _SECOND),
     _info("second_share", "%", "neither", f"Share of the interval's requests with {_OCTAVE}", _SECOND_OCTAVE),
-    *DEVICE_METRICS,
 )
+METRICS: Final[tuple[Metric, ...]] = (
+    *(metric._replace(coords={**metric.coords, STAGE: None}) for metric in _BY_STAGE), *DEVICE_METRICS,
+)  # fmt: skip
 
 FLAGS: Final = {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",

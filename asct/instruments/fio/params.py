@@ -59,7 +59,7 @@ def passed_options(params: Params, engine: str) -> dict[str, str]:
 _SPLIT = r"^[0-9]+[kKmMgG]?/[0-9]*(:[0-9]+[kKmMgG]?/[0-9]*)*(,[0-9]+[kKmMgG]?/[0-9]*(:[0-9]+[kKmMgG]?/[0-9]*)*)*$"
 _DISTRIBUTION = (
     r"^(random|(zipf|pareto|normal):[0-9.]+(:[0-9.]+)?"
-    r"|zoned(_abs)?:[0-9.]+/[0-9]+[kKmMgGtT]?(:[0-9.]+/[0-9]+[kKmMgGtT]?)*)$"
+    r"|zoned(_abs)?:[0-9.]+/[0-9]*[kKmMgGtT]?(:[0-9.]+/[0-9]*[kKmMgGtT]?)*)$"
 )
 Distribution = Annotated[str, StringConstraints(max_length=500, pattern=_DISTRIBUTION)]
 Split = Annotated[str, StringConstraints(max_length=500, pattern=_SPLIT)]
@@ -280,7 +280,8 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
     )
     job_file: str = setting(
         "",
-        "Text of a fio job file whose sections run at the same time; its options correspond to asct settings",
+        "Text of a fio job file; its options correspond to asct settings. Its sections run at the same time, or in "
+        "stages separated by stonewall",
         max_length=20_000,
     )
 

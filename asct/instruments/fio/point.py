@@ -21,7 +21,7 @@ from asct.instruments.fio.histogram import Latency, LatencyCourse, merged
 from asct.instruments.fio.metrics import DIRECTIONS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
-from asct.instruments.fio.sections import job_count, node_matters, used_cpus
+from asct.instruments.fio.sections import job_count, node_matters, sections_of, used_cpus
 from asct.instruments.fio.verdict import CLOCK_STEP_S, point_flags
 from asct.instruments.guard_output import GuardOutput, read_guard_output
 from asct.sdk.facts import HostFacts
@@ -181,8 +181,10 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
 
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
     """Raise ValueError if a device is too small, because fio does not report this."""
+    share = max(1, len(watch.before))
+    asked = max(section.offset + (section.span_bytes or 0) // share for _, section in sections_of(params))
     for device in watch.before:
-        size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
+        size = device.scalar("bytes")
         if isinstance(size, int) and asked > size:
             raise ValueError(
                 f"the size of {device.path} is {format_size(size)}, but filesize and offset require "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from asct.instruments.fio.jobfile import job_file, written
@@ -16,6 +17,7 @@ from asct.instruments.fio.sections import (
     range_options,
     scratch_bytes,
     sections_of,
+    stages_of,
     used_cpus,
     writes,
 )
@@ -193,11 +195,25 @@ def limit_s(params: FioParams) -> float:
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """Return the next step: fio, or before it an inspection if the choice of CPUs depends on the drive's NUMA node."""
+    """Return the next steps: one fio process for each stage, or before them an inspection if the choice of CPUs depends
+    on the drive's NUMA node."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
-    return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
+    return () if names and names[-1] != INSPECTION else tuple(_stage_steps(params, context))
+
+
+def _stage_steps(params: FioParams, context: Context) -> Iterator[Step]:
+    """Yield the step of each stage. A target is dirty if an earlier stage of the point writes to it."""
+    stages = stages_of(params)
+    if len(stages) == 1:
+        yield fio_step(stages[0].params, context)
+        return
+    dirty = False
+    for number, stage in enumerate(stages, start=1):
+        step = fio_step(stage.params, context, f"stage-{number}", dirty=dirty)
+        yield replace(step, label=f"stage {number} of {len(stages)}: {stage.name}")
+        dirty = dirty or writes(stage.params)
 
 
 def _drive_node(context: Context) -> int | None:

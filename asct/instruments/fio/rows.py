@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, TypeVar
 
-from asct.instruments.fio.metrics import CONTEXT
+from asct.instruments.fio.metrics import CONTEXT, STAGE
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.values.size import format_size
 
 T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
-_SPEAKING: Final = frozenset({"rw", "block_size", "engine"})
+_SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
 """Settings whose values are self-explanatory without the name."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
-    "filesize": "FileSize", "duration": "Duration (s)", "file_names": "File",
+    "filesize": "FileSize", "duration": "Duration (s)", "file_names": "File", STAGE: "Stage",
 }  # fmt: skip
 
 
@@ -69,15 +69,22 @@ class PointRow:
 
 
 def gather(records: Sequence[Record]) -> list[PointRow]:
-    """Return one row per point, sorted by the swept settings: numbers by value, text by first appearance."""
+    """Return one row per point, sorted by the swept settings: numbers by value, text by first appearance.
+
+    A point with several stages has a row for each; its stage is an additional setting.
+    """
+    stages: dict[str, dict[Scalar, None]] = {}
+    for record in records:
+        if STAGE in record.coords:
+            stages.setdefault(_point_key(record), {})[record.coords[STAGE]] = None
     rows: dict[str, PointRow] = {}
     for record in records:
-        swept = {name: _scalar(value) for name, value in record.point.items()}
-        row = rows.setdefault(repr(sorted(swept.items())), PointRow(swept))
-        kept = row.course if "second" in record.coords else row.samples
-        kept.setdefault(record.metric, []).append(record)
-        if record.metric == "queue_depth":
-            row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
+        for swept in _settings(record, stages.get(_point_key(record), {})):
+            row = rows.setdefault(repr(sorted(swept.items())), PointRow(swept))
+            kept = row.course if "second" in record.coords else row.samples
+            kept.setdefault(record.metric, []).append(record)
+            if record.metric == "queue_depth":
+                row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
     found = list(rows.values())
     for name in reversed(list(found[0].swept) if found else []):
         values = list(dict.fromkeys(row.swept.get(name) for row in found))
@@ -85,6 +92,17 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
         order: list[Scalar | None] = [*sorted(numbers)] if len(numbers) == len(values) else values
         found.sort(key=lambda row: order.index(row.swept.get(name)))
     return found
+
+
+def _point_key(record: Record) -> str:
+    return repr(sorted(record.point.items()))
+
+
+def _settings(record: Record, stages: Mapping[Scalar, None]) -> list[dict[str, Scalar]]:
+    """Return the settings of the rows that a record belongs to: one row, or those of all stages of its point."""
+    swept = {name: _scalar(value) for name, value in record.point.items()}
+    own = [record.coords[STAGE]] if STAGE in record.coords else list(stages)
+    return [swept | {STAGE: stage} for stage in own] or [swept]
 
 
 def _scalar(value: Scalar | list[Scalar] | None) -> Scalar:

@@ -2,7 +2,12 @@
 
 A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
 `options`. It is therefore checked like any other setting and cannot do more; asct writes the file that fio reads. All
-sections run at the same time on the same targets.
+sections use the same targets.
+
+`stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
+time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
+earlier jobs before it starts a section with `stonewall` (fio documentation, "Job description"; verified with 3.33), so
+the load is the same; with separate processes, times, counters and checks belong to one stage as well.
 """
 
 from __future__ import annotations
@@ -15,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from asct.instruments.fio.jobfile import option_problem
-from asct.instruments.fio.params import SYNCHRONOUS, FioParams
+from asct.instruments.fio.jobfile import WAITS, WITHOUT_EFFECT, option_problem
+from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
 from asct.values.cpulist import parse_cpulist
 
 if TYPE_CHECKING:
@@ -26,14 +31,19 @@ if TYPE_CHECKING:
 ONE: Final = "point"
 _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
 _SIZE: Final = re.compile(r"([0-9]{1,15})([kKmMgGtTpP])([iI]?[bB]?)")
+_COMMENT: Final = re.compile(r"[#;].*")
+"""fio cuts a line at the first of these characters, wherever it is."""
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
 """Block size, in bytes, used to write the temporary file."""
 _SHARED: Final = frozenset({
-    "cpus", "create_temp_file", "duration", "file_names", "filesize", "io_size", "job_file", "memory_node", "options",
-    "overwrite", "ramp_time", "seed",
+    "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite", "seed",
 })  # fmt: skip
 """Settings of the whole point. A job file cannot contain them."""
+_TIMES: Final = ("duration", "ramp_time")
+"""Settings that all sections of a stage share."""
+_INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
+"""Options of fio that are a number minus a setting."""
 
 
 class JobFileError(ValueError):
@@ -52,17 +62,78 @@ class _Section:
     line: int
     options: dict[str, tuple[str, int]]
 
+    @property
+    def waits(self) -> bool:
+        """Whether the section starts only when all earlier ones have ended."""
+        return any(self.options[name][0] != "0" for name in WAITS if name in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Sections that run at the same time. `params` are the settings of the point, with a job file of these sections
+    only."""
+
+    name: str
+    params: FioParams
+
+
+def stages_of(params: FioParams) -> tuple[Stage, ...]:
+    """Return the stages in the order in which they run; raise JobFileError with all errors if the job file is invalid.
+
+    A stage is named after its sections: `readers+log`. Without a job file, the point is the only stage.
+    """
+    if not params.job_file:
+        return (Stage(ONE, params),)
+    return tuple(_stage(part, params) for part in _read(params))
+
+
+def _read(params: FioParams) -> list[list[tuple[_Section, FioParams]]]:
+    """Return the sections of each stage with their settings; raise JobFileError with all errors."""
+    problems: list[str] = []
+    parts = _parts(_read_sections(params.job_file, problems))
+    found = [[(section, _settings(section, params, problems)) for section in part] for part in parts]
+    known = [[(section, settings) for section, settings in part if settings is not None] for part in found]
+    problems += [problem for part in known if (problem := _unequal_times(part))]
+    if problems:
+        raise JobFileError(list(dict.fromkeys(problems)))
+    return known
+
+
+def _parts(sections: Sequence[_Section]) -> list[list[_Section]]:
+    found: list[list[_Section]] = []
+    for section in sections:
+        if section.waits or not found:
+            found.append([])
+        found[-1].append(section)
+    return found
+
+
+def _stage(part: Sequence[tuple[_Section, FioParams]], params: FioParams) -> Stage:
+    text = "".join(
+        f"[{section.name}]\n" + "".join(f"{key}={value}\n" for key, (value, _) in section.options.items())
+        for section, _ in part
+    )
+    times = {name: getattr(part[0][1], name) for name in _TIMES}
+    return Stage("+".join(section.name for section, _ in part), params.model_copy(update={"job_file": text, **times}))
+
+
+def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
+    """Describe that sections of a stage would run for different times; return "" if their times are equal."""
+    times = [tuple(getattr(settings, name) for name in _TIMES) for _, settings in part]
+    other = next((section for (section, _), time in zip(part, times, strict=True) if time != times[0]), None)
+    if other is None:
+        return ""
+    return (
+        f"line {other.line}: [{other.name}] runs at the same time as [{part[0][0].name}], but has another runtime or "
+        "ramp_time; give both the same times, or separate them with stonewall"
+    )
+
 
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
     """Return the name and settings of each section; raise JobFileError with all errors if the job file is invalid."""
     if not params.job_file:
         return ((ONE, params),)
-    problems: list[str] = []
-    named = _read_sections(params.job_file, problems)
-    found = [(section.name, _settings(section, params, problems)) for section in named]
-    if problems:
-        raise JobFileError(list(dict.fromkeys(problems)))
-    return tuple((name, settings) for name, settings in found if settings is not None)
+    return tuple((section.name, settings) for part in _read(params) for section, settings in part)
 
 
 def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
@@ -70,8 +141,8 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
     found: list[_Section] = []
     shared: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(job_file.splitlines(), start=1):
-        text = line.strip()
-        if not text or text[0] in "#;":
+        text = _COMMENT.sub("", line).strip()
+        if not text:
             continue
         name = _SECTION.fullmatch(text)
         if name is not None:
@@ -104,15 +175,12 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     lines: dict[str, int] = {}
     before = len(problems)
     for key, (value, line) in section.options.items():
-        setting = aliases.get(key)
-        problem = "" if setting else option_problem(key, value, {})
-        if setting in _SHARED:
-            problem = f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
-        if problem:
+        setting = _INVERSE[key][0] if key in _INVERSE else aliases.get("runtime" if key == "timeout" else key)
+        if problem := _option_problem(key, setting, value, params):
             problems.append(f"line {line}: `{key}` {problem}")
         elif setting and (setting, value) != ("engine", "auto"):  # auto is decided for the whole job, not for a section
-            changes[setting], lines[setting] = _number(value), line
-        elif not setting:
+            changes[setting], lines[setting] = _value(key, setting, value), line
+        elif not setting and key not in WITHOUT_EFFECT:
             others[key] = value
     given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
     values = {name: getattr(params, name) for name in given} | changes | {"options": others}
@@ -124,6 +192,28 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
             problems.append(f"line {line}: {'.'.join(map(str, one['loc']))}: {one['msg']}")
         return None
     return settings if len(problems) == before else None
+
+
+def _option_problem(key: str, setting: str | None, value: str, params: FioParams) -> str:
+    """Describe why a job file cannot contain an option, as the predicate of a sentence; return "" if it can."""
+    if setting in _SHARED:
+        return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
+    if key == "time_based" and value != "0" and params.io_size is not None:
+        return "contradicts io_size, which ends the run after a number of bytes; remove one of them"
+    return "" if setting or key in WITHOUT_EFFECT else option_problem(key, value, {})
+
+
+def _value(key: str, setting: str, text: str) -> object:
+    """Convert the value of an option as fio reads it. A time without a unit is in seconds (`runtime`, `ramp_time`) or
+    in microseconds; `sync` may be a number."""
+    how = option_of(FioParams, setting)
+    if setting == "sync":
+        return {"0": "none", "1": "sync"}.get(text, text)
+    if setting in _TIMES or (how and how["time"]):
+        return text if not text.isdecimal() else text + ("s" if setting in _TIMES else "us")
+    if key in _INVERSE and text.isdecimal():
+        return _INVERSE[key][1] - int(text)
+    return _number(text)
 
 
 def _number(text: str) -> object:
@@ -215,7 +305,8 @@ def range_options(params: FioParams) -> dict[str, str]:
 
 def scratch_bytes(params: FioParams) -> int:
     """Return the size of the temporary file for one point: a multiple of 1 MiB, so that the layout writes all of it."""
-    return -(-(params.offset + (params.span_bytes or 0)) // LAYOUT_BLOCK) * LAYOUT_BLOCK
+    ends = [section.offset + (section.span_bytes or 0) for _, section in sections_of(params)]
+    return -(-max(ends) // LAYOUT_BLOCK) * LAYOUT_BLOCK
 
 
 def slice_bytes(params: FioParams, total: int) -> int:

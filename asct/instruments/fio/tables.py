@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final
 
 from asct.instruments.fio.devices import device_table
-from asct.instruments.fio.metrics import CONTEXT
+from asct.instruments.fio.metrics import CONTEXT, STAGE
 from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
 from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, settings_text, shown, swept_names, varying
 from asct.instruments.fio.timeline import LevelChange, change_note, changes_table, level_changes
@@ -142,6 +142,8 @@ _COST: Final = (
 )
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
 _TOLD_CHANGES: Final = 8
+_LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
+"""Settings shown if none is swept, and for each stage of a job file."""
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
@@ -152,9 +154,9 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     rows = gather(records)
     if not rows:
         return ()
-    names = swept_names(rows, axis) or ["rw", "block_size", "iodepth", "numjobs"]
+    names = swept_names(rows, axis) or list(_LOAD)
     found = [turn for row in rows for turn in level_changes(row)]
-    columns = _columns(rows, names)
+    columns = _columns(rows, (*names, *_LOAD) if STAGE in names else names)
     changed = {id(turn.row) for turn in found}
     flags = [tuple(dict.fromkeys((*row.flags, *[CHANGED][: id(row) in changed]))) for row in rows]
     cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
@@ -197,6 +199,8 @@ def _cpu_prefix(rows: Sequence[PointRow]) -> str:
 def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
     values = {column.key: row.value(column.key) for column in columns}
     cells = {key: row.setting(key) if value is None else value for key, value in values.items()}
+    texts = {column.key for column in columns if column.format == "text"}
+    cells |= {key: shown(key, row.setting(key)) for key in SIZES & texts}
     cells |= {key: values[key] or 0.0 for key in _ABSENT_IS_ZERO}
     return cells | {"spread": _spread(row), "flags": ", ".join(flags)}
 
