@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic.version import VERSION
+
+from asct.__main__ import PYDANTIC_KNOWN
 
 LIBRARIES = {
     "fabric", "jinja2", "jsonschema", "numpy", "pandas", "paramiko", "plotly", "pydantic", "rich", "tabulate", "yaml",
@@ -90,3 +93,28 @@ def test_checking_a_plan_loads_its_benchmarks_and_neither_transports_nor_reports
     assert not {
         name for name in names if name.startswith(("asct.hosts.", "asct.export", "asct.figures", "asct.engine.run"))
     }
+
+
+LOADER = "pydantic.plugin._loader"
+NEWER = "import pydantic.version\npydantic.version.VERSION = '2.99.0'\n"
+
+
+@pytest.mark.parametrize(("before", "searched"), [("", False), (NEWER, True)], ids=["known", "newer"])
+def test_only_a_known_pydantic_does_without_its_plugin_loader(before: str, searched: bool, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("plan: 1\nname: p\nbenchmarks: [noop]\n")
+    program = (
+        f"import sys\n{before}"
+        "from asct.__main__ import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        f"    print('entry_points' in vars(sys.modules['{LOADER}']))\n"
+    )
+    command = [sys.executable, "-c", program, "check", str(plan)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, str(searched)), done.stderr
+
+
+def test_the_installed_pydantic_is_a_known_one() -> None:
+    assert VERSION.startswith(PYDANTIC_KNOWN), f"see whether {LOADER} of {VERSION} has other callers, then add it"
