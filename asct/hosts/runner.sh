@@ -26,6 +26,7 @@ export LC_ALL
 umask 077
 LOCK=/var/tmp/asct.lock
 LINGER_S=30
+PATIENCE_S=5
 LEAD=48
 
 say() {
@@ -117,7 +118,12 @@ lock() {
     if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
     [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a readable file"
     exec 9<"$LOCK"
-    flock -n 9 || { sleep 1; flock -n 9; } || locked
+    patience=$PATIENCE_S
+    until flock -n 9; do
+        if [ "$patience" -lt "$PATIENCE_S" ] && held || [ "$patience" -eq 0 ]; then locked; fi
+        patience=$((patience - 1))
+        sleep 1
+    done
     [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced"
 }
 
@@ -168,15 +174,22 @@ end_strays() {
     done
 }
 
+# held: test whether the holder of the lock has a card; set $one to it. A session that begins or ends holds the lock for a
+# moment without one.
+held() {
+    for one in "$LOCK".[0-9]*; do
+        if [ -f "$one" ] && alive "$one"; then return; fi
+    done
+    return 1
+}
+
 locked() {
     clear_away
-    for one in "$LOCK".[0-9]*; do
-        [ -f "$one" ] && alive "$one" || continue
-        { read -r first; IFS= read -r text; } <"$one"
+    if held && { read -r first; IFS= read -r text; } 2>/dev/null <"$one"; then
         say "locked $pid $(($(date +%s) - $(date -r "$one" +%s))) ${text:-unknown}"
-        exit 0
-    done
-    say "locked 0 0 unknown"
+    else
+        say "locked 0 0 unknown"
+    fi
     exit 0
 }
 
@@ -248,17 +261,19 @@ linger() {
 # removed PATH: remove PATH, with retries because a working shell that has just started may still write into the folder
 removed() {
     for try in 1 2 3 4 5; do
-        if rm -rf -- "$card" "$1"; then return; fi
+        if rm -rf -- "$1"; then return; fi
         [ "$try" = 5 ] || sleep 0.2
     done
     return 1
 }
 
 # over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The host is unlocked before asct
-# is notified, because another run may start at once, unless a process that cannot be killed still holds the lock.
+# is notified, because another run may start at once, unless a process that cannot be killed still holds the lock. The card
+# goes right before the lock: without the lock, it may be the card of the next session.
 over_and_out() {
     end_strays 10
     if removed "$1"; then
+        rm -f -- "$card"
         [ -n "$strays" ] || flock -u 9
         [ -z "$leaving" ] || say left
     fi
@@ -359,7 +374,7 @@ leave() {
             end_leftovers
         fi
         card=$LOCK.$(id -u)
-        alive "$card" || rm -f -- "$card"
+        ( exec 9<"$LOCK" && flock -n 9 && rm -f -- "$card" ) 2>/dev/null
     fi
     rm -rf -- "$root"
     say done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
+from tests.awaiting import until
 from tests.hosts.conftest import Bench
 
 
@@ -58,3 +61,47 @@ def test_a_runner_that_was_killed_is_replaced_and_repeats_its_task(here: Bench, 
     done = here.run("sh", "-c", f"[ -e {tmp_path}/marker ] || {{ {killed}; }}; echo again")
     assert (done.status, here.text()) == (0, "again\n")
     assert here.run("true").status == 0
+
+
+LOCK = Path("/var/tmp/asct.lock")
+CARD = Path(f"{LOCK}.{os.getuid()}")
+
+
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
+    """Let the runner's shell run `script`, then the real program with the same arguments."""
+    real = shutil.which(name)
+    folder.mkdir(exist_ok=True)
+    program = folder / name
+    program.write_text(f'#!/bin/sh\n{script}\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that begins or ends holds the lock for a moment without a card; here until the fourth attempt."""
+    LOCK.touch()
+    held, attempts = tmp_path / "held", tmp_path / "attempts"
+    keep = f"touch {held}; while [ -e {held} ]; do sleep 0.05; done"
+    holder = subprocess.Popen(["flock", str(LOCK), "sh", "-c", keep])
+    until(held.exists)
+    # the fourth attempt waits until the lock is free
+    released = f"rm {held}; flock {LOCK} true"
+    count = f'[ "$2" != 9 ] || {{ echo >>{attempts}; [ "$(wc -l <{attempts})" != 4 ] || {{ {released}; }}; }}'
+    stand_in(tmp_path / "bin", monkeypatch, "flock", count.replace("flock /", f"{shutil.which('flock')} /"))
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    host.open(SessionSpec("tests", "the tests"))
+    host.close()
+    assert holder.wait() == 0
+    assert len(attempts.read_text().splitlines()) == 4 + 1  # the last one is of `flock -u 9`
+
+
+def test_the_card_stays_until_the_work_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who finds the lock held meanwhile is told by whom."""
+    log = tmp_path / "log"
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    stand_in(tmp_path / "bin", monkeypatch, "rm", f'[ -e {CARD} ] && echo "$*" >>{log}')
+    host.open(SessionSpec("tests", "the tests"))
+    work = host.work
+    host.close()
+    assert log.read_text().splitlines()[-2:] == [f"-rf -- {work}", f"-f -- {CARD}"]
+    assert not CARD.exists()
