@@ -273,7 +273,7 @@ class JobRunner:
             work = f"{session.host.work}/{self.job.id}"
             context = Context(session.facts, work, (), self._needed, session.guard.consents)
             self._repeats = RepeatRunner(
-                self._run, self.job, self.benchmark, session, self._guard, context, self._earlier.ends
+                self._run, self.job, self.benchmark, session, self._guard, context, self._earlier
             )
             failure = self._repeats.prepare(self._points or (), self._generation)
             if failure is not None and not self._run.stop.at_once:

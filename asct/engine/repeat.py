@@ -31,6 +31,7 @@ from asct.engine.guard import RateFeed, Rates
 from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
 from asct.engine.programs import MissingProgram, process_of, texts
+from asct.engine.resume import EarlierResults
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
@@ -41,7 +42,6 @@ from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Output, Step
-from asct.store.layout import RepeatKey
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
@@ -116,18 +116,15 @@ class RepeatRunner:
         session: HostSession,
         guard: JobGuard,
         context: Context,
-        ends: Mapping[RepeatKey, int],
+        earlier: EarlierResults,
     ) -> None:
-        """Create a runner. `ends` is the number of times that each repeat ended in earlier parts of the run.
-
-        `context` is passed to the benchmark.
-        """
+        """`context` is passed to the benchmark."""
         self._run = run
         self._job = job
         self._benchmark = benchmark
         self._guard = guard
         self._context = context
-        self._ends = ends
+        self._earlier = earlier
         self._session = session
         self._host = session.host
         self._programs = session.programs
@@ -203,7 +200,7 @@ class RepeatRunner:
     def _identity(self, attempt: Attempt) -> list[str]:
         """Return the values that distinguish an attempt from all others of the run, including its earlier parts."""
         point_id, repeat = attempt.point.id, attempt.repeat
-        ends = self._ends.get((self._job.host, self._job.id, point_id, repeat), 0)
+        ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
 
     # ---- the steps of an attempt ----
@@ -275,11 +272,23 @@ class RepeatRunner:
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
         """Yield the steps one by one. The benchmark is called for more steps only after the earlier ones have
         finished."""
-        context = replace(self._context, done=attempt.steps.outputs, written=self._session.guard.begun)
+        context = replace(
+            self._context,
+            done=attempt.steps.outputs,
+            written=self._session.guard.begun,
+            earlier=self._earlier_records(attempt.point.id),
+        )
         while steps := self._more_steps(attempt.point, context):
             yield from steps
             if len(context.done) > _MOST_STEPS:
                 raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
+
+    def _earlier_records(self, point_id: str) -> Sequence[Record]:
+        if not self._benchmark.uses_earlier or self._earlier.pilots is None:
+            return ()
+        from asct.engine.reuse import earlier_records
+
+        return earlier_records(self._earlier.pilots, self._job.host, point_id, self._benchmark.version)
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
         """Return the next steps. Raises _UnreadableError if the benchmark cannot read the outputs of earlier steps."""

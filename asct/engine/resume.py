@@ -35,6 +35,8 @@ class EarlierResults:
     """The work folder of each host's last session, which may still exist on the host."""
     runs: EarlierRuns | None = None
     """The runs that `--reuse` searches; None if the option is not set."""
+    pilots: EarlierRuns | None = None
+    """Recent runs whose variances determine the number of visits."""
 
 
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:

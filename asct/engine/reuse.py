@@ -6,6 +6,7 @@ A point is reused with all of its repeats or not at all, because repeats from di
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,11 +30,29 @@ from asct.values.timestamp import age
 
 ACCEPTED: Final = ("ok", "noisy")
 _MOST_CHANGES: Final = 6
+_PILOT_RUNS: Final = 20
+_PILOT_DAYS: Final = 30
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
     """Return the runs below `results` with measurements from the last `age_s` seconds, without the run `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
+
+
+def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
+    """Return the newest runs below `results`, except the run `leave_out`, for `Context.earlier`."""
+    since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
+    return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
+
+
+def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -> Sequence[Record]:
+    """Return the records of a point in its newest run with this version of the benchmark; empty if there is none."""
+    for found in runs.of(host, point_id, 1, ACCEPTED):
+        with suppress(StoreError):
+            records = found.repeats()[0].records
+            if records and records[0].version == version:
+                return records
+    return ()
 
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:

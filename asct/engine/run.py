@@ -30,7 +30,7 @@ from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
 from asct.engine.preflight import disturbance_notice, measured_scope
 from asct.engine.resume import EarlierResults, reopen
-from asct.engine.reuse import earlier_runs
+from asct.engine.reuse import earlier_runs, pilot_runs
 from asct.engine.services import RunContext, Services, default_services
 from asct.engine.stop import StopRequest, signals
 from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError
@@ -74,6 +74,7 @@ def apply(
     started = time.monotonic()
     writer, earlier = _open_writer(resolved, options, services, resume)
     try:
+        earlier = replace(earlier, pilots=pilot_runs(options.results, writer.layout.root))
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
         stop = StopRequest(fail_fast=options.fail_fast)

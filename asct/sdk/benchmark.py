@@ -60,6 +60,8 @@ class Context:
     """Consents to overwrite devices of this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
     """Paths that this run has written to: any content there without a known signature comes from the run itself."""
+    earlier: Sequence[Record] = ()
+    """Records of the same point in the newest earlier run on this host, if `uses_earlier` is set."""
 
 
 class Refusal(str):
@@ -94,6 +96,8 @@ class Benchmark(ABC, Generic[P]):
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
+    uses_earlier: ClassVar[bool] = False
+    """Whether `steps` depends on `Context.earlier`."""
     results: ClassVar[tuple[ResultField, ...]] = ()
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:

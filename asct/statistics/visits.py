@@ -15,9 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, variance
+from typing import NamedTuple
 
 VISITS_MIN = 6
 """Fewer visits give no interval."""
+SAMPLES_MIN = 21
+"""Fewer samples give no reliable median of a visit."""
 # Student's t, 0.975 quantile, for 1 to 30 degrees of freedom; beyond, the first terms of its expansion around the
 # normal quantile (Fisher and Cornish, Technometrics 2, 1960).
 _T_975 = (
@@ -35,6 +38,8 @@ _STATE_VISITS = 2
 _STATE_SHARE = 0.2
 _CORRELATION_MOST = 0.9
 _SERVED = 0.8
+_SAMPLES_PART = 0.1
+_SAMPLES_MOST = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,17 @@ class State:
 
     value: float
     share: float
+
+
+class Variation(NamedTuple):
+    """What a pilot shows about one value: median, number of visits (2 or more), samples in each, and the variances
+    between the medians of visits and within visits."""
+
+    median: float
+    visits: int
+    samples: float
+    between: float
+    within: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +98,42 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
     return VisitSummary(count, middle, interval, between, drift, states)
 
 
-def visits_needed(pilots: Sequence[Sequence[float]], target: float, most: int) -> int:
+def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
     """Return the number of visits, those of the pilot included, that four of five values require; at most `most`.
 
-    Each item of `pilots` has the medians of one value, which requires an interval as wide as `target` times its median.
-    A few values that vary much get a wide interval instead of making all others wait. By Stein's rule, the number
-    depends on the variance of the pilot alone, so that the interval is not narrowed by stopping at a lucky moment.
+    A value requires an interval as wide as `target` times its median. A few values that vary much get a wide interval
+    instead of making all others wait. By Stein's rule, the number depends on the variance of the pilot alone, so that
+    the interval is not narrowed by stopping at a lucky moment.
     """
-    needed = sorted(_needed(pilot, target, most) for pilot in pilots)
-    return needed[math.ceil(_SERVED * len(needed)) - 1] if needed else VISITS_MIN
+    return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
 
-def _needed(pilot: Sequence[float], target: float, most: int) -> int:
-    if len(pilot) < 2:
-        return max(len(pilot), VISITS_MIN)
-    half = target / 2.0 * abs(median(pilot))
-    spread = t_975(len(pilot) - 1) ** 2 * variance(pilot)
+def _visits_needed(value: Variation, target: float, most: int) -> int:
+    half = target / 2.0 * abs(value.median)
+    spread = t_975(value.visits - 1) ** 2 * value.between
     needed = math.ceil(spread / half**2) if half > 0.0 else most
-    return max(len(pilot), min(needed, most))
+    return max(VISITS_MIN, min(needed, most))
+
+
+def samples_needed(pilot: Sequence[Variation]) -> int:
+    """Return the samples in a visit that four of five values require: SAMPLES_MIN to _SAMPLES_MOST.
+
+    More samples would not make an interval narrower: with that number, the error of a visit's median (its variance is
+    pi / 2 times that of the mean, for normal samples) adds at most a tenth to the variance between visits.
+    """
+    return _of_most([_samples_needed(value) for value in pilot], _SAMPLES_MOST)
+
+
+def _samples_needed(value: Variation) -> int:
+    within = math.pi / 2.0 * value.within
+    others = _SAMPLES_PART * (value.between - within / value.samples)
+    if others * _SAMPLES_MOST <= within:
+        return _SAMPLES_MOST
+    return max(SAMPLES_MIN, math.ceil(within / others))
+
+
+def _of_most(needed: Sequence[int], default: int) -> int:
+    return sorted(needed)[math.ceil(_SERVED * len(needed)) - 1] if needed else default
 
 
 def t_975(degrees: int) -> float:

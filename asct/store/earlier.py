@@ -99,10 +99,12 @@ class EarlierPoint:
 class EarlierRuns:
     """The runs below `results` that may contain measurements from `since` or later. Thread-safe."""
 
-    def __init__(self, results: Path, since: datetime, leave_out: Path | None = None) -> None:
+    def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
+        """`newest` limits the search to that many runs; 0 searches all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None
+        self._newest = newest
         self._lock = Lock()
         self._runs: list[_Run] | None = None
 
@@ -128,7 +130,9 @@ class EarlierRuns:
     def _all(self) -> list[_Run]:
         with self._lock:
             if self._runs is None:
-                listed = [(item.layout, item.run) for item in list_runs(self._results) if item.run is not None]
+                listed = [
+                    (item.layout, item.run) for item in list_runs(self._results, self._newest) if item.run is not None
+                ]
                 listed.sort(key=lambda item: item[1].started_at, reverse=True)
                 self._runs = [
                     _Run(StoredRun(layout, run), f"{layout.root.parent.name}/{layout.root.name}")

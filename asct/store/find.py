@@ -23,10 +23,10 @@ class ListedRun:
     findings: tuple[Diagnostic, ...] = ()
 
 
-def list_runs(results: Path) -> list[ListedRun]:
-    """Return all runs below `results`, oldest first; empty if the folder does not exist."""
+def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
+    """Return all runs below `results`, or only the newest ones, oldest first; empty if the folder does not exist."""
     roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
-    return [_listed(root) for root in sorted(roots, key=_age)]
+    return [_listed(root) for root in sorted(roots, key=_age)[-newest:]]
 
 
 def _listed(root: Path) -> ListedRun:

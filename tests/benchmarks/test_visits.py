@@ -14,7 +14,7 @@ from asct.instruments.memory.kernel_flags import noise_flags
 from asct.instruments.memory.visits import VISIT_FLAGS, base_name, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
-from asct.sdk.record import Measurement, Stats
+from asct.sdk.record import Measurement, Record, Stats
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step
 from tests.benchmarks.streams import output_of
@@ -32,9 +32,9 @@ FACTS: HostFacts = bare_facts().model_copy(
 )
 
 
-def steps(done: Sequence[Output] = (), **settings: Any) -> list[Step]:
+def steps(done: Sequence[Output] = (), earlier: Sequence[Record] = (), **settings: Any) -> list[Step]:
     params = BENCHMARK.params_model(**settings)
-    return list(BENCHMARK.steps(params, Context(FACTS, "/work", tuple(done), needed(BENCHMARK))))
+    return list(BENCHMARK.steps(params, Context(FACTS, "/work", tuple(done), needed(BENCHMARK), earlier=earlier)))
 
 
 def ran(found: Sequence[Step], rates: Sequence[float]) -> list[Output]:
@@ -68,6 +68,38 @@ def test_a_scattered_pilot_asks_for_more_and_no_more_after_them() -> None:
     more = steps(done)
     assert [visit_number(step.name) for step in more] == [n for n in range(7, 13) for _ in range(4)]
     assert steps([*done, *ran(more, rates)]) == []
+
+
+def windows(step: Step) -> int:
+    return int(step.arguments[step.arguments.index("--windows") + 1])
+
+
+def test_visits_behind_the_pilot_take_the_samples_that_it_requires() -> None:
+    rates = [30e9, 20e9, 40e9, 33e9, 27e9, 30e9]
+    first = steps()
+    assert {windows(step) for step in first} == {63}
+    assert {windows(step) for step in steps(ran(first, rates))} == {21}
+    assert {windows(step) for step in steps(ran(steps(iterations=9), rates), iterations=9)} == {9}
+
+
+def earlier_record(between: float, within: float) -> Record:
+    stats = Stats(n=378, median=30e9, mad=1e8, min=20e9, max=40e9, visits=6, between=between**2, within=within**2)
+    return Record(
+        run="r", plan="p", host="local", benchmark=BENCHMARK.name, id="b", version=BENCHMARK.version, point={},
+        coords={}, point_id="0", repeat=1, metric="bandwidth", value=30e9, unit="B/s", better="higher", stats=stats,
+        raw="",
+    )  # fmt: skip
+
+
+def test_an_earlier_run_is_the_pilot() -> None:
+    scattered = [earlier_record(3e9, 1e9)]
+    found = steps(earlier=scattered)
+    assert {visit_number(step.name) for step in found} == set(range(1, 13))
+    assert {windows(step) for step in found} == {21}
+    assert steps(ran(found, [30e9] * 12), scattered) == []
+    assert len(steps(earlier=[earlier_record(1e7, 1e9)])) == 6 * 4
+    assert len(steps(earlier=scattered, visits=2)) == 2 * 4
+    assert {windows(step) for step in steps(earlier=scattered, visits=2)} == {63}
 
 
 def test_a_number_that_is_set_is_kept() -> None:

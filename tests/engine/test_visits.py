@@ -82,3 +82,26 @@ def test_the_announced_visits_behind_a_failed_one_are_not_run(lab: Lab, sshd: Ss
     assert done.values() == [VISITS]
     ran = (shared / "log").read_text().split()
     assert ran == ["once", "once-visit2", "once", "once-visit2", "once-visit3", "once-visit4"]
+
+
+class LearningProbe(plant.Probe):
+    """Its step prints the values that the earlier run had."""
+
+    name = "learning"
+    uses_earlier = True
+
+    def steps(self, params: plant.ProbeParams, context: Context) -> Sequence[Step]:
+        known = " ".join(str(record.value + 1) for record in context.earlier)
+        return () if context.done else (Step("probe", Tool("sh"), ("-c", f"printf '%s\\n' {known or 1}")),)
+
+
+def test_a_benchmark_gets_the_records_of_the_newest_earlier_run_of_its_point(lab: Lab) -> None:
+    class Newer(LearningProbe):
+        version = "2"
+
+    job = plant.job(plant.point("learning"), benchmark="learning")
+    old, new = (plant.collaborators(catalog=plant.Shelf((found,))) for found in (LearningProbe(), Newer()))
+    assert [lab.run(job, ports=old).values() for _ in range(3)] == [[1.0], [2.0], [3.0]]
+    assert lab.run(job, ports=new).values() == [1.0], "records of another version are no pilot"
+    other = plant.job(plant.point("learning", index=1), benchmark="learning")
+    assert lab.run(other, ports=old).values() == [1.0]

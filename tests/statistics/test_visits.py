@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from statistics import median
 
 import pytest
 
-from asct.statistics.visits import VISITS_MIN, effective_count, summarise_visits, t_975, visits_needed
+from asct.statistics.visits import (
+    SAMPLES_MIN,
+    VISITS_MIN,
+    Variation,
+    effective_count,
+    samples_needed,
+    summarise_visits,
+    t_975,
+    visits_needed,
+)
 
 Draw = Callable[[random.Random, int], list[float]]
 
@@ -90,21 +100,32 @@ def test_neighbours_that_are_alike_count_less() -> None:
     assert effective_count([2.0, 2.0, 2.0]) == 3
 
 
+def variation(between: float, within: float = 0.0, *, samples: float = 63.0, middle: float = 100.0) -> Variation:
+    """Of six visits; standard deviations."""
+    return Variation(middle, 6, samples, between**2, within**2)
+
+
 def test_the_pilot_fixes_the_number_of_visits() -> None:
-    steady, wild = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9], [100.0, 140, 70, 110, 95, 120]
-    assert visits_needed([steady], 0.03, 12) == 6
-    assert visits_needed([wild], 0.03, 12) == 12
-    between = visits_needed([[100.0, 101.5, 98.5, 100.5, 99.5, 100.0]], 0.02, 100)
-    assert 6 < between < 100
-    assert visits_needed([[0.0] * 6], 0.03, 12) == 12, "a share of nothing is not reached"
-    assert visits_needed([[1.0]], 0.03, 12) == 6
+    assert visits_needed([variation(0.1)], 0.03, 12) == 6
+    assert visits_needed([variation(25)], 0.03, 12) == 12
+    assert 6 < visits_needed([variation(1.1)], 0.02, 100) < 100
+    assert visits_needed([variation(0, middle=0)], 0.03, 12) == 12, "a share of nothing is not reached"
     assert visits_needed([], 0.03, 12) == 6
 
 
 def test_a_few_wild_values_do_not_make_all_others_wait() -> None:
-    steady, wild = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9], [100.0, 140, 70, 110, 95, 120]
+    steady, wild = variation(0.1), variation(25)
     assert visits_needed([steady, steady, steady, steady, wild], 0.03, 12) == 6
     assert visits_needed([steady, steady, steady, wild], 0.03, 12) == 12
+
+
+def test_samples_that_make_no_interval_narrower_are_saved() -> None:
+    assert samples_needed([variation(2, 1)]) == SAMPLES_MIN
+    between = samples_needed([variation(2, 4)])
+    assert SAMPLES_MIN < between < 100
+    assert math.pi / 2 * 4**2 / between <= 0.1 * 2**2 * 1.01, "a tenth of the variance between visits"
+    assert samples_needed([variation(1, 20)]) > 1000, "all scatter comes from within the visits"
+    assert samples_needed([variation(2, 1)] * 4 + [variation(1, 20)]) == SAMPLES_MIN
 
 
 def test_quantiles_of_student() -> None:

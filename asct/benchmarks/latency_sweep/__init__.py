@@ -20,10 +20,11 @@ from asct.benchmarks.latency_sweep.command import (
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
-from asct.instruments.memory.visits import VISIT_FLAGS, VisitedBenchmark, visit, visit_number
+from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
+from asct.statistics.visits import visits_needed
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
@@ -156,7 +157,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         pilot = self.planned(params)
         if params.visits is not None or len(done) - first < pilot - 1:
             return pilot
-        return self.visits_needed(params, done[: first + pilot - 1], facts)
+        variations = self.pilot_of(params, done[: first + pilot - 1], facts)
+        return visits_needed(variations, params.target_interval, VISITS_MOST)
 
     def values(
         self, params: LatencySweepParams, runs: Mapping[str, KernelRun], facts: HostFacts

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeVar
 
 from asct.instruments.memory.settings import AUTO, Share, seed_setting, target_interval_setting
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.params import Params, setting
-from asct.statistics.visits import VISITS_MIN
+from asct.statistics.visits import SAMPLES_MIN, VISITS_MIN, Variation, samples_needed, visits_needed
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
-    from asct.sdk.record import Measurement
+    from asct.sdk.record import Measurement, Record
     from asct.sdk.samples import KernelRun
     from asct.sdk.step import Output, Step
 
@@ -28,6 +28,9 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 }
 """Flags of the values of several visits."""
 _SEPARATOR: Final = "-visit"
+_SAMPLES: Final = ("--batches", "--windows")
+_FEW_SAMPLES: Final = SAMPLES_MIN / 2
+"""Values with fewer samples in a visit are short trials of loops, whose scatter says little."""
 
 
 class VisitedParams(Params):
@@ -50,6 +53,8 @@ P = TypeVar("P", bound=VisitedParams)
 
 class VisitedBenchmark(Benchmark[P]):
     """A benchmark that runs the same list of processes several times: visits, each in a random order."""
+
+    uses_earlier: ClassVar[bool] = True
 
     @abstractmethod
     def processes(self, params: P, context: Context) -> Sequence[Step]:
@@ -76,15 +81,30 @@ class VisitedBenchmark(Benchmark[P]):
         return params.visits or self.pilot(params)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the processes that have not run yet, of the pilot and of the visits that its variance requires."""
+        """Return the processes that have not run yet.
+
+        A pilot determines the number of visits and of samples in each: the newest earlier run of the same point, or
+        else the first visits of this one.
+        """
         first = self.processes(params, replace(context, done=()))
         later = self.repeated(first)
-        count = self.planned(params)
-        pilot = len(first) + (count - 1) * len(later)
-        if params.visits is None and count > 1 and len(context.done) >= pilot:
-            count = self.visits_needed(params, context.done[:pilot], context.facts)
-        every = [*first, *(step for number in range(2, count + 1) for step in visit(later, number, params.seed))]
+        plan = self.plan(params, context, len(first) + (self.planned(params) - 1) * len(later))
+        every = [plan.limited(step, 1) for step in first]
+        for number in range(2, plan.visits + 1):
+            every += [plan.limited(step, number) for step in visit(later, number, params.seed)]
         return every[len(context.done) :]
+
+    def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
+        """Return the visits to make; `pilot` is the number of processes of the first ones."""
+        count = self.planned(params)
+        if params.visits is not None or count == 1:
+            return VisitPlan(count)
+        earlier = [one for one in variations(context.earlier) if one.samples >= _FEW_SAMPLES]
+        if earlier:
+            return VisitPlan.of(earlier, params.target_interval, 0)
+        if len(context.done) < pilot:
+            return VisitPlan(count)
+        return VisitPlan.of(self.pilot_of(params, context.done[:pilot], context.facts), params.target_interval, count)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values of all visits. Raises ValueError for invalid output."""
@@ -110,14 +130,43 @@ class VisitedBenchmark(Benchmark[P]):
         end = pooled_noise(runs)
         return [(output, replace(run, end=end)) for output, run in zip(outputs, runs, strict=True)]
 
-    def visits_needed(self, params: P, pilot: Sequence[Output], facts: HostFacts) -> int:
-        """Return the number of visits that the variance of the pilot requires."""
-        from asct.instruments.memory.combining import by_value
-        from asct.statistics.visits import visits_needed
+    def pilot_of(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Variation]:
+        """Return the variation of every value in the first visits."""
+        from asct.instruments.memory.combining import combined
 
-        groups = by_value(self.of_visits(params, pilot, facts))
-        series = [[item.value for item in items] for items in groups if items[0].stats and not items[0].detail]
-        return visits_needed(series, params.target_interval, VISITS_MOST)
+        values = combined(self.of_visits(params, outputs, facts), params.target_interval)
+        return variations([value for value in values if not value.detail])
+
+
+def variations(values: Iterable[Measurement | Record]) -> Sequence[Variation]:
+    """Return the variation of each value that has an interval over visits."""
+    return [
+        Variation(stats.median, stats.visits, stats.n / stats.visits, stats.between, stats.within or 0.0)
+        for stats in (value.stats for value in values)
+        if stats is not None and stats.between is not None and (stats.visits or 0) >= VISITS_MIN and stats.visits
+    ]
+
+
+class VisitPlan(NamedTuple):
+    """The number of visits; visits after `full` take at most `samples` batches or windows for each value."""
+
+    visits: int
+    full: int = VISITS_MOST
+    samples: int = 0
+
+    @classmethod
+    def of(cls, pilot: Sequence[Variation], target: float, full: int) -> VisitPlan:
+        """Return the plan that the variance of a pilot requires."""
+        return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
+
+    def limited(self, step: Step, visit: int) -> Step:
+        """Return a step of the visit with its number of batches or windows."""
+        if visit <= self.full or not self.samples:
+            return step
+        arguments = list(step.arguments)
+        for at in (at + 1 for at, option in enumerate(arguments) if option in _SAMPLES):
+            arguments[at] = str(min(int(arguments[at]), self.samples))
+        return replace(step, arguments=tuple(arguments))
 
 
 def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
