@@ -35,28 +35,30 @@ LEAST_INDEPENDENT: Final = VISITS_MIN
 """Fewer independent parts give no interval."""
 _CAUTION: Final = 1.4
 """Standard errors that are added to the estimated correlation."""
-_CORRELATION_MOST: Final = 0.95
+_CORRELATION_LEAST, _CORRELATION_MOST = -0.5, 0.95
 _LEAST_EFFECTIVE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The correlation of neighbors in a series: the likely one, and one that it hardly exceeds; both are 0 to 0.95."""
+    """The correlation of neighbors in a series: the likely one, and one that it hardly exceeds; -0.5 to 0.95."""
 
     likely: float
     cautious: float
 
 
 def dependence(values: Sequence[float]) -> Dependence:
-    """Return the correlation of neighbors in a series of at least 6 values; negative correlation counts as none."""
+    """Return the correlation of neighbors in a series of at least 6 values."""
     count, middle = len(values), math.fsum(values) / len(values)
     squares = math.fsum((value - middle) ** 2 for value in values)
     if squares == 0.0:
         return Dependence(0.0, 0.0)
     together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(values))
     found = (together / squares + 1.0 / count) / (1.0 - 3.0 / count)
-    error = math.sqrt((1.0 - min(max(found, 0.0), 1.0) ** 2) / count)
-    likely, cautious = (min(max(one, 0.0), _CORRELATION_MOST) for one in (found, found + _CAUTION * error))
+    error = math.sqrt((1.0 - min(found * found, 1.0)) / count)
+    likely, cautious = (
+        min(max(one, _CORRELATION_LEAST), _CORRELATION_MOST) for one in (found, found + _CAUTION * error)
+    )
     return Dependence(likely, cautious)
 
 

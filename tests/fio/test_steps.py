@@ -118,7 +118,15 @@ def test_guard_ends_a_point_as_it_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("duration", "numjobs", "interval_ms"),
-    [(0.3, 1, 250), (1.0, 4, 250), (6.0, 4, 500), (60.0, 4, 1000), (60.0, 16, 2000), (3600.0, 1, 30000)],
+    [
+        (0.3, 1, 250),
+        (1.0, 4, 250),
+        (6.0, 4, 500),
+        (10.0, 4, 800),
+        (60.0, 4, 1000),
+        (60.0, 16, 2000),
+        (3600.0, 1, 30000),
+    ],
 )
 def test_reports_come_every_second_or_as_many_as_can_be_kept(duration: float, numjobs: int, interval_ms: int) -> None:
     assert f"--status-interval={interval_ms}ms" in step_of(duration=duration, numjobs=numjobs).arguments

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+from asct.instruments.fio.counters import MeasuredWindow
 from asct.instruments.fio.histogram import Latency
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint
-from asct.instruments.guard_output import GuardOutput, GuardTarget
+from asct.instruments.guard_output import CounterSample, GuardOutput, GuardTarget
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.settings import QualificationParams
 from asct.sdk.benchmark import Context
@@ -19,16 +20,26 @@ from asct.sdk.step import Kernel, Output, Step
 MIB = 2**20
 Rate = Callable[[int], float]
 """Requests a second, by the bytes that the rounds have written until then."""
+_PARTS = 20
+"""Samples of guard during a pass of preconditioning."""
 FACTS = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z")
 CONTEXT = Context(FACTS, "/work")
+
+
+def steady_fill(written: int) -> float:
+    """Bytes a second during preconditioning, by the bytes that it has written until then."""
+    return 100.0 * MIB
 
 
 class Simulated(StepJournal):
     """A journal whose steps were carried out by a drive of `target_bytes` with that rate."""
 
-    def __init__(self, params: QualificationParams, outputs: Sequence[Output], rate: Rate) -> None:
+    def __init__(
+        self, params: QualificationParams, outputs: Sequence[Output], rate: Rate, fill: Rate = steady_fill
+    ) -> None:
         super().__init__(params, outputs, FACTS)
         self.rate = rate
+        self.fill = fill
         self._before: dict[str, int] = {}
 
     @property
@@ -40,7 +51,9 @@ class Simulated(StepJournal):
         """Everything at the rate of the moment when the step began."""
         before = self.written_before(name)
         if params.io_size is not None:
-            return _point(params, params.io_size // params.block_size, 1.0)
+            number = int(name.rpartition("-")[2]) - 1 if "precondition" in name else 0
+            course = _pass(params.io_size, number, self.fill)
+            return _point(params, params.io_size // params.block_size, 1.0, course)
         return _point(params, round(self.rate(before) * params.duration), params.duration)
 
     def written_before(self, name: str) -> int:
@@ -60,7 +73,16 @@ def _volume(output: Output, rate: float) -> int:
     return round(rate * params.duration) * params.block_size
 
 
-def _point(params: FioParams, ios: int, seconds: float) -> FioPoint:
+def _pass(volume: int, number: int, fill: Rate) -> list[CounterSample]:
+    """What guard sees of the drive during a pass behind `number` others."""
+    now, part, found = 0.0, volume // _PARTS, []
+    for index in range(_PARTS + 1):
+        found.append(CounterSample(0, round(now * 1e9), None, None, ((0, 0, 0, index * part, 0, 0, 0),)))
+        now += part / fill(number * volume + index * part)
+    return found
+
+
+def _point(params: FioParams, ios: int, seconds: float, course: Sequence[CounterSample] = ()) -> FioPoint:
     depth = params.iodepth * params.numjobs
     latency = Latency(ios, 1e3, 1e9, depth * seconds / ios * 1e9, 0.0, {round(depth * seconds / ios * 1e9): ios})
     rate, volume = ios / seconds, ios * params.block_size
@@ -78,22 +100,25 @@ def _point(params: FioParams, ios: int, seconds: float) -> FioPoint:
         course=None,
     )
     sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
-    return cast(FioPoint, SimpleNamespace(sides=sides, flags=()))
+    watch = SimpleNamespace(samples=course)
+    window = MeasuredWindow(0.0, float("inf"), 0.0)
+    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), watch=watch, window=window))
 
 
 class Run:
     """A test that runs on such a drive, and can be cut off behind any step."""
 
-    def __init__(self, params: QualificationParams, rate: Rate) -> None:
+    def __init__(self, params: QualificationParams, rate: Rate, fill: Rate = steady_fill) -> None:
         self.params = params
         self.rate = rate
+        self.fill = fill
         self.outputs: list[Output] = []
         self._pause = False
 
     @property
     def journal(self) -> Simulated:
         """What is done so far."""
-        return Simulated(self.params, self.outputs, self.rate)
+        return Simulated(self.params, self.outputs, self.rate, self.fill)
 
     @property
     def names(self) -> list[str]:

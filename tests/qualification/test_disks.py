@@ -97,6 +97,23 @@ def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path,
         assert loop.backing.stat().st_size == 24 * MIB
 
 
+@pytest.mark.parametrize(("second", "falls"), [(12, True), (48, False)])
+def test_a_fall_during_preconditioning_ends_the_doubt(second: int, falls: bool, folder: Path, memory: Path) -> None:
+    """The second pass writes a quarter of the bytes a second, or as many as the first; then the rounds are steady."""
+    with loop_device(memory, 48) as loop, throttle(loop, wbps=48 * MIB) as limit:
+
+        def change(name: str) -> None:
+            if name == "precondition-2":
+                limit.limit(wbps=second * MIB)
+            if name == "round01-randwrite-4k":
+                limit.limit(wbps=0, wiops=1000)
+
+        settings = ONE_CELL | {"round_time": 1.0, "window": 2, "steady_volume": 0, "excursion": 100}
+        params = IOPS.params_model(file_names=str(loop.path), **settings, slope=100)
+        _, found = run(IOPS, params, folder, loop, change)
+        assert ("burst-possible" not in by_cell(found)["iops", 4096, 0].flags) is falls
+
+
 def test_the_plateau_of_a_burst_is_left_behind(folder: Path, memory: Path) -> None:
     """8,000 requests a second fall to 1,000 in the middle of a round."""
     with loop_device(memory, 48) as loop, throttle(loop, wiops=8000) as limit:

@@ -84,6 +84,27 @@ def test_a_steady_state_without_a_fall_is_flagged(cache: int, steady_volume: flo
     assert steady_flags(run.journal, WRITES) == flags
 
 
+@pytest.mark.parametrize(
+    ("cache", "after", "flags"),
+    [
+        (0.5, 0.4, ()),  # a cache of half the range
+        (1.0, 0.4, ()),  # the second pass is slow, because the drive is full
+        (0.5, 0.6, ("burst-possible",)),
+        (9.0, 0.4, ("burst-possible",)),  # two passes did not fill it
+    ],
+)
+def test_a_fall_while_the_drive_was_preconditioned_is_seen(cache: float, after: float, flags: tuple[str, ...]) -> None:
+    """The range of 256 MiB is written twice before the rounds."""
+    run = Run(
+        QualificationParams(**COMMON),
+        lambda written: 1000.0,
+        lambda written: (1.0 if written < cache * 256 * MIB else after) * 100.0 * MIB,
+    )
+    assert run.go(only_writes)
+    assert history(run, WRITES).verdict().steady
+    assert steady_flags(run.journal, WRITES) == flags
+
+
 @pytest.mark.parametrize(("steady_volume", "level"), [(0, 8000.0), (2.0, 8000.0), (3.3, 1000.0), (100, 1000.0)])
 def test_a_burst_is_not_taken_for_the_steady_state(steady_volume: float, level: float) -> None:
     """The cache is full after ten rounds. The plain rule takes the plateau after five; the volume since the purge

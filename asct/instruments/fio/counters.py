@@ -112,6 +112,9 @@ _STEADY_NS: Final = 100_000_000
 """The wall clock may be slewed by this much during a run; a larger change means that it was set."""
 
 
+_MOST_RATES: Final = 240
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredWindow:
     """The measured time (excluding fio's start and the ramp) on the monotonic clock.
@@ -161,6 +164,19 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
     if len(known) < 2 or len(known) < len(series):
         return None
     return _at(known, end_ns) - _at(known, start_ns)
+
+
+def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
+    """Return the rate of the given counters, all targets combined, in consecutive parts of the window: at most 240, per
+    second. Empty if a drive has no counters."""
+    inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
+    chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
+    counts = [_sum(sample, fields, None) for sample in chosen]
+    return [
+        (after - before) / ((later.mono_ns - one.mono_ns) * 1e-9)
+        for (one, before), (later, after) in pairwise(zip(chosen, counts, strict=True))
+        if before is not None and after is not None and later.mono_ns > one.mono_ns
+    ]
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:

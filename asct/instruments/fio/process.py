@@ -245,7 +245,12 @@ def cpu_interval_s(params: FioParams) -> int:
 
 def report_interval_s(params: FioParams) -> float:
     """Return the seconds between fio's reports: 1, less in runs shorter than 12 s, more in runs that would otherwise
-    have too many reports."""
-    short = min(1.0, max(_SHORTEST_REPORT_S, params.duration / _REPORTS))
+    have too many reports.
+
+    They are whole tenths, if possible, because Linux limits the rate of a device in slices of 0.1 s (blk-throttle.c),
+    and parts with different numbers of slices would look like a rate that varies.
+    """
+    tenths = math.floor(10.0 * params.duration / _REPORTS) / 10.0
+    short = min(1.0, max(_SHORTEST_REPORT_S, tenths))
     most = min(_MOST_REPORTS, max(1, _MOST_JOB_REPORTS // job_count(params)))
     return max(short, math.ceil(params.duration / most)) if params.duration > most * short else short

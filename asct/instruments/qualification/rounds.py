@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
+from asct.instruments.fio.counters import FIELDS, device_rates
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.process import INSPECTION
@@ -44,6 +45,15 @@ def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
+
+
+def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
+    """Return whether the write rate dropped by half during the passes, according to the counters of the drive; False if
+    it has none."""
+    params = journal.params.precondition_params(journal.span, phase.sequential_block)
+    points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
+    rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
+    return cliff(rates) is not None
 
 
 def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
@@ -208,8 +218,10 @@ class RoundHistory:
 
     @property
     def fell(self) -> bool:
-        """Whether a dependent variable changed this much during the rounds, as it does when a burst ends."""
-        return any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
+        """Whether the rate dropped by half since the purge, as it does when a burst ends: the write rate during
+        preconditioning, or a dependent variable during the rounds."""
+        fell = any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
+        return fell or precondition_fell(self.journal, self.phase)
 
     @property
     def over(self) -> bool:

@@ -8,13 +8,12 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from tests.bench.harness import asct, scratch
+from tests.bench.intervals import Place, Runs, Value, report_intervals
 from tests.bench.measure import command
-from tests.bench.table import Goal, cpus, note, row
+from tests.bench.table import Goal, cpus, row
 from tests.benchmarks.kernels import built
 
 QUIET_RUNS = 10
@@ -23,26 +22,11 @@ PLAN = Path(__file__).parents[3] / "plans" / "memory.yaml"
 _OFF = 0.1
 _DOUBTS = ("noisy", "invalid", "drift", "two-states", "disagrees")
 
-Place = tuple[str, str, str]
-"""Benchmark, metric and coordinates of a value."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """One value of one run."""
-
-    value: float
-    ci95: tuple[float, float] | None
-    flagged: bool
-
-
-Runs = dict[Place, list[Value]]
-
 
 def coverage() -> None:
     """The set again and again: the next value inside the interval, the share flagged, and what a disturbance hides."""
     quiet = _runs(QUIET_RUNS)
-    _report_quiet(quiet)
+    report_intervals(quiet)
     for title, arguments in _disturbances().items():
         with beside(arguments):
             busy = _runs(BUSY_RUNS)
@@ -50,7 +34,7 @@ def coverage() -> None:
 
 
 def _runs(count: int) -> Runs:
-    found: Runs = defaultdict(list)
+    found: dict[Place, list[Value]] = defaultdict(list)
     for _ in range(count):
         folder = scratch()
         command(asct("apply", str(PLAN), "--results", str(folder / "results"), "-q"))
@@ -63,37 +47,6 @@ def _runs(count: int) -> Runs:
             flagged = any(flag.startswith(_DOUBTS) for flag in record["flags"])
             found[place].append(Value(record["value"], stats.get("ci95"), flagged))
     return found
-
-
-def _report_quiet(runs: Runs) -> None:
-    for name in dict.fromkeys(place[0] for place in runs):
-        series = [values for place, values in runs.items() if place[0] == name]
-        inside = [
-            now.ci95[0] <= later.value <= now.ci95[1]
-            for values in series
-            for now, later in pairwise(values)
-            if now.ci95 is not None and not now.flagged and not later.flagged
-        ]
-        flagged = [value.flagged for values in series for value in values]
-        widths = [ratio for values in series if (ratio := _width(values)) is not None]
-        if not inside:
-            note(f"coverage, {name}: no two runs in a row without a flag")
-        else:
-            share = 100 * statistics.fmean(inside)
-            text = f"coverage, {name} ({len(inside)} pairs)"
-            row(text, "%", share, share, goal=Goal("80 to 95 %", 80 <= share <= 95))
-        doubted = 100 * statistics.fmean(flagged)
-        row(f"  flagged, {name}", "%", doubted, doubted, goal=Goal("at most 20 %", doubted <= 20))
-        if widths:
-            middle = statistics.median(widths)
-            row(f"  half-width, {name}", "SD", middle, min(widths), goal=Goal("at most 3 SD", middle <= 3))
-
-
-def _width(values: Sequence[Value]) -> float | None:
-    """The median half-width of the intervals, in standard deviations between the runs."""
-    halves = [(value.ci95[1] - value.ci95[0]) / 2 for value in values if value.ci95 is not None]
-    spread = statistics.stdev([value.value for value in values]) if len(values) > 1 else 0.0
-    return statistics.median(halves) / spread if halves and spread > 0 else None
 
 
 def _report_busy(title: str, quiet: Runs, busy: Runs) -> None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from tests.bench.storage import agreement, cost, qualification, reading
+from tests.bench.storage import agreement, cost, coverage, qualification, reading
 from tests.bench.table import machine, note, run
 
-ROWS: dict[str, Callable[[], None]] = {**agreement.ROWS, **cost.ROWS, **reading.ROWS, **qualification.ROWS}
+ROWS: dict[str, Callable[[], None]] = {
+    **agreement.ROWS,
+    **cost.ROWS,
+    **coverage.ROWS,
+    **reading.ROWS,
+    **qualification.ROWS,
+}
 
 if __name__ == "__main__":
     note(machine())

@@ -1,0 +1,63 @@
+"""How well the intervals of values predict the next run: rows of the table from several runs of the same plan."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tests.bench.table import Goal, note, row
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of one run."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    flagged: bool
+
+
+Place = tuple[str, str, str]
+"""Title of the row, metric and coordinates of a value."""
+Runs = Mapping[Place, Sequence[Value]]
+"""The values of each place, one a run, in order of time."""
+
+
+def report_intervals(runs: Runs) -> None:
+    """For each title: how often the next unflagged value is inside, the share flagged, and the half-width."""
+    for name in dict.fromkeys(place[0] for place in runs):
+        series = [values for place, values in runs.items() if place[0] == name]
+        _report_inside(name, series)
+        every = [value for values in series for value in values]
+        without = sum(value.ci95 is None for value in every)
+        if without:
+            note(f"{name}: {without} of {len(every)} values have no interval")
+        doubted = 100 * statistics.fmean(value.flagged for value in every)
+        row(f"  flagged, {name}", "%", doubted, doubted, goal=Goal("at most 20 %", doubted <= 20))
+        widths = [ratio for values in series if (ratio := _width(values)) is not None]
+        if widths:
+            middle = statistics.median(widths)
+            row(f"  half-width, {name}", "SD", middle, min(widths), goal=Goal("at most 3 SD", middle <= 3))
+
+
+def _report_inside(name: str, series: Sequence[Sequence[Value]]) -> None:
+    inside = [
+        now.ci95[0] <= later.value <= now.ci95[1]
+        for values in series
+        for now, later in pairwise(values)
+        if now.ci95 is not None and not now.flagged and not later.flagged
+    ]
+    if not inside:
+        note(f"coverage, {name}: no two runs in a row with an interval and without a flag")
+        return
+    share = 100 * statistics.fmean(inside)
+    row(f"coverage, {name} ({len(inside)} pairs)", "%", share, share, goal=Goal("80 to 95 %", 80 <= share <= 95))
+
+
+def _width(values: Sequence[Value]) -> float | None:
+    """The median half-width of the intervals, in standard deviations between the runs."""
+    halves = [(value.ci95[1] - value.ci95[0]) / 2 for value in values if value.ci95 is not None]
+    spread = statistics.stdev([value.value for value in values]) if len(values) > 1 else 0.0
+    return statistics.median(halves) / spread if halves and spread > 0 else None
