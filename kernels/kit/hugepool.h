@@ -41,8 +41,10 @@ struct hugepool_reply {
     bool done;
 };
 
-/* The socket to the guardian, 0 before it is started. One for the program, in whichever of its files this is included. */
+/* The socket to the guardian, 0 before it is started, and its process. One for the program, in whichever of its files this is
+ * included. */
 __attribute__((weak)) int hugepool_socket;
+__attribute__((weak)) pid_t hugepool_guardian;
 
 static inline void hugepool_path(char *path, const char *file, int64_t page_bytes, int64_t node)
 {
@@ -203,6 +205,15 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     _exit(0);
 }
 
+/* Waits for the guardian when this process exits by itself. Its CPU time (adding a GiB of pages takes more than 0.1 s) is then
+ * part of the time of this process; otherwise a reader of the host's counters would take it for another program. In a child
+ * that was forked since, this does nothing. */
+static inline void hugepool_end(void)
+{
+    close(hugepool_socket);
+    waitpid(hugepool_guardian, NULL, 0);
+}
+
 static inline bool hugepool_start(void)
 {
     int pair[2];
@@ -216,10 +227,13 @@ static inline bool hugepool_start(void)
         hugepool_guard(pair[1]);
     }
     close(pair[1]);
-    if (guardian > 0)
+    if (guardian > 0) {
         hugepool_socket = pair[0];
-    else
+        hugepool_guardian = guardian;
+        atexit(hugepool_end);
+    } else {
         close(pair[0]);
+    }
     return guardian > 0;
 }
 
