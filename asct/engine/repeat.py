@@ -463,11 +463,11 @@ class RepeatRunner:
     def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
         """Add flags to the values if the host state makes them doubtful.
 
-        A noisy host matters only with `strict`, because kernels report by themselves whether noise affected their
-        values.
+        A kernel sees only the CPUs that it runs on: a program beside it that takes caches, memory bandwidth or clock
+        shows only in the state of the host.
         """
         state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
-        flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
+        flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(state)
         return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
     def _judge(self, attempt: Attempt) -> None:

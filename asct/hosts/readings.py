@@ -10,16 +10,14 @@ from asct.hosts.base import HostReadings
 
 LOG = ".readings"
 """A file in the work folder (runner.sh), with lines `= KEY WORD`, each followed by the text read at that time."""
-SHORT_TASK_S = 0.05
-"""A reading that is no older than this many seconds serves the next task as well.
-
-Nothing is read after a task that is shorter than this: CPU time is counted in steps of 10 ms, and each reading starts a
-program (runner_task.sh).
-"""
+SHORT_TASK_S = 0.02
+"""Nothing is read after a task that is shorter than this many seconds, because each reading starts a program that takes
+about as long (runner_task.sh)."""
 MOST_BYTES = 64 << 10
 """Maximum size of one reading in bytes. The selected lines are short, and so is the list of files."""
+_TICK_S = 0.01
 _MOST_TASKS = 300_000
-_HEAD = re.compile(r"= (\S{1,200}) (before|again|after|over)")
+_HEAD = re.compile(r"= (\S{1,200}) (before|again|used|after|over)")
 _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)?)s")
 
 
@@ -37,6 +35,9 @@ class ReadingLog:
     _lines: list[str] = field(default_factory=list)
     _size: int = 0
     _last: str = ""
+    _cpu_ns: int | None = None
+    """CPU time of the task that is read, and of the brief tasks since the reading before it."""
+    _brief_ns: int | None = 0
 
     def take(self, data: bytes) -> None:
         """Process the next bytes."""
@@ -68,8 +69,11 @@ class ReadingLog:
         """End a reading and begin the next one."""
         text = "\n".join(line for line in self._lines if line.startswith("/"))
         if self._word == "before":
-            self._last = text
+            self._last, self._brief_ns = text, 0
             self._put(self._key, HostReadings(before=text))
+        if self._word == "used":
+            used = _cpu_ns(self._lines)
+            self._cpu_ns = None if used is None or self._brief_ns is None else used + self._brief_ns
         if word == "again":
             self._put(key, HostReadings(before=self._last))
         if word == "over" and self._key == key:
@@ -80,10 +84,11 @@ class ReadingLog:
         """Complete the readings of the task that was read last."""
         found = self._found.get(self._key, HostReadings())
         if self._word == "after":
-            self._last = text
-            found = replace(found, after=text, cpu_ns=_cpu_ns(self._lines))
+            self._last, self._brief_ns = text, 0
+            found = replace(found, after=text, cpu_ns=self._cpu_ns)
         else:
-            found = replace(found, brief=True)
+            found, self._brief_ns = replace(found, brief=True), self._cpu_ns
+        self._cpu_ns = None
         self._put(self._key, found)
         self._whole.add(self._key)
 
@@ -100,12 +105,15 @@ def is_short(started_s: float | None, ended_s: float | None) -> bool:
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:
-    """Return the CPU time of the shell's children in nanoseconds; None if `lines` are not the output of `times`.
+    """Return the CPU time of the shell and of its children in nanoseconds; None if `lines` are not the output of
+    `times` (POSIX, 2.15).
 
-    The first line of that output is about the shell itself, the second about its children (POSIX, 2.15).
+    Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that a sum
+    over many short tasks is neither too low nor too high.
     """
     matches = [found for line in lines[:2] if (found := _TIMES.fullmatch(line))]
     if len(matches) != 2:
         return None
-    minutes, seconds = int(matches[1][1]) + int(matches[1][3]), float(matches[1][2]) + float(matches[1][4])
-    return round((60 * minutes + seconds) * 1e9)
+    times = [60.0 * int(match[at]) + float(match[at + 1]) for match in matches for at in (1, 3)]
+    in_ticks = all(abs(time - round(time / _TICK_S) * _TICK_S) < 1e-6 for time in times)
+    return round(sum(time + (_TICK_S / 2 if in_ticks and time > 0 else 0.0) for time in times) * 1e9)

@@ -45,6 +45,7 @@ keep_up() {
 run_task() {
     IFS= read -r line <&7 || return
     now
+    [ "$((now - rested))" -le "$PAUSE" ] || recent=
     due=$((now + limit))
     printf '%s\n' "$due $key" >"$root/.due"
     if [ "$now" -ge "$wakes" ] || [ "$wakes" -gt "$due" ]; then
@@ -53,6 +54,8 @@ run_task() {
     fi
     ( mode=task; trap : PIPE; exec </dev/null >/dev/null 3<&- 7<&- 8<&-; eval "${line#: }" )
     settle_task
+    now
+    rested=$now
 }
 
 # A task reports its end itself, unless its shell was killed.
@@ -128,12 +131,12 @@ lead() {
 }
 
 # The host state, in .readings: a line `= KEY WORD` and the selected lines of the files in $reading (the expression and the
-# files, one per line). A reading no older than BRIEF serves this task as well, and nothing is read after a task shorter
-# than BRIEF: CPU time is counted in similar steps, and a reading takes as long as such a task.
-BRIEF=5 # hundredths of a second
+# files, one per line). A reading no older than RECENT serves this task as well, unless there was a pause since, in which asct
+# worked; nothing is read after a task shorter than BRIEF, because a reading takes about as long. In hundredths of a second.
+BRIEF=2 RECENT=5 PAUSE=1 rested=0
 read_before() {
     [ -n "$reading" ] || return 0
-    if [ -n "$recent" ] && [ "$((now - recent))" -le "$BRIEF" ]; then
+    if [ -n "$recent" ] && [ "$((now - recent))" -le "$RECENT" ]; then
         printf '= %s again\n' "$key"
         read_at=$recent
     else
@@ -145,13 +148,14 @@ read_before() {
     began=$now
 }
 
-# Includes the CPU time of the main process, the only child this shell waited for.
+# `times` prints the CPU time of this shell, and of the children it waited for: the main process and small tools.
 read_after() {
     [ -n "$reading" ] || return 0
+    printf '= %s used\n' "$key"
+    times
     if [ "$((now - began))" -ge "$BRIEF" ]; then
         printf '= %s after\n' "$key"
         read_at=$now
-        times
         read_files
     fi
     printf '= %s over\n' "$key"

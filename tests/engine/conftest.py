@@ -33,3 +33,9 @@ class Lab:
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def unobserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How quiet the machine of the tests is does not matter, except in the tests of the host state."""
+    monkeypatch.setattr("asct.engine.host.READING", None)

@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from asct.engine.telemetry.readings import READING
 from asct.store.model import Telemetry
 from asct.store.schemas import violations
 from asct.store.verify import verify
@@ -19,6 +21,12 @@ from tests.engine.plant import job, point
 from tests.engine.rounds import LAST, ports, rounds_job
 
 WORK = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done; echo 3"
+
+
+@pytest.fixture(autouse=True)
+def observed(unobserved: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host is read, unlike in the other tests of the engine."""
+    monkeypatch.setattr("asct.engine.host.READING", READING)
 
 
 @pytest.fixture
@@ -31,6 +39,19 @@ def busy() -> Iterator[None]:
         for one in running:
             one.kill()
             one.wait()
+
+
+@contextmanager
+def spinner(cpu: int) -> Iterator[None]:
+    """A program that takes what it gets of one CPU."""
+    loop = ["sh", "-c", "while :; do :; done"]
+    spins = subprocess.Popen(loop)
+    os.sched_setaffinity(spins.pid, {cpu})
+    try:
+        yield
+    finally:
+        spins.kill()
+        spins.wait()
 
 
 def telemetry(done: plant.Done, repeat: int = 1) -> Telemetry:
@@ -55,18 +76,28 @@ def test_telemetry_is_kept_of_each_repeat(lab: Lab) -> None:
     assert verify(done.stored) == []
 
 
-def test_a_noisy_host_is_told_and_flags_only_strict_values(lab: Lab, busy: None) -> None:
+def test_a_noisy_host_is_told_and_flags_the_values(lab: Lab, busy: None) -> None:
     slow = point(script="sleep 0.6; echo 3")
     done = lab.run(job(slow))
-    assert (done.code, done.stored.run.counts) == (0, {"ok": 1})
+    assert (done.code, done.stored.run.counts) == (0, {"noisy": 1})
     assert telemetry(done).verdict.state == "noisy"
-    assert done.stored.records()[0].flags == []
+    assert (done.stored.records()[0].flags, done.status().flags) == (["noisy-host"], ["noisy-host"])
     assert done.stored.run.jobs[0].host_states == {"noisy": 1}
     assert done.stored.run.jobs[0].host_reasons["others"] == 1
     strict = lab.run(job(slow, strict=True))
     assert (strict.code, strict.stored.run.counts) == (3, {"noisy": 1})
     assert strict.status().diagnostic["code"] == "E617"
     assert strict.stored.records()[0].flags == ["noisy-host"]
+
+
+def test_one_spinner_beside_short_steps_is_found(lab: Lab) -> None:
+    """On one CPU, as the neighbor of a benchmark that uses the others; each step takes a few ticks of the counters."""
+    with spinner(min(os.sched_getaffinity(0))):
+        done = lab.run(job(point(script="sleep 0.06; echo 3", more=("sleep 0.06; echo 3",) * 11)))
+    found = telemetry(done)
+    assert found.steps == 12 and found.others_cpus is not None
+    assert [reason.what for reason in found.verdict.reasons if reason.what == "others"] == ["others"]
+    assert "noisy-host" in done.stored.records()[0].flags
 
 
 def test_a_strict_job_takes_nothing_from_a_noisy_host(lab: Lab, busy: None) -> None:

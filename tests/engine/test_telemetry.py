@@ -220,10 +220,30 @@ def test_what_is_too_brief_for_the_clocks_of_a_host_is_unknown_and_spoils_nothin
     output = Output(Step("s", Tool("sh")), 0, {}, 9_000_000)
     brief = (output, HostReadings(reading(), brief=True))
     found = summarize([brief])
-    assert found.verdict.state == "unknown" and "shorter than 50 ms" in found.unknown["after"]
+    assert found.verdict.state == "unknown" and "shorter than 20 ms" in found.unknown["after"]
     mixed = summarize([brief, (output, HostReadings(reading(), after(steal=40), 10**9)), brief])
     assert reasons(mixed) == {"steal": "noisy"} and "2 of 3" in mixed.unknown["steps"]
     assert summarize([brief, (output, HostReadings(reading(), after(), 10**9))]).verdict.state == "stable"
+
+
+def short_steps(others: int) -> Telemetry:
+    """Twenty steps of 30 ms on two CPUs, one of which is busy: 2, 3 or 4 ticks a step where the exact time is 30 ms.
+
+    Other programs take `others` ticks of each step."""
+    output = Output(Step("s", Tool("sh")), 0, {}, 30_000_000)
+    two = {readings.ONLINE: "0-1"}
+    steps = [
+        HostReadings(reading(changes=two), reading(100.03, two, user=(2, 4, 3, 3)[n % 4] + others), 30_000_000)
+        for n in range(20)
+    ]
+    return summarize([(output, one) for one in steps])
+
+
+def test_the_ticks_of_short_steps_are_judged_together() -> None:
+    """A tick more than the exact time, in every other step, is no other program; a spinner on the other CPU is one."""
+    quiet, beside = short_steps(0), short_steps(3)
+    assert (quiet.verdict.state, quiet.others_cpus) == ("stable", 0.0)
+    assert reasons(beside) == {"others": "noisy"} and beside.others_cpus == pytest.approx(1.0)
 
 
 def health(**changes: int) -> str:

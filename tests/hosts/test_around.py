@@ -24,34 +24,52 @@ from tests.sshd import Sshd
 
 LOG = """= a before
 /proc/uptime:1.00 1.00
-= a after
+= a used
 0m0.00s 0m0.00s
 1m2.50s 0m0.25s
+= a after
 /proc/uptime:2.00 1.50
 = a over
 = b again
-= b after
+= b used
 0m0.000000s 0m0.000000s
 0m0.010000s 0m0.000000s
+= b after
 /proc/uptime:3.00 1.50
 = b over
 = c again
+= c used
+0m0.001s 0m0.002s
+0m0.003s 0m0.004s
 = c over
 = d before
 /proc/uptime:4.00 1.50
+= d used
+0m0.001s 0m0.002s
+0m0.003s 0m0.004s
 = d over
 = e again
+= e used
+0m0.001s 0m0.000s
+0m0.010s 0m0.000s
 = e over
+= f again
+= f used
+0m0.002s 0m0.000s
+0m0.200s 0m0.000s
+= f after
+/proc/uptime:5.00 1.50
+= f over
 """
 
 
 def test_the_log_tells_both_ends_of_each_task() -> None:
     log = ReadingLog()
     log.take(LOG.encode())
-    assert all(map(log.has, "abcde")) and not log.has("f")
-    assert log.of("a") == HostReadings("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_750_000_000)
-    assert log.of("b") == HostReadings("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 10_000_000)
-    assert log.of("f") == HostReadings() and log.offset == len(LOG)
+    assert all(map(log.has, "abcdef")) and not log.has("g")
+    assert log.of("a") == HostReadings("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_760_000_000)
+    assert log.of("b") == HostReadings("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 15_000_000)
+    assert log.of("g") == HostReadings() and log.offset == len(LOG)
 
 
 def test_brief_tasks_have_what_was_read_last_before_them() -> None:
@@ -59,6 +77,21 @@ def test_brief_tasks_have_what_was_read_last_before_them() -> None:
     log.take(LOG.encode())
     assert log.of("c") == HostReadings("/proc/uptime:3.00 1.50", brief=True)
     assert log.of("d") == log.of("e") == HostReadings("/proc/uptime:4.00 1.50", brief=True)
+
+
+def test_the_time_of_brief_tasks_counts_in_the_window_they_share() -> None:
+    """Otherwise the window from before d to after f would show the time of d and e as that of other programs."""
+    log = ReadingLog()
+    log.take(LOG.encode())
+    assert log.of("f") == HostReadings("/proc/uptime:4.00 1.50", "/proc/uptime:5.00 1.50", (202 + 10 + 11) * 1_000_000)
+
+
+def test_ticks_rounded_down_are_counted_as_their_mean() -> None:
+    """dash prints 0.01 s for anything below 0.02 s; bash prints milliseconds."""
+    log = ReadingLog()
+    log.take(b"= a before\n/x:1\n= a used\n0m0.00s 0m0.00s\n0m0.11s 0m0.02s\n= a after\n/x:2\n= a over\n")
+    log.take(b"= b again\n= b used\n0m0.001s 0m0.00s\n0m0.110s 0m0.020s\n= b after\n/x:3\n= b over\n")
+    assert (log.of("a").cpu_ns, log.of("b").cpu_ns) == (140_000_000, 131_000_000)
 
 
 def test_a_task_that_was_killed_has_only_its_beginning() -> None:
@@ -75,7 +108,7 @@ def test_pieces_of_any_size_are_put_together(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(LOG)]
     for start, end in pairwise(places):
         log.take(LOG[start:end].encode())
-    assert [log.of(key) for key in "abcde"] == [whole.of(key) for key in "abcde"]
+    assert [log.of(key) for key in "abcdef"] == [whole.of(key) for key in "abcdef"]
 
 
 @given(st.binary(max_size=300))
