@@ -90,6 +90,12 @@ def test_what_the_pool_lacks_is_added_told_and_put_back(chase: Path) -> None:
     assert eventually(lambda: pool() == before)
 
 
+def test_the_guardian_has_ended_with_the_kernel(chase: Path) -> None:
+    """Its CPU time is then part of that of the kernel: nobody else waits for it."""
+    assert quick(chase, "--pages", "2m", "--sizes", str(lacking())).meta["pool_pages_added"] == 4
+    assert guardians(chase) == []
+
+
 def test_pages_of_stream_are_put_back_before_its_last_line(built: Builds) -> None:
     before = pool()
     ran = run(
