@@ -36,6 +36,8 @@ struct arena {
     struct smaps smaps;
     int64_t pool_node;               /* the node of the pool: -1 for that of the system */
     int64_t pool_before, pool_added; /* pages; before is -1 if none had to be added */
+    bool (*writer)(struct arena *);  /* populates every page instead of arena_populate; false with errno */
+    void *context;                   /* of the writer */
     char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
 
@@ -101,7 +103,7 @@ static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t pag
     return wide + head;
 }
 
-/* Writes to every page, because a page that was only read is the zero page. */
+/* Writes to every page, because a page that was only read is the zero page; false with errno if there is no memory for it. */
 static inline bool arena_populate(char *start, size_t bytes)
 {
     if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
@@ -137,7 +139,8 @@ static inline void arena_require_memory(size_t bytes, int64_t node)
 /* Populates the mapping and verifies its pages; false with the reason if they are of another kind. */
 static inline bool arena_fill(struct arena *arena, char *why, size_t size)
 {
-    if (!arena_populate(arena->start, arena->bytes)) {
+    bool populated = arena->writer ? arena->writer(arena) : arena_populate(arena->start, arena->bytes);
+    if (!populated) {
         snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(errno));
         return false;
     }
@@ -221,19 +224,26 @@ static inline void arena_note_lost(struct arena *arena, const char *why)
     snprintf(arena->lost + used, sizeof arena->lost - used, "%s%s: %s", used ? "; " : "", arena_kind_name(arena->kind), why);
 }
 
-/* `kinds` is one of ARENA_KINDS. auto takes the largest available kind of which the range fills at least one page. Ends the
- * program with 3 if there is none. */
-static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t node)
+/* Whether auto tries a kind: the range fills at least one page of a pool, and whole pages of 1 GiB are at most an eighth larger
+ * than the range, because populating the rest would take longer than larger pages save. */
+static inline bool arena_suits(enum arena_kind kind, size_t bytes)
+{
+    size_t page = arena_is_pool(kind) ? (size_t)arena_page_bytes(kind) : 1, rest = bytes % page;
+    return bytes >= page && (kind != ARENA_1G || rest == 0 || page - rest <= bytes / 8);
+}
+
+/* Maps `bytes` for `arena`, of which only the writer and its context are set (or nothing). `kinds` is one of ARENA_KINDS; auto
+ * takes the largest available kind that suits the size. Ends the program with 3 if there is none. */
+static inline void arena_map_into(struct arena *filled, const char *kinds, size_t bytes, int64_t node)
 {
     static const enum arena_kind order[] = {ARENA_1G, ARENA_2M, ARENA_THP, ARENA_BASE};
-    struct arena arena = {0};
+    struct arena arena = *filled;
     char why[ARENA_WHY_MAX] = "";
     bool any = strcmp(kinds, "auto") == 0;
     node_require(node);
     for (size_t i = 0; i < sizeof order / sizeof *order && !arena.start; i++) {
         arena.kind = order[i];
-        bool fits = !arena_is_pool(order[i]) || bytes >= (size_t)arena_page_bytes(order[i]);
-        bool asked = any ? fits : strcmp(kinds, arena_kind_name(order[i])) == 0;
+        bool asked = any ? arena_suits(order[i], bytes) : strcmp(kinds, arena_kind_name(order[i])) == 0;
         if (asked && !arena_try(&arena, bytes, any, node, why, sizeof why))
             arena_note_lost(&arena, why);
     }
@@ -241,6 +251,14 @@ static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t no
         fail(EXIT_ENVIRONMENT, "pages are not available: %s%s", arena.lost, any ? "" : "; --pages auto uses those that are");
     if (node >= 0)
         node_check(arena.start, arena.bytes, node);
+    *filled = arena;
+}
+
+/* Maps memory that one thread populates; otherwise like arena_map_into. */
+static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t node)
+{
+    struct arena arena = {0};
+    arena_map_into(&arena, kinds, bytes, node);
     return arena;
 }
 

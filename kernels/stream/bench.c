@@ -49,7 +49,7 @@ static void take_window(struct crew *crew, struct sample *sample)
     }
     double ns = (double)timer_net(&crew->timer, crew->start_ticks, end) * crew->timer.ns_per_tick;
     sample->cycle_ns[sample->count] = cycle_ns(crew);
-    sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->traffic, moved)};
+    sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->value.traffic, moved)};
 }
 
 /* Whether the windows are taken or the time is over. Their number does not depend on the values: stopping at a narrow interval
@@ -126,18 +126,18 @@ static unsigned compare(struct bench *bench, struct sample *samples, const struc
     return best;
 }
 
-void bench_point(struct bench *bench, uint64_t size, const struct traffic *traffic)
+void bench_point(struct bench *bench, const struct value *value)
 {
     static struct sample samples[LOOPS_VARIANTS_MAX];
     struct work *work = &bench->crew->work;
-    struct loops loops = loops_of(traffic, bench->isa, layout_of(size, traffic, bench->crew->work.grain).array_bytes);
-    work->traffic = traffic;
-    work->layout = layout_of(size, traffic, work->grain);
-    work->whole = size != bench->last_size;
-    bench->last_size = size;
+    work->traffic = value->traffic;
+    work->grain = loops_grain(value->set->isa);
+    work->layout = layout_of(value->set->size, value->traffic, work->grain);
+    work->whole = value->set->size != bench->last_size;
+    bench->last_size = value->set->size;
+    struct loops loops = loops_of(value->traffic, value->set->isa, work->layout.array_bytes);
     for (unsigned i = 0; i < loops.count; i++) {
-        samples[i].traffic = traffic;
-        samples[i].size = size;
+        samples[i].value = *value;
         samples[i].array_bytes = work->layout.array_bytes;
     }
     samples[0].loop = loops.variants[0];

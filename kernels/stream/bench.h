@@ -4,6 +4,7 @@
 
 #include "kit/stats.h"
 #include "stream/crew.h"
+#include "stream/sets.h"
 
 #define BENCH_WINDOWS_MAX 4096
 
@@ -17,8 +18,6 @@ struct window {
 struct bench {
     struct crew *crew;
     struct noise *noise;
-    enum vector_isa isa;
-    const char *width;
     enum effort effort;
     uint64_t windows; /* of each loop that is measured in full */
     uint64_t cap_ns;
@@ -28,9 +27,9 @@ struct bench {
 
 /* The measurement of one loop. */
 struct sample {
-    const struct traffic *traffic;
+    struct value value;
     struct loop loop;
-    uint64_t size, array_bytes;
+    uint64_t array_bytes;
     struct window windows[BENCH_WINDOWS_MAX];
     double cycle_ns[BENCH_WINDOWS_MAX]; /* median over the threads, before each window */
     size_t count, dropped;
@@ -41,7 +40,7 @@ struct sample {
     uint64_t elapsed_ns;
 };
 
-/* Measures and prints one size and traffic pattern; ends the program with 4 if a result is wrong. */
-void bench_point(struct bench *bench, uint64_t size, const struct traffic *traffic);
+/* Measures and prints one value; ends the program with 4 if a result is wrong. */
+void bench_point(struct bench *bench, const struct value *value);
 
 #endif

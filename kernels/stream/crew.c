@@ -35,18 +35,51 @@ static void note_arena(struct crew *crew, const struct arena *arena)
     crew->arena_bytes += arena->bytes;
 }
 
-/* Maps the arena of all threads that share it with `index`; called by that thread, so that the pages are local to it. */
+/* Lets each thread populate and fill its part; false with errno if one of them could not. */
+static bool fill_arena(struct arena *arena)
+{
+    struct crew *crew = arena->context;
+    struct walker *mapper = &crew->walkers[crew->mapper];
+    mapper->arena = *arena;
+    for (size_t i = 0, part = 0; i < crew->team.count; i++)
+        if (same_arena(crew, crew->mapper, i))
+            crew->walkers[i].start = arena->start + crew->thread_bytes * part++;
+    crew->order = ORDER_FILL;
+    team_barrier(&crew->team);
+    walker_fill(mapper, arena);
+    team_barrier(&crew->team);
+    for (size_t i = 0; i < crew->team.count; i++)
+        if (same_arena(crew, crew->mapper, i) && crew->walkers[i].fill_error != 0) {
+            errno = crew->walkers[i].fill_error;
+            return false;
+        }
+    return true;
+}
+
+/* Maps the arena of all threads that share it with `index`; called by that thread. Every thread populates its part, so that the
+ * pages are local to it. */
 static void map_arena(struct crew *crew, size_t index)
 {
     uint64_t threads = 0;
     for (size_t i = 0; i < crew->team.count; i++)
         threads += same_arena(crew, index, i) ? 1 : 0;
-    struct arena arena = arena_map(crew->pages, threads * crew->thread_bytes, crew->nodes[index]);
+    struct arena arena = {.writer = fill_arena, .context = crew};
+    crew->mapper = index;
+    arena_map_into(&arena, crew->pages, threads * crew->thread_bytes, crew->nodes[index]);
     note_arena(crew, &arena);
     crew->walkers[index].arena = arena;
-    for (size_t i = 0, part = 0; i < crew->team.count; i++)
-        if (same_arena(crew, index, i))
-            crew->walkers[i].start = arena.start + crew->thread_bytes * part++;
+    crew->order = ORDER_MAPPED;
+    team_barrier(&crew->team);
+}
+
+/* Populates its part of each attempt to map an arena, until the arena is mapped. */
+static void help_mapping(struct crew *crew, size_t index)
+{
+    for (team_barrier(&crew->team); crew->order == ORDER_FILL; team_barrier(&crew->team)) {
+        if (same_arena(crew, crew->mapper, index))
+            walker_fill(&crew->walkers[index], &crew->walkers[crew->mapper].arena);
+        team_barrier(&crew->team);
+    }
 }
 
 /* Rejects sizes that are not available before anything is mapped. Pools count as well as free memory. */
@@ -69,8 +102,12 @@ static void map_memory(struct member *member, struct crew *crew)
     crew->homes[member->index] = node_or_here(-1);
     team_barrier(member->team);
     for (size_t i = 0; i < crew->team.count; i++) {
-        if (i == member->index && first_of_arena(crew, i))
+        if (!first_of_arena(crew, i))
+            continue;
+        if (i == member->index)
             map_arena(crew, i);
+        else
+            help_mapping(crew, member->index);
         team_barrier(member->team);
     }
 }
@@ -80,13 +117,12 @@ static void prepare(struct member *member, struct crew *crew)
     struct walker *walker = &crew->walkers[member->index];
     if (member->index == 0)
         require_memory(crew);
-    map_memory(member, crew);
     walker->bytes = crew->thread_bytes;
     walker->seed = crew->seed + member->index;
+    map_memory(member, crew);
     walker->kept = aligned_alloc(KEPT_ALIGNMENT, LOOPS_KEPT_BYTES);
     if (!walker->kept)
         fail(EXIT_ENVIRONMENT, "no memory for the accumulators of a thread");
-    pattern_fill(walker->start, walker->bytes, walker->seed);
     walker->node = node_of(walker->start);
     team_barrier(member->team);
 }
@@ -95,6 +131,9 @@ static void obey(struct member *member, struct crew *crew)
 {
     struct walker *walker = &crew->walkers[member->index];
     switch (crew->order) {
+    case ORDER_FILL:
+    case ORDER_MAPPED: /* see help_mapping */
+        return;
     case ORDER_BEGIN:
         walker_begin(walker, &crew->work);
         return;
@@ -131,7 +170,7 @@ static void serve(struct member *member)
     struct crew *crew = member->context;
     prepare(member, crew);
     if (member->index == 0) {
-        crew->map_ns = timer_monotonic_ns() - crew->timer.ns_0;
+        crew->map_ns = timer_monotonic_ns() - crew->started_ns;
         crew->lead(crew);
         crew_do(crew, ORDER_END);
         return;
@@ -155,6 +194,7 @@ bool crew_release(struct crew *crew)
 void crew_run(struct crew *crew)
 {
     size_t count = crew->cpus->count;
+    crew->started_ns = timer_monotonic_ns();
     crew->walkers = aligned_alloc(TEAM_LINE, count * sizeof *crew->walkers);
     crew->homes = calloc(count, sizeof *crew->homes);
     if (!crew->walkers || !crew->homes)

@@ -8,7 +8,7 @@
 #include "kit/team.h"
 #include "stream/walker.h"
 
-enum order { ORDER_BEGIN, ORDER_WARM, ORDER_WINDOW, ORDER_CHECK, ORDER_END };
+enum order { ORDER_FILL, ORDER_MAPPED, ORDER_BEGIN, ORDER_WARM, ORDER_WINDOW, ORDER_CHECK, ORDER_END };
 
 struct crew {
     struct team team;
@@ -22,7 +22,8 @@ struct crew {
     int64_t *homes;                /* nodes of the CPUs; -1 if there is only one */
     struct arena least;            /* the arena with the smallest pages */
     size_t arenas;
-    uint64_t arena_bytes, map_ns, start_ticks;
+    uint64_t arena_bytes, started_ns, map_ns, start_ticks;
+    size_t mapper;                 /* the thread that maps an arena */
     enum order order;
     struct work work;
 };

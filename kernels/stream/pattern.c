@@ -30,10 +30,10 @@ static bool any(const lanes *bits)
     return sum != 0;
 }
 
-void pattern_fill(char *start, uint64_t bytes, uint64_t seed)
+void pattern_fill(char *start, uint64_t seed, uint64_t at, uint64_t bytes)
 {
-    lanes counters = COUNTERS(seed, 0);
-    for (uint64_t at = 0; at < bytes; at += LINE, counters += ADVANCE)
+    lanes counters = COUNTERS(seed, at);
+    for (uint64_t end = at + bytes; at < end; at += LINE, counters += ADVANCE)
         *(lanes *)(start + at) = VALUE(counters);
 }
 

@@ -15,7 +15,8 @@ struct range {
 
 #define PATTERN_BLOCK 4096
 
-void pattern_fill(char *start, uint64_t bytes, uint64_t seed);
+/* Writes the pattern to `bytes` at `at`, a multiple of 64. */
+void pattern_fill(char *start, uint64_t seed, uint64_t at, uint64_t bytes);
 
 /* Verifies the result of `traffic` in the range and restores the pattern. Returns -1, or the offset in the range of the first
  * PATTERN_BLOCK bytes with a wrong value. */

@@ -31,7 +31,7 @@ static void print_windows(struct out *out, struct sample *sample)
 
 static void print_bytes(struct out *out, const struct sample *sample)
 {
-    const struct traffic *traffic = sample->traffic;
+    const struct traffic *traffic = sample->value.traffic;
     uint64_t useful = 0;
     for (size_t i = 0; i < sample->count; i++)
         useful += sample->windows[i].bytes;
@@ -46,13 +46,17 @@ static void print_bytes(struct out *out, const struct sample *sample)
 void record_print(const struct bench *bench, struct sample *sample)
 {
     struct out out = out_begin("sample");
-    out_integer(&out, "size", (int64_t)sample->size);
+    const struct set *set = sample->value.set;
+    out_text(&out, "label", set->label);
+    out_integer(&out, "size", (int64_t)set->size);
     out_integer(&out, "array_bytes", (int64_t)sample->array_bytes);
-    out_text(&out, "traffic", sample->traffic->word);
+    out_text(&out, "traffic", sample->value.traffic->word);
     out_text(&out, "variant", sample->loop.variant);
     out_bool(&out, "best", sample->best);
-    out_text(&out, "width", bench->width);
-    out_integer(&out, "vector_bytes", vector_bytes(bench->isa));
+    out_text(&out, "isa", vector_name(set->isa));
+    out_text(&out, "width", vector_word(set->isa));
+    out_integer(&out, "vector_bytes", vector_bytes(set->isa));
+    out_integer(&out, "grain_bytes", (int64_t)loops_grain(set->isa));
     out_integer(&out, "threads", (int64_t)bench->crew->team.count);
     out_integer(&out, "windows", (int64_t)sample->count);
     out_integer(&out, "dropped", (int64_t)sample->dropped);

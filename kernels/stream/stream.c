@@ -4,15 +4,16 @@
 #include "kit/opts.h"
 #include "kit/width.h"
 #include "stream/bench.h"
+#include "stream/sets.h"
 
 #define SIZE_MAX_BYTES ((int64_t)1 << 46)
 #define DRIFT_MAX_PPM 2000
 
 static struct asked {
     struct opt_list cpus, nodes, sizes;
-    struct opt_words traffic;
-    const char *width, *variants, *pages;
-    int64_t window_us, windows, time_cap_ms, seed;
+    struct opt_words traffic, widths;
+    const char *labels, *variants, *pages;
+    int64_t window_us, windows, time_cap_ms, order, seed;
 } asked;
 
 static struct opt table[] = {
@@ -24,8 +25,9 @@ static struct opt table[] = {
      OPT_INTEGERS, 64, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
     {"traffic", "", "all-reads,write,copy,triad", "kinds of traffic",
      OPT_CHOICES, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
-    {"width", "", "auto", "bytes of one load or store; auto is the widest that the CPU supports",
-     OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
+    {"labels", "", "", "names of the sizes for the samples, one for each size", OPT_TEXT, 0, 0, NULL, &asked.labels, false},
+    {"width", "", "auto", "bytes of one load or store, one for all or one for each size; auto is the widest that the CPU supports",
+     OPT_CHOICES, 0, 0, WIDTH_WORDS, &asked.widths, false},
     {"variants", "", "best", "loops to measure completely: the best after short trials, all, or the plain one only",
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
     {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
@@ -33,13 +35,15 @@ static struct opt table[] = {
     {"windows", "", "63", "windows of each loop that is measured completely",
      OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},
     {"time-cap-ms", "ms", "50", "time limit for one size and traffic, also if it has fewer windows then", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"order", "", "0", "seed of a random order of sizes and traffic; 0 for the order given", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
     {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
 static const struct opts opts = {"stream", "1.0", "measures the bandwidth of caches and memory by traffic pattern", table,
                                  sizeof table / sizeof *table};
 
-static enum vector_isa isa;
+static struct set sets[OPTS_LIST_MAX];
+static struct value values[OPTS_LIST_MAX * OPTS_WORDS_MAX];
 static int64_t nodes[OPTS_LIST_MAX];
 static struct noise noise;
 
@@ -67,19 +71,18 @@ static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t
 }
 
 /* Bytes of memory that a thread needs: for the largest size and the traffic pattern that needs most. */
-static uint64_t settle_sizes(uint64_t grain)
+static uint64_t settle_values(void)
 {
     uint64_t most = 0;
     if (asked.sizes.count == 0 || asked.traffic.count == 0)
         fail(EXIT_USAGE, "--%s: nothing to measure", asked.sizes.count == 0 ? "sizes" : "traffic");
-    for (size_t i = 0; i < asked.sizes.count; i++) {
-        for (size_t k = 0; k < asked.traffic.count; k++) {
-            const struct traffic *traffic = traffic_find(asked.traffic.values[k]);
-            uint64_t size = (uint64_t)asked.sizes.values[i];
-            require_grain(size, traffic, grain);
-            uint64_t bytes = layout_of(size, traffic, grain).pitch * traffic_arrays(traffic);
-            most = bytes > most ? bytes : most;
-        }
+    sets_settle(sets, &asked.sizes, &asked.widths, asked.labels);
+    sets_order(values, sets, asked.sizes.count, &asked.traffic, (uint64_t)asked.order);
+    for (size_t i = 0; i < asked.sizes.count * asked.traffic.count; i++) {
+        uint64_t grain = loops_grain(values[i].set->isa), size = values[i].set->size;
+        require_grain(size, values[i].traffic, grain);
+        uint64_t bytes = layout_of(size, values[i].traffic, grain).pitch * traffic_arrays(values[i].traffic);
+        most = bytes > most ? bytes : most;
     }
     return most;
 }
@@ -92,10 +95,7 @@ static void report_meta(struct crew *crew)
         found[i] = crew->walkers[i].node;
     out_integers(&out, "cpus", asked.cpus.values, asked.cpus.count);
     out_integers(&out, "memory_nodes", found, crew->team.count);
-    out_text(&out, "isa", vector_name(isa));
-    out_integer(&out, "vector_bytes", vector_bytes(isa));
     out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
-    out_integer(&out, "grain_bytes", (int64_t)crew->work.grain);
     out_integer(&out, "thread_bytes", (int64_t)crew->thread_bytes);
     arena_report(&crew->least, asked.pages, &out);
     out_integer(&out, "arenas", (int64_t)crew->arenas);
@@ -132,14 +132,13 @@ static enum effort effort_of(const char *word)
 
 static void lead(struct crew *crew)
 {
-    struct bench bench = {.crew = crew, .noise = &noise, .isa = isa, .width = vector_word(isa), .effort = effort_of(asked.variants),
-                          .windows = (uint64_t)asked.windows, .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
+    struct bench bench = {.crew = crew, .noise = &noise, .effort = effort_of(asked.variants), .windows = (uint64_t)asked.windows,
+                          .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
     report_meta(crew);
     noise_begin(&noise, asked.cpus.values, asked.cpus.count);
     out_ready();
-    for (size_t i = 0; i < asked.sizes.count; i++)
-        for (size_t k = 0; k < asked.traffic.count; k++)
-            bench_point(&bench, (uint64_t)asked.sizes.values[i], traffic_find(asked.traffic.values[k]));
+    for (size_t i = 0; i < asked.sizes.count * asked.traffic.count; i++)
+        bench_point(&bench, &values[i]);
     report_end(&bench, crew_release(crew));
 }
 
@@ -148,9 +147,7 @@ int main(int argc, char **argv)
     static struct crew crew;
     out_open();
     opts_parse(&opts, argc, argv);
-    isa = width_pick(asked.width);
-    crew.work.grain = loops_grain(isa);
-    crew.thread_bytes = settle_sizes(crew.work.grain);
+    crew.thread_bytes = settle_values();
     settle_cpus();
     crew.cpus = &asked.cpus;
     crew.nodes = nodes;

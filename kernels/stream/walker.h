@@ -42,8 +42,12 @@ struct walker {
     long switches;
     bool disturbed;            /* whether it was descheduled */
     char *kept;
+    int fill_error;            /* errno of the populating of its part; 0 if it succeeded */
     struct arena arena;        /* set if this thread mapped it */
 } __attribute__((aligned(256))); /* so that no line is written by two threads */
+
+/* Populates the thread's part of the arena and fills it with the pattern. */
+void walker_fill(struct walker *walker, const struct arena *arena);
 
 /* Starts new work where the last one ended, so that the most recently used lines are reached last. */
 void walker_begin(struct walker *walker, const struct work *work);

@@ -51,15 +51,33 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "workload": {"workload_cmd": "sleep 0.05", "injected_nops": [100, 0], "load_size": 67108864},
     },
     "bandwidth-sweep": {
-        "default": {},
-        "sizes": {"sizes": [4096, 262144], "traffic": ["triad", "nt-write"], "threads": "all", "cycle_base": True},
+        "default": {"visits": 2},
+        "sizes": {
+            "visits": 2,
+            "sizes": [4096, 262144],
+            "traffic": ["triad", "nt-write"],
+            "threads": "all",
+            "cycle_base": True,
+        },
     },
     "peak-bandwidth": {
-        "default": {"theoretical_bandwidth": 307.2e9},
-        "narrow": {"data_size": 67108864, "traffic": ["all-reads", "1:1"], "width": 16, "cycle_base": True},
+        "default": {"visits": 2, "theoretical_bandwidth": 307.2e9},
+        "narrow": {
+            "visits": 2,
+            "data_size": 67108864,
+            "traffic": ["all-reads", "1:1"],
+            "width": 16,
+            "cycle_base": True,
+        },
     },
-    "cross-numa-bandwidth": {"default": {}, "copy": {"data_size": 67108864, "traffic": "copy", "pages": "4k"}},
-    "memory-profile": {"default": {"widths": [16, 32, 64]}, "small": {"data_size": 67108864, "cache_sizes": [16384]}},
+    "cross-numa-bandwidth": {
+        "default": {"visits": 2},
+        "copy": {"visits": 2, "data_size": 67108864, "traffic": "copy", "pages": "4k"},
+    },
+    "memory-profile": {
+        "default": {"visits": 2, "widths": [16, 32, 64]},
+        "small": {"visits": 2, "data_size": 67108864, "cache_sizes": [16384]},
+    },
     "noop": {"one": {"index": 3}},
 }
 

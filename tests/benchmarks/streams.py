@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from asct.sdk.step import Output, Step
@@ -24,38 +25,65 @@ def numbers(step: Step, name: str) -> list[int]:
     return [int(part) for part in (option(step, name) or "").split(",") if part]
 
 
-def output_of(step: Step, bps: Callable[[Step, int, str], float], **changes: Any) -> Output:
-    """The output of one step: two variants of each size and traffic, the second one best, at `bps(step, size, traffic)`
-    useful bytes a second. `changes` go into every best sample."""
+@dataclass(frozen=True)
+class Place:
+    """A working set of a step: its label (without one, the step's name), its size and its width."""
+
+    step: Step
+    name: str
+    size: int
+    width: str
+
+
+def places(step: Step) -> list[Place]:
+    """The working sets of a step in the order of its command line."""
+    sizes = numbers(step, "sizes")
+    labels = (option(step, "labels") or ",".join(step.name for _ in sizes)).split(",")
+    widths = (option(step, "width") or "auto").split(",")
+    widths = widths if len(widths) > 1 else widths * len(sizes)
+    return [Place(step, *parts) for parts in zip(labels, sizes, widths, strict=True)]
+
+
+def output_of(
+    step: Step, bps: Callable[[Place, str], float], changed: Callable[[Place], bool] = lambda _: True, **changes: Any
+) -> Output:
+    """The output of one step: two variants of each size and traffic, the second one best, at `bps(place, traffic)`
+    useful bytes a second. `changes` go into the best samples of the places that are `changed`."""
     lines: list[dict[str, Any]] = [
         {"t": "meta", "abi": 1, "kernel": "stream", "pages_asked": "auto", "pages": "thp", "page_bytes": 2 << 20,
          "pages_verified": True},
         {"t": "ready"},
     ]  # fmt: skip
-    for size in numbers(step, "sizes"):
+    for place in places(step):
         for traffic in (option(step, "traffic") or "").split(","):
-            rate = bps(step, size, traffic)
-            lines.append(sample(step, size, traffic, rate / 2, variant="plain"))
-            best = {"variant": "prefetch", "best": True, "capped": False, **changes}
-            lines.append(sample(step, size, traffic, rate, **best))
+            rate = bps(place, traffic)
+            lines.append(sample(step, place, traffic, rate / 2, variant="plain"))
+            best = {"variant": "prefetch", "best": True, "capped": False, **(changes if changed(place) else {})}
+            lines.append(sample(step, place, traffic, rate, **best))
     lines.append({"t": "end", "ok": True})
     return Output(step, 0, {"stdout": "".join(json.dumps(line) + "\n" for line in lines), "stderr": ""})
 
 
-def outputs_of(steps: Sequence[Step], bps: Callable[[Step, int, str], float], **changes: Any) -> list[Output]:
+def outputs_of(
+    steps: Sequence[Step],
+    bps: Callable[[Place, str], float],
+    changed: Callable[[Place], bool] = lambda _: True,
+    **changes: Any,
+) -> list[Output]:
     """The same of every step."""
-    return [output_of(step, bps, **changes) for step in steps]
+    return [output_of(step, bps, changed, **changes) for step in steps]
 
 
-def sample(step: Step, size: int, traffic: str, rate: float, **changes: Any) -> dict[str, Any]:
+def sample(step: Step, place: Place, traffic: str, rate: float, **changes: Any) -> dict[str, Any]:
     """One sample of `rate` useful bytes a second at a clock of 2.5 GHz, its windows within 1 % of one another."""
     loads, stores = ARRAYS.get(traffic, (2, 1))
     useful = 64 * 1000 * (loads + stores)
     around = stores if "nt" not in traffic else 0
     rates = [rate * (0.99 + 0.02 * window / (WINDOWS - 1)) for window in range(WINDOWS)]
     return {
-        "t": "sample", "size": size, "traffic": traffic, "variant": "plain", "width": option(step, "width") or "auto",
-        "vector_bytes": 64, "threads": max(1, len(numbers(step, "cpus"))), "windows": WINDOWS, "dropped": 0,
+        "t": "sample", "label": place.name if option(step, "labels") else "", "size": place.size, "traffic": traffic,
+        "variant": "plain", "width": place.width, "vector_bytes": int(place.width) if place.width.isdigit() else 64,
+        "threads": max(1, len(numbers(step, "cpus"))), "windows": WINDOWS, "dropped": 0,
         "capped": True, "order": "time", "window_ns": [100_000] * WINDOWS,
         "window_bytes": [round(one * 1e-4) for one in rates], "median_bps": round(rate), "ci_low_bps": round(rates[0]),
         "ci_high_bps": round(rates[-1]), "min_bps": round(rates[0]), "max_bps": round(rates[-1]),

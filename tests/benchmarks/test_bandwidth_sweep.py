@@ -15,7 +15,7 @@ from asct.sdk.figure import Line
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import numbers, option, output_of, outputs_of
+from tests.benchmarks.streams import Place, numbers, option, outputs_of, places
 from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
 
 GIB = 1 << 30
@@ -54,21 +54,26 @@ def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
     return {step.name: step for step in found}
 
 
-def gbps(step: Step, size: int, traffic: str) -> float:
+def levels(facts: HostFacts, **settings: Any) -> dict[str, int]:
+    """The size of each level."""
+    return {place.name: place.size for place in places(steps(facts, **settings)["levels"])}
+
+
+def gbps(place: Place, traffic: str) -> float:
     """400 GB/s in 48 KiB, 200 in 1 MiB, 100 in 32 MiB, 20 beyond."""
-    return next((rate for end, rate in ((48 << 10, 4e11), (1 << 20, 2e11), (32 << 20, 1e11)) if size <= end), 2e10)
+    return next(
+        (rate for end, rate in ((48 << 10, 4e11), (1 << 20, 2e11), (32 << 20, 1e11)) if place.size <= end), 2e10
+    )
 
 
 def measured(facts: HostFacts, **settings: Any) -> Sequence[Measurement]:
     return BENCHMARK.parse(params(**settings), outputs_of(list(steps(facts, **settings).values()), gbps), facts)
 
 
-def test_each_level_is_a_process_and_the_curve_another() -> None:
+def test_the_levels_are_a_process_and_the_curve_another() -> None:
     found = steps(machine())
-    assert list(found) == ["L1", "L2", "LLC", "DRAM", "sweep"]
-    assert {name: numbers(step, "sizes") for name, step in found.items() if name != "sweep"} == {
-        "L1": [24 << 10], "L2": [512 << 10], "LLC": [24 << 20], "DRAM": [600 << 20],
-    }  # fmt: skip
+    assert list(found) == ["levels", "sweep"]
+    assert levels(machine()) == {"L1": 24 << 10, "L2": 512 << 10, "LLC": 24 << 20, "DRAM": 600 << 20}
     curve = numbers(found["sweep"], "sizes")
     assert (curve[0], curve[-1], len(curve)) == (2048, 1 << 28, 35)
     assert {option(step, "cpus") for step in found.values()} == {"1"}
@@ -76,21 +81,17 @@ def test_each_level_is_a_process_and_the_curve_another() -> None:
 
 
 def test_threads_share_what_they_share() -> None:
-    found = steps(machine(), threads="all")
-    assert {name: numbers(step, "sizes") for name, step in found.items() if name != "sweep"} == {
-        "L1": [12 << 10], "L2": [256 << 10], "LLC": [6 << 20], "DRAM": [150 << 20],
-    }  # fmt: skip
-    assert option(found["L1"], "nodes") == "0,0,3,3"
-    cores = steps(machine(), cpus="0,2")
-    assert option(cores["L1"], "cpus") == "0,2"
-    assert numbers(cores["L1"], "sizes") == [24 << 10]
-    assert numbers(cores["LLC"], "sizes") == [12 << 20]
+    assert levels(machine(), threads="all") == {"L1": 12 << 10, "L2": 256 << 10, "LLC": 6 << 20, "DRAM": 150 << 20}
+    assert option(steps(machine(), threads="all")["levels"], "nodes") == "0,0,3,3"
+    assert option(steps(machine(), cpus="0,2")["levels"], "cpus") == "0,2"
+    cores = levels(machine(), cpus="0,2")
+    assert (cores["L1"], cores["LLC"]) == (24 << 10, 12 << 20)
 
 
 def test_memory_of_a_node_is_read_by_its_own_cpus_or_those_named() -> None:
-    near = steps(machine(), memory_node=3)["DRAM"]
+    near = steps(machine(), memory_node=3)["levels"]
     assert (option(near, "cpus"), option(near, "nodes")) == ("3", "3")
-    far = steps(machine(), memory_node=3, cpus=[0, 1])["DRAM"]
+    far = steps(machine(), memory_node=3, cpus=[0, 1])["levels"]
     assert (option(far, "cpus"), option(far, "nodes")) == ("0,1", "3")
 
 
@@ -98,7 +99,7 @@ def test_sizes_fit_the_memory() -> None:
     node = NumaNode(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
     small = machine().model_copy(update={"memory": Memory(available_bytes=200 << 20), "nodes": [node]})
     found = steps(small)
-    assert numbers(found["DRAM"], "sizes")[0] < 180 << 20
+    assert levels(small)["DRAM"] < 180 << 20
     assert numbers(found["sweep"], "sizes")[-1] < 180 << 20
     assert BENCHMARK.needs(params(), small).memory_bytes < 180 << 20
     assert BENCHMARK.needs(params(sizes="1G"), small).memory_bytes == GIB
@@ -122,7 +123,7 @@ def test_no_levels_are_said() -> None:
 def test_arguments_carry_every_setting() -> None:
     step = steps(
         machine(), traffic="copy,nt-write", width=32, pages="4K", target_interval="2 %", duration="20ms", seed=4
-    )["L2"]
+    )["levels"]
     expected = {
         "traffic": "copy,nt-write", "width": "32", "pages": "4k", "windows": "63", "time-cap-ms": "20",
         "seed": "4",
@@ -239,10 +240,10 @@ def test_swept_traffic_has_one_column_and_is_named_once() -> None:
 
 def test_only_a_level_that_did_not_settle_makes_the_repeat_noisy() -> None:
     facts = machine()
-    for level, noisy in (("sweep", False), ("L2", True)):
-        outputs = [
-            output_of(step, gbps, **({"capped": True} if name == level else {})) for name, step in steps(facts).items()
-        ]
+    for name, noisy in (("sweep", False), ("L2", True)):
+        outputs = outputs_of(
+            list(steps(facts).values()), gbps, lambda place, name=name: place.name == name, capped=True
+        )
         found = BENCHMARK.parse(params(), outputs, facts)
         assert any("noisy" in item.flags and not item.detail for item in found) is noisy
 

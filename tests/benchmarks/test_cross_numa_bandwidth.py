@@ -17,7 +17,7 @@ from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import numbers, option, output_of, outputs_of
+from tests.benchmarks.streams import Place, numbers, option, output_of, outputs_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of
 
 GIB = 1 << 30
@@ -49,9 +49,9 @@ def steps(facts: HostFacts, **settings: Any) -> Sequence[Step]:
     return BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=needed(BENCHMARK)))
 
 
-def gbps(step: Step, size: int, traffic: str) -> float:
+def gbps(place: Place, traffic: str) -> float:
     """400 GB/s local, 80 GB/s remote, 30 GB/s from the node without CPUs."""
-    node = numbers(step, "nodes")[0]
+    step, node = place.step, numbers(place.step, "nodes")[0]
     return {0: 400e9, 8: 400e9, 9: 30e9}[node] if node == 9 or node == (0, 8)[numbers(step, "cpus")[0] // 2] else 80e9
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import numbers, option, output_of, outputs_of
+from tests.benchmarks.streams import Place, option, output_of, places
 from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
 
 GIB = 1 << 30
@@ -48,30 +49,35 @@ def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> Ho
     )
 
 
-def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
-    found = BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=LEVELS))
-    return {step.name: step for step in found}
+def the_step(facts: HostFacts, needs: dict[str, Any] = LEVELS, **settings: Any) -> Step:
+    (step,) = BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=needs))
+    return step
 
 
-def gbps(step: Step, size: int, traffic: str) -> float:
+def the_places(facts: HostFacts, needs: dict[str, Any] = LEVELS, **settings: Any) -> dict[str, int]:
+    """The size of each working set by its label."""
+    return {place.name: place.size for place in places(the_step(facts, needs, **settings))}
+
+
+def gbps(place: Place, traffic: str) -> float:
     """Memory 30 GB/s, more for 32 bytes; L1 500 (less for writes than L2), L2 400, LLC 100."""
-    if step.name.startswith("memory"):
-        return 33e9 if option(step, "width") == "32" else 30e9
-    return {"L1": 500e9 if traffic == "all-reads" else 300e9, "L2": 400e9}.get(step.name, 100e9)
+    if place.name.startswith("memory"):
+        return 33e9 if place.width == "32" else 30e9
+    return {"L1": 500e9 if traffic == "all-reads" else 300e9, "L2": 400e9}.get(place.name, 100e9)
 
 
 def measured(facts: HostFacts, **settings: Any) -> Sequence[Measurement]:
-    return BENCHMARK.parse(params(**settings), outputs_of(list(steps(facts, **settings).values()), gbps), facts)
+    return BENCHMARK.parse(params(**settings), [output_of(the_step(facts, **settings), gbps)], facts)
 
 
-def test_a_process_for_each_width_and_each_level_of_cache() -> None:
-    found = steps(machine())
-    assert list(found) == ["memory-16", "memory-32", "L1", "L2", "LLC"]
-    assert [option(step, "width") for step in found.values()] == ["16", "32", "auto", "auto", "auto"]
-    assert {name: numbers(step, "sizes") for name, step in found.items()} == {
-        "memory-16": [300 << 20], "memory-32": [300 << 20], "L1": [24 << 10], "L2": [512 << 10], "LLC": [12 << 20],
+def test_a_visit_is_one_process_for_all_widths_and_levels_of_cache() -> None:
+    step = the_step(machine())
+    assert [place.width for place in places(step)] == ["16", "32", "auto", "auto", "auto"]
+    assert the_places(machine()) == {
+        "memory-16": 300 << 20, "memory-32": 300 << 20, "L1": 24 << 10, "L2": 512 << 10, "LLC": 12 << 20,
     }  # fmt: skip
-    assert {(option(step, "cpus"), option(step, "nodes")) for step in found.values()} == {("0,1", "1,4")}
+    assert (option(step, "cpus"), option(step, "nodes")) == ("0,1", "1,4")
+    assert len(BENCHMARK.steps(params(visits=12), Context(machine(), "/work", needs=LEVELS))) == 12
 
 
 @pytest.mark.parametrize(
@@ -83,21 +89,19 @@ def test_a_process_for_each_width_and_each_level_of_cache() -> None:
     ],
 )
 def test_widths_are_those_of_the_host(arch: str, flags: list[str], names: list[str]) -> None:
-    assert [name for name in steps(machine(arch, flags)) if name.startswith("memory")] == names
+    assert [name for name in the_places(machine(arch, flags)) if name.startswith("memory")] == names
 
 
 def test_widths_that_are_asked_for() -> None:
-    assert list(steps(machine(), widths="32,16,32"))[:2] == ["memory-32", "memory-16"]
+    assert list(the_places(machine(), widths="32,16,32"))[:2] == ["memory-32", "memory-16"]
 
 
 def test_a_size_that_is_given_needs_no_levels() -> None:
-    context = Context(machine(), "/work")
-    found = {step.name: numbers(step, "sizes") for step in BENCHMARK.steps(params(data_size="1G"), context)}
-    assert found == {"memory-16": [GIB], "memory-32": [GIB], "L1": [16 << 10], "L3": [4 << 20]}
-    given = BENCHMARK.steps(params(data_size="1G", cache_sizes="8K,64K"), context)
-    assert [step.name for step in given][2:] == ["cache-8K", "cache-64K"]
-    (alone,) = BENCHMARK.steps(params(data_size="1G"), Context(bare_facts(), "/work"))
-    assert alone.name == "memory-16"
+    found = the_places(machine(), {}, data_size="1G")
+    assert found == {"memory-16": GIB, "memory-32": GIB, "L1": 16 << 10, "L3": 4 << 20}
+    given = the_places(machine(), {}, data_size="1G", cache_sizes="8K,64K")
+    assert list(given)[2:] == ["cache-8K", "cache-64K"]
+    assert list(the_places(bare_facts(), {}, data_size="1G")) == ["memory-16"]
 
 
 def test_no_memory_level_is_said() -> None:
@@ -140,7 +144,9 @@ def test_cycle_base_shows_bytes_per_cycle() -> None:
 def test_without_caches_there_is_no_cache_column_to_fill() -> None:
     facts = bare_facts()
     found = BENCHMARK.steps(params(data_size="1G"), Context(facts, "/work"))
-    records = records_of(BENCHMARK, BENCHMARK.parse(params(data_size="1G"), outputs_of(found, gbps), facts))
+    records = records_of(
+        BENCHMARK, BENCHMARK.parse(params(data_size="1G"), [output_of(one, gbps) for one in found], facts)
+    )
     (table,) = BENCHMARK.tables(records)
     assert {row["cache"] for row in table.rows} == {None}
 
@@ -154,10 +160,7 @@ def test_the_bars_show_the_widths() -> None:
 
 def test_flags_reach_the_row() -> None:
     facts = machine()
-    outputs = [
-        output_of(step, gbps, **({"capped": True} if name == "memory-32" else {}))
-        for name, step in steps(facts).items()
-    ]
+    outputs = [output_of(the_step(facts), gbps, lambda place: place.name == "memory-32", capped=True)]
     (table,) = BENCHMARK.tables(records_of(BENCHMARK, BENCHMARK.parse(params(), outputs, facts)))
     assert {row["flags"] for row in table.rows} == {"noisy"}
     assert "noisy" in table.flags
@@ -186,7 +189,8 @@ def test_flags_are_explained() -> None:
 
 
 def test_memory_must_be_among_the_outputs() -> None:
-    for outputs in ([], outputs_of([steps(machine())["L1"]], gbps)):
+    caches = replace(the_step(machine()), arguments=("--sizes", "24576", "--labels", "L1", "--traffic", "copy"))
+    for outputs in ([], [output_of(caches, gbps)]):
         with pytest.raises(ValueError, match=r"measured no memory|was not run"):
             BENCHMARK.parse(params(), outputs, machine())
 
@@ -196,6 +200,6 @@ def test_the_real_kernel() -> None:
     facts = facts_here()
     given = params(data_size="1M", cache_sizes="16K", duration="5ms", pages="4k", widths="16", traffic="2:1,triad")
     outputs = run_all(BENCHMARK, given, facts)
-    assert [output.status for output in outputs] == [0, 0], outputs[-1].stderr
+    assert [output.status for output in outputs] == [0], outputs[-1].stderr
     found = BENCHMARK.parse(given, outputs, facts)
     assert {item.coords["traffic"] for item in found if item.metric == "peak_cache_bandwidth"} == {"2:1", "triad"}

@@ -15,7 +15,7 @@ from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
-from tests.benchmarks.streams import numbers, option, output_of
+from tests.benchmarks.streams import Place, numbers, option, output_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of
 
 GIB = 1 << 30
@@ -48,7 +48,7 @@ def step(facts: HostFacts, **settings: Any) -> Step:
     return one
 
 
-def gbps(step: Step, size: int, traffic: str) -> float:
+def gbps(place: Place, traffic: str) -> float:
     """200 GB/s of reads, 120 GB/s of everything else, in useful bytes."""
     return 200e9 if traffic == "all-reads" else 120e9
 

@@ -39,7 +39,7 @@ def steps(done: Sequence[Output] = (), earlier: Sequence[Record] = (), **setting
 
 def ran(found: Sequence[Step], rates: Sequence[float]) -> list[Output]:
     """Outputs with one rate per visit."""
-    return [output_of(step, lambda one, *_: rates[visit_number(one.name) - 1]) for step in found]
+    return [output_of(step, lambda one, _: rates[visit_number(one.name) - 1]) for step in found]
 
 
 def test_every_visit_has_all_processes_in_an_order_of_its_own() -> None:

@@ -35,6 +35,9 @@ WRONG_USE = {
     "unknown traffic": (["--traffic", "copy,5:1"], 2, "--traffic: 5:1 is not one of: all-reads 3:1"),
     "unknown width": (["--width", "128"], 2, "--width: 128 is not one of: auto 16 32 64 sve"),
     "no such width": (["--width", "sve"], 3, "this CPU does not support loads and stores of width sve; supported: 16"),
+    "widths that do not fit": (["--width", "16,16"], 2, "--width: 2 widths for 4 sizes; give one, or one for each"),
+    "too few labels": (["--labels", "a,b"], 2, "--labels: one label of 1 to 31 characters for each of --sizes"),
+    "too many labels": (["--labels", "a,b,c,d,e"], 2, "--labels: more labels than sizes"),
     "unknown variants": (["--variants", "most"], 2, "--variants: most is not one of: best all plain"),
     "too much memory": (["--sizes", str(1 << 45)], 3, "not enough memory: "),
     "unknown option": (["--size", "9"], 2, "unknown option --size, did you mean --sizes?"),
@@ -98,15 +101,15 @@ def test_each_size_and_traffic_has_one_best_variant(measured: Ran) -> None:
 
 
 def test_arrays_share_the_size_in_whole_turns(measured: Ran) -> None:
-    grain = measured.meta["grain_bytes"]
     for sample in measured.of("sample"):
+        grain = sample["grain_bytes"]
         assert sample["array_bytes"] == sample["size"] // ARRAYS[sample["traffic"]] // grain * grain
 
 
 def test_bytes_are_those_of_the_traffic(measured: Ran) -> None:
     for sample in measured.of("sample"):
         lines = sample["useful_bytes"] // ARRAYS[sample["traffic"]]
-        assert sample["useful_bytes"] % (ARRAYS[sample["traffic"]] * measured.meta["grain_bytes"]) == 0
+        assert sample["useful_bytes"] % (ARRAYS[sample["traffic"]] * sample["grain_bytes"]) == 0
         read, written = BUS[sample["traffic"]]
         read -= sample["variant"] == "string"  # whose stores need not read the line first
         assert (sample["read_bytes"], sample["write_bytes"]) == (lines * read, lines * written)
@@ -160,7 +163,6 @@ def test_every_width_that_the_cpu_has_is_done_as_asked(width: str, stream: Path)
         assert f"of width {width}; supported:" in ran.stderr and width != "16"
         return
     assert (ran.status, ran.stderr) == (0, "")
-    assert ran.meta["vector_bytes"] == int(width)
     assert {(one["width"], one["vector_bytes"]) for one in ran.of("sample")} == {(width, int(width))}
 
 
@@ -170,6 +172,36 @@ def test_the_plain_loop_alone_and_the_best_after_a_look_at_each(stream: Path) ->
     best = run(stream, "--variants", "best", "--traffic", "all-reads", "--sizes", "262144", *QUICK)
     assert [one["best"] for one in best.of("sample")] == [False] * (len(best.of("sample")) - 1) + [True]
     assert all(one["windows"] <= 6 for one in best.of("sample") if not one["best"])
+
+
+def test_one_process_measures_sets_of_several_widths_in_a_random_order(stream: Path) -> None:
+    sets = ("--sizes", "65536,16384,16384", "--labels", "b,a,again", "--width", "auto,16,16")
+    sizes = {("b", 65536), ("a", 16384), ("again", 16384)}
+    asked = [(label, word) for label in ("b", "a", "again") for word in ("copy", "write", "all-reads")]
+
+    def order(seed: int) -> list[tuple[str, str]]:
+        ran = run(stream, *sets, "--traffic", "copy,write,all-reads", "--order", str(seed), *QUICK)
+        assert (ran.status, ran.stderr) == (0, "")
+        assert {(one["label"], one["size"]) for one in ran.of("sample")} == sizes
+        assert {one["vector_bytes"] for one in ran.of("sample") if one["label"] != "b"} == {16}
+        assert ran.meta["thread_bytes"] <= 65536 + 2 * 4096, "all sets are in the same memory"
+        return [(one["label"], one["traffic"]) for one in ran.of("sample") if one["best"]]
+
+    assert order(0) == asked
+    orders = [order(seed) for seed in (1, 2, 1)]
+    assert orders[0] == orders[2] != orders[1]
+    assert all(sorted(one) == sorted(asked) != one for one in orders)
+
+
+@pytest.mark.parametrize("pages", ["4k", "thp", "auto"])
+def test_every_thread_populates_its_own_part(pages: str, stream: Path) -> None:
+    """The contents are verified after each loop: a part without them would end the kernel with 4."""
+    ran = run(stream, "--cpus", BOTH, "--sizes", "5242880", "--traffic", "triad,all-reads", "--pages", pages)
+    if ran.status == 3:
+        assert pages == "thp" and "pages are not available" in ran.stderr
+        return
+    assert ran.status == 0, ran.stderr
+    assert ran.meta["arenas"] == 1 and ran.meta["arenas_bytes"] >= len(CPUS) * ran.meta["thread_bytes"]
 
 
 @pytest.mark.parametrize("case", WRONG_USE)

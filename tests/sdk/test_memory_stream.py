@@ -19,7 +19,7 @@ from asct.instruments.memory.sizes import (
     sharers,
     working_set_flags,
 )
-from asct.instruments.memory.stream import StreamCall, StreamParams, value_seconds
+from asct.instruments.memory.stream import StreamCall, StreamParams, WorkingSet, value_seconds, working_sets
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 
 MIB = 1 << 20
@@ -47,14 +47,22 @@ def bare() -> HostFacts:
 
 
 def test_the_command_line() -> None:
-    call = StreamCall((0, 5), (4096, 1024, 4096), ("copy", "all-reads", "copy"), 0.0205, "32", (1, 1))
+    call = StreamCall((0, 5), working_sets((4096, 1024, 4096), "32"), ("copy", "all-reads", "copy"), 0.0205, (1, 1))
     arguments = call.arguments(StreamParams(pages="2M", target_interval="2 %", seed=7))
     assert dict(zip(arguments[::2], arguments[1::2], strict=True)) == {
         "--cpus": "0,5", "--sizes": "1024,4096", "--traffic": "copy,all-reads", "--nodes": "1", "--width": "32",
         "--pages": "2m", "--window-us": "100", "--windows": "63", "--time-cap-ms": "20", "--seed": "7",
     }  # fmt: skip
-    assert "--nodes 0,3" in " ".join(StreamCall((0, 5), (64,), ("copy",), 1.0, nodes=(0, 3)).arguments(StreamParams()))
-    assert "--cpus" not in StreamCall((), (64,), ("copy",), 1.0).arguments(StreamParams())
+    alone = working_sets((64,), "auto")
+    assert "--nodes 0,3" in " ".join(StreamCall((0, 5), alone, ("copy",), 1.0, nodes=(0, 3)).arguments(StreamParams()))
+    assert "--cpus" not in StreamCall((), alone, ("copy",), 1.0).arguments(StreamParams())
+
+
+def test_sets_with_labels_and_widths() -> None:
+    sets = (WorkingSet(4096, "16", "a"), WorkingSet(64, "32", "b"))
+    text = " ".join(StreamCall((), sets, ("copy",), 1.0).arguments(StreamParams()))
+    assert "--sizes 4096,64 --labels a,b " in text
+    assert "--width 16,32 " in text
 
 
 def test_a_time_ends_by_whichever_comes_first() -> None:

@@ -31,6 +31,7 @@ from asct.instruments.memory.stream import (
     BandwidthStyle,
     OneWidthParams,
     StreamCall,
+    WorkingSet,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
@@ -38,6 +39,7 @@ from asct.instruments.memory.stream import (
     circumstances,
     stream_results,
     value_seconds,
+    working_sets,
 )
 from asct.instruments.memory.topology import UNBOUND, all_nodes, measuring_cpu, usable_cpus
 from asct.instruments.memory.traffic import ARRAYS, TITLES, WORDS, Traffic
@@ -66,7 +68,9 @@ from asct.statistics.geometric import geometric_sizes
 Cpu = Annotated[int, Field(ge=0, le=65535)]
 
 _CURVE: Final = "sweep"
-"""Name of the step that measures the curve; the other steps are named after a level."""
+"""Name of the step that measures the curve."""
+_LEVELS_STEP: Final = "levels"
+"""Name of the step that measures the levels."""
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
 """Number of levels assumed for the estimate."""
@@ -177,27 +181,29 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             return demanded, mapping + len(params.traffic) * len(params.sizes) * _seconds(params.duration)
         kinds, curve = len(params.traffic), _curve_sizes(params, facts, ())
         once = kinds * len(curve) * _seconds(params.duration * _CURVE_PART) + mapping
-        each = kinds * _USUAL_LEVELS * _seconds(params.duration) + _USUAL_LEVELS * mapping_seconds(0) + mapping
+        each = kinds * _USUAL_LEVELS * _seconds(params.duration) + mapping
         return demanded, once / self.planned(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
-        """One process for each level and one for the curve, or one for the sizes that are set.
+        """One process for all levels and one for the curve, or one for the sizes that are set.
 
         Raises LookupError if no size is set and latency-sweep found no level.
         """
         facts, cpus = context.facts, _measuring_cpus(params, context.facts)
         nodes = (params.memory_node,) if params.memory_node is not None else local_nodes(facts, cpus)
+        calls: dict[str, tuple[Sequence[WorkingSet], float]]
         if params.sizes:
-            calls: dict[str, tuple[Sequence[int], float]] = {_CURVE: (params.sizes, params.duration)}
+            calls = {_CURVE: (working_sets(params.sizes, params.width), params.duration)}
         else:
             levels = level_sizes(context, facts, cpus)
             if not levels:
                 raise LookupError(f"{CACHE.benchmark} found no levels on this host; set `sizes`")
-            calls = {name: ((size,), params.duration) for name, size in levels.items()}
-            calls[_CURVE] = _curve_sizes(params, facts, cpus), params.duration * _CURVE_PART
+            sets = [WorkingSet(size, params.width, level) for level, size in levels.items()]
+            curve = working_sets(_curve_sizes(params, facts, cpus), params.width)
+            calls = {_LEVELS_STEP: (sets, params.duration), _CURVE: (curve, params.duration * _CURVE_PART)}
         return [
-            StreamCall(cpus, sizes, params.traffic, cap_s, params.width, nodes or (UNBOUND,)).step(name, params)
-            for name, (sizes, cap_s) in calls.items()
+            StreamCall(cpus, sets, params.traffic, cap_s, nodes or (UNBOUND,)).step(name, params)
+            for name, (sets, cap_s) in calls.items()
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
@@ -209,14 +215,14 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     ) -> Sequence[Measurement]:
         """Bandwidths of levels and sizes, core clock and page size. Sizes are details if levels were measured."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
-        levels = [name for name in results if name != _CURVE]
+        levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)
         found: list[Measurement] = []
-        for level in levels:
-            for result in results[level]:
-                flags = working_set_flags(facts, cpus, result.size) if level == MEMORY_LEVEL else ()
-                found += bandwidths(result, {"level": level, "traffic": result.traffic}, flags)
-            found.append(Measurement("data_size", float(results[level][0].size), {"level": level}))
+        for result in levels:
+            flags = working_set_flags(facts, cpus, result.size) if result.label == MEMORY_LEVEL else ()
+            found += bandwidths(result, {"level": result.label, "traffic": result.traffic}, flags)
+        sizes = {result.label: float(result.size) for result in levels}
+        found += [Measurement("data_size", size, {"level": level}) for level, size in sizes.items()]
         for result in results.get(_CURVE, ()):
             flags = (FEW_LINES,) if result.size < _FEW * LINE else ()
             found += bandwidths(result, {"size": result.size, "traffic": result.traffic}, flags, detail=bool(levels))

@@ -38,6 +38,7 @@ from asct.instruments.memory.stream import (
     WINDOWS,
     OneWidthParams,
     StreamCall,
+    WorkingSet,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
@@ -113,9 +114,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
             large = memory_size(facts, pair.run.cpus, optimum)
             size = params.data_size or fitted(large, pair.memory, len(pair.run.cpus))
             at = (pair.memory.bind,)
-            call = StreamCall(
-                pair.run.cpus, (size,), (params.traffic,), params.duration, params.width, at, params.iterations
-            )
+            sets = (WorkingSet(size, params.width),)
+            call = StreamCall(pair.run.cpus, sets, (params.traffic,), params.duration, at, params.iterations)
             steps.append(call.step(pair.name, params))
         return steps
 

@@ -38,6 +38,7 @@ from asct.instruments.memory.stream import (
     StreamCall,
     StreamParams,
     StreamResult,
+    WorkingSet,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
@@ -61,7 +62,7 @@ from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Prefix of the names of steps that measure memory; the width follows."""
+"""Prefix of the labels of working sets in memory; the width follows."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
@@ -99,7 +100,8 @@ class MemoryProfileParams(StreamParams):
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
-    """Runs one process per access width in memory and one per cache level, with a thread on every usable CPU."""
+    """Runs one process with a thread on every usable CPU, which measures memory with every access width, and every
+    cache level."""
 
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
@@ -130,35 +132,35 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     )
 
     def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
-        """The memory of all threads, and the time limits of all values. Memory is mapped once per width."""
+        """The memory of all threads, and the time of all values."""
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES
         each = len(params.traffic) * (value_seconds(params.duration) + TRIALS_S)
-        mapping = widths * mapping_seconds(demanded) + caches * mapping_seconds(0)
-        return demanded, (widths + caches) * each + mapping
+        return demanded, (widths + caches) * each + mapping_seconds(demanded)
 
     def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
-        """One process per width, then one per cache level. Raises LookupError if data_size is not set and latency-sweep
+        """One process for all widths and cache levels. Raises LookupError if data_size is not set and latency-sweep
         found no DRAM level."""
         facts, cpus = context.facts, usable_cpus(context.facts)
         nodes = local_nodes(facts, cpus)
         size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
         widths = tuple(dict.fromkeys(params.widths)) or widths_of(facts)
-        calls = {f"{_MEMORY}{width}": (size, width) for width in widths}
-        calls |= {level: (inside, "auto") for level, inside in _cache_sizes(params, context).items()}
-        return [
-            StreamCall(cpus, (size,), params.traffic, params.duration, width, nodes).step(name, params)
-            for name, (size, width) in calls.items()
-        ]
+        sets = [WorkingSet(size, width, f"{_MEMORY}{width}") for width in widths]
+        sets += [WorkingSet(inside, label=level) for level, inside in _cache_sizes(params, context).items()]
+        return (StreamCall(cpus, sets, params.traffic, params.duration, nodes).step("stream", params),)
 
     def values(
         self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
         """Bandwidths by access pattern and width and of the caches, core clock and page size."""
-        results = {name: best_results(stream_results(run)) for name, run in runs.items()}
-        memory = {name: best for name, best in results.items() if name.startswith(_MEMORY)}
-        levels = {name: best for name, best in results.items() if name not in memory}
+        run = next(iter(runs.values()))
+        everything = best_results(stream_results(run))
+        results: dict[str, list[StreamResult]] = {}
+        for result in everything:
+            results.setdefault(result.label, []).append(result)
+        memory = {label: best for label, best in results.items() if label.startswith(_MEMORY)}
+        levels = {label: best for label, best in results.items() if label not in memory}
         if not memory:
             raise ValueError("the kernel stream measured no memory")
         cpus = usable_cpus(facts)
@@ -174,8 +176,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         first = next(iter(memory.values()))[0]
         found += [Measurement("threads", float(first.threads)), Measurement("data_size", float(first.size))]
         found += [Measurement("data_size", float(best[0].size), {"level": level}) for level, best in levels.items()]
-        everything = [result for best in results.values() for result in best]
-        return found + circumstances(everything, runs[next(iter(memory))].meta, params)
+        return found + circumstances(everything, run.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The peaks of each point; medians over the repeats."""

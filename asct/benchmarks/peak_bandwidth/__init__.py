@@ -45,6 +45,7 @@ from asct.instruments.memory.stream import (
     OneWidthParams,
     StreamCall,
     StreamResult,
+    WorkingSet,
     bandwidth_metrics,
     bandwidth_style,
     bandwidths,
@@ -134,7 +135,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         cpus = usable_cpus(context.facts)
         size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
         nodes = local_nodes(context.facts, cpus)
-        call = StreamCall(cpus, (size,), params.traffic, params.duration, params.width, nodes, params.iterations)
+        sets = (WorkingSet(size, params.width),)
+        call = StreamCall(cpus, sets, params.traffic, params.duration, nodes, params.iterations)
         return (call.step("stream", params),)
 
     def values(

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
 from asct.instruments.memory.sizes import CACHE, page_privileges
 from asct.instruments.memory.stream import KERNEL, StreamParams
 from asct.instruments.memory.traffic import TITLES
-from asct.instruments.memory.visits import VisitedBenchmark
+from asct.instruments.memory.visits import VisitedBenchmark, visit_number
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Series
 from asct.sdk.needs import Needs
 from asct.sdk.record import Record
 from asct.sdk.rows import at, series_name, series_of
+from asct.sdk.step import Step, options
 
 TRIALS_S: Final = 0.1
 """Time of the short trials of all variants of a kind of traffic, before the fastest is measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have a column of their own in the tables, swept or not."""
 
+_ORDERS: Final = 1 << 20
+"""More than the visits of a repeat, so that visits of different seeds differ too."""
+
 P = TypeVar("P", bound=StreamParams)
 
 
 class BandwidthBenchmark(VisitedBenchmark[P]):
-    """A benchmark on the kernel `stream`: a fixed list of processes for each visit, whose samples become bandwidths."""
+    """A benchmark on the kernel `stream`, whose samples become bandwidths.
+
+    A process measures several values in the same memory, in an order that differs from visit to visit.
+    """
 
     keywords: ClassVar[tuple[str, ...]] = ("memory", "bandwidth")
     dependencies = (CACHE,)
@@ -33,6 +42,9 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
         """Bytes of memory and seconds that one visit takes; an estimate without facts."""
+
+    def steps(self, params: P, context: Context) -> Sequence[Step]:
+        return [_ordered(step, params.seed) for step in super().steps(params, context)]
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the requirements: the kernel, and memory and time of all its threads."""
@@ -43,6 +55,11 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
             seconds=seconds * self.planned(params),
             privileges=page_privileges(params.pages, KERNEL),
         )
+
+
+def _ordered(step: Step, seed: int) -> Step:
+    order = seed * _ORDERS + visit_number(step.name)
+    return replace(step, arguments=(*step.arguments, *options({"order": order})))
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:

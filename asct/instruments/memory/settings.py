@@ -109,7 +109,7 @@ def pages_setting(pitfalls: str = "") -> Any:
     return setting(
         "auto",
         "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: the largest "
-        "available",
+        "available (1G only if whole pages are at most an eighth larger than the memory)",
         aliases=("page_size", "page_kind"),
         pitfalls=pitfalls,
     )

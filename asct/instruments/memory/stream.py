@@ -82,18 +82,32 @@ def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamCall:
-    """A process with a thread on each of `cpus` that measures every size (bytes per thread) with every kind of traffic.
+class WorkingSet:
+    """Bytes per thread, all arrays together, the bytes of one load or store, and a name for the results."""
 
-    `nodes` are the memory nodes: one for all threads, or one per CPU; UNBOUND is that of the thread. Without `cpus`,
-    there is one thread on the CPU on which the process starts.
+    size: int
+    width: str = "auto"
+    label: str = ""
+
+
+def working_sets(sizes: Iterable[int], width: str) -> tuple[WorkingSet, ...]:
+    """Return sets without names, smallest first."""
+    return tuple(WorkingSet(size, width) for size in sorted(set(sizes)))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCall:
+    """A process with a thread on each of `cpus` that measures every working set with every kind of traffic.
+
+    All sets are measured in the same memory; all of them have a label, or none. `nodes` are the memory nodes: one for
+    all threads, or one per CPU; UNBOUND is that of the thread. Without `cpus`, there is one thread on the CPU on which
+    the process starts.
     """
 
     cpus: Sequence[int]
-    sizes: Sequence[int]
+    sets: Sequence[WorkingSet]
     traffic: Sequence[str]
     cap_s: float
-    width: str = "auto"
     nodes: Sequence[int] = (UNBOUND,)
     windows: int = WINDOWS
 
@@ -104,13 +118,15 @@ class StreamCall:
     def arguments(self, params: StreamParams) -> tuple[str, ...]:
         """Return the command-line options of the kernel."""
         nodes = list(dict.fromkeys(self.nodes))
+        widths = [one.width for one in self.sets]
         return options(
             {
                 "cpus": self.cpus or None,
-                "sizes": sorted(set(self.sizes)),
+                "sizes": [one.size for one in self.sets],
+                "labels": [one.label for one in self.sets if one.label] or None,
                 "traffic": dict.fromkeys(self.traffic),
                 "nodes": self.nodes if len(nodes) > 1 else nodes,
-                "width": self.width,
+                "width": widths if len(set(widths)) > 1 else widths[0],
                 "pages": params.pages,
                 "window-us": round(WINDOW_S * 1e6),
                 "windows": min(self.windows, WINDOWS_MOST),
@@ -122,12 +138,13 @@ class StreamCall:
 
 @dataclass(frozen=True, slots=True)
 class StreamResult:
-    """The bandwidth of one variant of a kind of traffic at one size (bytes per thread).
+    """The bandwidth of one variant of a kind of traffic in one working set (`size` bytes per thread).
 
     `useful` counts the bytes that the program loads and stores, in B/s over all threads; `bus_share` is the ratio of
     the bytes on the bus to these.
     """
 
+    label: str
     size: int
     traffic: str
     variant: str
@@ -154,8 +171,9 @@ def stream_results(run: KernelRun) -> list[StreamResult]:
 
 
 def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
-    """Return the results of the fastest variants, sorted by size and kind of traffic."""
-    return sorted((one for one in points if one.best), key=lambda one: (one.size, WORDS.index(one.traffic)))
+    """Return the results of the fastest variants, sorted by size, width and kind of traffic."""
+    best = (one for one in points if one.best)
+    return sorted(best, key=lambda one: (one.size, one.vector_bytes, WORDS.index(one.traffic)))
 
 
 def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
@@ -228,6 +246,7 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
         raise ValueError(f"the sample of {traffic} at size {sample.get('size')} moved no bytes")
     best = sample.get("best") is True
     return StreamResult(
+        label=str(sample.get("label") or ""),
         size=int(number(sample, "size")),
         traffic=str(traffic),
         variant=variant,
