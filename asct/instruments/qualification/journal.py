@@ -20,6 +20,8 @@ from asct.sdk.guard import StopRule, inspection
 from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
+_FAST_BYTES_PER_S: Final = 1e9
+"""Rate of a fast drive: a process that ends after a volume is sampled often unless it takes long even at this rate."""
 _KEPT: Final = 64
 """Number of points kept in memory: each takes about a megabyte, and a long test has thousands."""
 
@@ -155,13 +157,14 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target that this test has written to before.
 
-    The values over time of a single process are not needed, so it reports only at its end, guard samples once per
-    second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its own time
-    limit.
+    The values over time of a single process are not needed, so it reports only at its end, guard samples long ones
+    once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its
+    own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
-    seldom = () if stop is not None or params.duration < _LONG_S else ("--sample-ms", "1000")
+    lasts_s = params.duration if params.io_size is None else params.io_size / _FAST_BYTES_PER_S
+    seldom = () if stop is not None or lasts_s < _LONG_S else ("--sample-ms", "1000")
     return replace(step, arguments=(*seldom, *arguments), companions=(), timeout_s=limit_s(params))
 
 
