@@ -1,8 +1,9 @@
-"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; a broken one fails loudly.
+"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; if one is broken, an exception is
+raised.
 
-Importing a benchmark is slow, so the information that `list`, `explain` and completion show is also stored in
+Importing a benchmark is slow, so the information shown by `list`, `explain` and completion is also stored in
 asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails if it is out of
-date. A benchmark that is not in the index yet is imported instead.
+date. If a benchmark is missing from the index, it is imported instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ INDEX = Path(asct.benchmarks.__file__).parent / "index.json"
 
 
 class SettingInfo(NamedTuple):
-    """A setting, with its type and default as they are written in a plan."""
+    """A setting, with its type and default as written in a plan."""
 
     name: str
     type: str
@@ -34,7 +35,8 @@ class SettingInfo(NamedTuple):
     pitfalls: str = ""
 
     def written(self, value: Any) -> str:
-        """Return a value in base units as a plan writes it: sizes and durations with a unit, lists with commas."""
+        """Return a value in base units in the notation of a plan: sizes and durations with a unit, lists with
+        commas."""
         return _written(self.type, value)
 
 
@@ -49,7 +51,7 @@ class MetricInfo(NamedTuple):
 
 
 class FlagInfo(NamedTuple):
-    """A flag; `doubtful` tells whether it questions the values that have it."""
+    """A flag. `doubtful` is true if it questions the values that have it."""
 
     name: str
     doubtful: bool
@@ -57,10 +59,8 @@ class FlagInfo(NamedTuple):
 
 
 class BenchmarkInfo(NamedTuple):
-    """Information about a benchmark that does not require importing it.
-
-    `needs` lists the benchmarks whose results it uses.
-    """
+    """Information about a benchmark, available without importing it. `needs` lists the benchmarks whose results it
+    uses."""
 
     name: str
     title: str
@@ -75,12 +75,12 @@ class BenchmarkInfo(NamedTuple):
     flags: list[FlagInfo]
 
     def setting(self, name: str) -> SettingInfo | None:
-        """Find a setting by name or alias; None if the benchmark has no such setting."""
+        """Find a setting by name or alias; return None if the benchmark does not have it."""
         return next((item for item in self.settings if name == item.name or name in item.aliases), None)
 
 
 class Registry:
-    """The catalog of installed benchmarks, which imports a benchmark when it is first requested."""
+    """The catalog of installed benchmarks. A benchmark is imported when it is first requested."""
 
     def __init__(self) -> None:
         self._folders = {
@@ -95,11 +95,11 @@ class Registry:
         return sorted(self._folders)
 
     def all(self) -> list[Benchmark[Any]]:
-        """Return all benchmarks, sorted by name. This imports all of them; `infos` is faster."""
+        """Return all benchmarks, sorted by name. Imports all of them; `infos` is faster."""
         return [self._load(name) for name in self.names()]
 
     def get(self, name: str) -> Benchmark[Any] | None:
-        """Find a benchmark by main name or alias; None if it is unknown."""
+        """Find a benchmark by main name or alias; return None if it is unknown."""
         if name in self._folders:
             return self._load(name)
         found = self.info(name)
@@ -112,7 +112,7 @@ class Registry:
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 
     def info(self, name: str) -> BenchmarkInfo | None:
-        """Return information about one benchmark, found by main name or alias; None if it is unknown."""
+        """Return information about one benchmark by main name or alias; None if it is unknown."""
         exact = next((item for item in self.infos if item.name == name), None)
         return exact or next((item for item in self.infos if name in item.aliases), None)
 
@@ -139,12 +139,12 @@ def installed() -> Registry:
 
 
 def common_flags() -> list[FlagInfo]:
-    """Return the flags that values of any benchmark may have."""
+    """Return the flags that the values of any benchmark may have."""
     return _index()[0]
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""The parts that benchmarks share. index.json stores each of them once, and benchmarks refer to them by key."""
+"""The parts that benchmarks share. index.json stores each part once, and benchmarks refer to it by key."""
 
 
 @cache
@@ -181,10 +181,8 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item among the shared parts.
-
-    A new item is added under its name or, if another item has that name, as `NAME of OWNER`.
-    """
+    """Return the key of an item among the shared parts. Add a new item under its name, or as `NAME of OWNER` if that
+    name is taken."""
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:

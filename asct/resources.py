@@ -1,4 +1,5 @@
-"""Locate kernels/, templates/, results_schema/ and plans/: inside the wheel, or next to the package in a checkout."""
+"""Locate kernels/, templates/, results_schema/ and plans/, either inside the wheel or next to the package in a
+checkout."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A transport is a module or package in asct/hosts that defines `make(spec, folder)`; the first line of its docstring
 describes it. If it adds keys to plans, it declares them as `TRANSPORT`. No other module names a transport: plans,
-schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports what is needed
-to reach a host.
+schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports the libraries
+that reach a host.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACES = ("*.py", "*/__init__.py")
 class Option(NamedTuple):
     """A key that a transport adds to the hosts of a plan. Its value is in `HostSpec.options` (durations in seconds).
 
-    `check` returns the reason why a value is invalid, or an empty string; `hint` is the hint of that error.
+    `check` returns the reason why a value is invalid, or an empty string; `hint` is the hint for that error.
     """
 
     kind: Literal["scalar", "duration", "texts"]
@@ -34,7 +34,7 @@ class Option(NamedTuple):
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
 """A function that returns the hosts of one entry, given the values of `Transport.split_keys`.
 
-Each item consists of the suffix of the host's name, and the keys to keep with their values. Raises BadValueError.
+Each item consists of the suffix of the host's name, and a map of the keys to keep. Raises BadValueError.
 """
 
 
@@ -49,7 +49,7 @@ class Transport(NamedTuple):
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the source text of every transport by name, sorted."""
+    """Return the source code of every transport by name, sorted."""
     folders = map(Path, importlib.import_module(PACKAGE).__path__)
     files = [file for folder in folders for place in _PLACES for file in folder.glob(place)]
     named = {file.parent.name if file.name == "__init__.py" else file.stem: file for file in files}
@@ -63,13 +63,13 @@ def transports() -> tuple[tuple[str, str], ...]:
 
 
 def module(name: str) -> ModuleType | None:
-    """Import the module of a transport; None if there is no such transport."""
+    """Import the module of a transport; return None if there is no such transport."""
     return importlib.import_module(f"{PACKAGE}.{name}") if name in sources() else None
 
 
 def transport(name: str) -> Transport:
     """Return the extensions of a transport to the plan language; empty for an unknown transport."""
-    if "TRANSPORT" not in sources().get(name, ""):  # it need not be loaded
+    if "TRANSPORT" not in sources().get(name, ""):  # it need not be imported
         return Transport()
     declared = getattr(module(name), "TRANSPORT", None)
     if not isinstance(declared, Transport):

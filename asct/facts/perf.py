@@ -1,6 +1,6 @@
-"""The means of observation on a host: performance monitors, tracers, BPF and temperature sensors.
+"""The means to observe a host: performance monitors, tracers, BPF and temperature sensors.
 
-Source: Linux Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
+Source: Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
 Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, `generic` in the log),
 drivers/perf/arm_pmu.c (`counters available` in the log), Documentation/ABI/testing/sysfs-class-thermal,
 Documentation/hwmon/sysfs-interface.rst (thousandths of degrees Celsius).
@@ -27,10 +27,8 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """Return the performance monitoring that the account may use.
-
-    `kcore` and `devmem` tell whether it may read these files.
-    """
+    """Return the performance monitoring available to the account. `kcore` and `devmem` are True if it can read these
+    files."""
     pmus = sorted(folders(snapshot, EVENTS))
     gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
     there = present(snapshot)
@@ -60,10 +58,8 @@ def _sysctl(snapshot: Snapshot, name: str, field: str, gaps: UnknownFacts) -> in
 
 
 def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether programs may read counters without a system call.
-
-    `rdpmc` reports it on x86 (0 means never), a sysctl on Arm.
-    """
+    """Return whether programs may read counters without a system call, according to `rdpmc` on x86 (0 means never) and
+    a sysctl on Arm."""
     texts = [
         text for path, text in sorted(snapshot.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")
     ]
@@ -74,9 +70,9 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
-    """Return the number of counters of a CPU that can count any event, which the cycle counter of Arm cannot.
+    """Return the number of counters per CPU that can count any event, which excludes the cycle counter of Arm.
 
-    If kinds of CPUs differ, the smallest number is returned.
+    If kinds of CPUs differ, return the smallest number.
     """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
@@ -92,7 +88,7 @@ def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
 
 
 def _bpf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
-    """Return whether the kernel supports the system call bpf(2)."""
+    """Return whether the Linux kernel supports the system call bpf(2)."""
     if snapshot.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True
     option = kernel_options.get("CONFIG_BPF_SYSCALL")
@@ -109,10 +105,8 @@ _LOWEST = -273.15
 
 
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
-    """Return the sensors with names such as `coretemp Core 0` or `acpitz`.
-
-    A thermal zone that hwmon lists again is counted once.
-    """
+    """Return the sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that is also in hwmon is
+    listed once."""
     where = places(snapshot)
     made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():
@@ -151,8 +145,6 @@ def _celsius(text: str | None) -> float | None:
 
 
 def _too_hot(celsius: float | None) -> float | None:
-    """Return a temperature limit.
-
-    None for zero, negative and implausibly high values, which mean that no limit is set.
-    """
+    """Return a temperature limit; None for zero, negative and implausibly high values, which mean that no limit is
+    set."""
     return celsius if celsius is not None and 0 < celsius < 250 else None

@@ -1,4 +1,5 @@
-"""Read the facts of a host in one exchange: a constant script, its raw output, then pure parsers."""
+"""Read the facts of a host in one exchange: run a constant script, store its raw output, and pass it to pure
+parsers."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimi
 def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     """Return the soft limits in /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`.
 
-    None means unlimited. The limits apply to sessions that the transport opens; other logins may have different ones.
+    None means unlimited. The limits are those of sessions opened by the transport; other logins may have different
+    ones.
     """
     made: dict[str, int | None] = {}
     for line in (snapshot.text("/proc/self/limits") or "").split("\n"):
@@ -78,7 +80,7 @@ _FIELDS = (
     (HWMON, "thermal"),
     (ZONES, "thermal"),
 )
-"""The fact to which the files below a path belong. Files in other paths belong to `system`."""
+"""The fact that the files below a path belong to. Files in other paths belong to `system`."""
 
 
 def reasons(left: Mapping[str, int]) -> dict[str, str]:
@@ -101,7 +103,8 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
 
 
 def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
-    """Count the meshes by name (`CMN-700`), from the devices that the firmware describes or else the driver's PMUs."""
+    """Count the meshes by name (`CMN-700`), using the devices that the firmware describes or otherwise the driver's
+    PMUs."""
     regions = sysfs.regions(snapshot)
     kinds: Counter[str] = Counter(region.kind for region in regions)
     source = "firmware devices"
@@ -117,11 +120,11 @@ def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> l
 
 
 TIMEOUT_S = 180.0
-"""Seconds. A loaded or emulated host takes most of a minute to query its programs, once after each boot."""
+"""Seconds. A loaded or emulated host takes up to a minute to query its programs once after each boot."""
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
-    """Read the facts of an open host and keep the raw output in the folder `raw`. Raises HostError."""
+    """Read the facts of an open host and write the raw output to the folder `raw`. Raises HostError."""
     token = _token()
     answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
@@ -133,7 +136,7 @@ def collect(host: Host, raw: Path) -> HostFacts:
 def probe(host: Host, base: str) -> Snapshot:
     """Take a snapshot of a host without opening it. Raises HostError.
 
-    It leaves only tool versions in the account's cache. `base` is the location of a run's work folder.
+    Nothing remains on the host except tool versions in the account's cache. `base` is the parent of work folders.
     """
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Memory modules, their channels and peak bandwidth, from SMBIOS, the firmware's description of the machine.
+"""Memory modules, their channels and peak bandwidth, from SMBIOS (the firmware's description of the machine).
 
 The relevant types are 16, "Physical Memory Array", and 17, "Memory Device".
 
@@ -6,8 +6,8 @@ Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (s
 7.18 (type 17).
 
 SMBIOS has no field for the channel of a module, only the names printed on the board (Device Locator and Bank Locator),
-and each vendor chooses its own. If the names are ambiguous, the channels are unknown. The peak bandwidth is the sum of
-configured speed times data width over all populated channels; two modules on one channel count once.
+which every vendor chooses differently. If the names are ambiguous, the channels are unknown. The peak bandwidth is the
+sum of configured speed times data width over all populated channels; two modules on one channel count once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefin
 
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
-    """A memory device with its locators as printed on the board.
+    """A memory device and its locators as printed on the board.
 
     Values that the firmware does not report are None, or 0 for `kind` and `technology`. `size_bytes` is 0 for an empty
     slot. Speeds are in megatransfers per second.
@@ -77,15 +77,13 @@ class MemoryDevice:
 
     @property
     def ram(self) -> bool:
-        """Whether programs use the device as memory, unlike firmware chips, which are also listed."""
+        """Whether programs use the device as memory. Firmware chips, which are also listed, are not."""
         return self.kind not in _NOT_RAM
 
 
 def structures(snapshot: Snapshot) -> list[bytes]:
-    """Return the structures of types 16 and 17 with their strings.
-
-    Raises ValueError with the reason if there are none.
-    """
+    """Return the structures of types 16 and 17 with their strings. Raises ValueError with the reason if there are
+    none."""
     said = snapshot.command_output("memory-devices")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
@@ -121,10 +119,7 @@ def _raw(line: str) -> bytes:
 
 
 def device(raw: bytes) -> MemoryDevice:
-    """Parse one structure and the strings that follow it.
-
-    Raises ValueError for another type or a truncated structure.
-    """
+    """Parse one structure and the strings that follow it. Raises ValueError if it has another type or is truncated."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")
@@ -147,7 +142,7 @@ def device(raw: bytes) -> MemoryDevice:
 
 
 def _number(body: bytes, offset: int, size: int) -> int | None:
-    """Read a little-endian field; None if the structure is of an older version that ends before the field."""
+    """Read a little-endian field; return None if the structure has an older version that ends before the field."""
     field = body[offset : offset + size]
     return int.from_bytes(field, "little") if len(field) == size else None
 
@@ -159,8 +154,7 @@ def _known(word: int | None) -> int | None:
 def _size(body: bytes) -> int | None:
     """Return the size in bytes.
 
-    The first field is in MiB, or in KiB if its top bit is set. A size that does not fit is in the extended field, in
-    MiB.
+    The first field is in MiB, or in KiB if its top bit is set. Larger sizes are in the extended field, in MiB.
     """
     size = _number(body, 0x0C, 2)
     if size is None or size == _UNKNOWN_WORD:
@@ -172,7 +166,7 @@ def _size(body: bytes) -> int | None:
 
 
 def _speed(body: bytes, offset: int, extended: int) -> int | None:
-    """Return a speed in megatransfers per second, from the extended field if it does not fit the first."""
+    """Return a speed in megatransfers per second, from the extended field if it is too large for the first one."""
     speed = _number(body, offset, 2)
     if speed == _UNKNOWN_WORD:
         speed = (_number(body, extended, 4) or 0) & 0x7FFF_FFFF
@@ -180,7 +174,7 @@ def _speed(body: bytes, offset: int, extended: int) -> int | None:
 
 
 def _string(strings: Sequence[bytes], number: int) -> str:
-    """Return the string with this number, counted from 1; an empty string for 0."""
+    """Return the string with this number, counted from 1; 0 means an empty string."""
     return strings[number - 1].decode("ascii", "replace").strip() if 0 < number <= len(strings) else ""
 
 
@@ -189,9 +183,9 @@ def _told(text: str) -> str | None:
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
-"""The memory technologies not reported, other, unknown and DRAM. All others are non-volatile."""
+"""The codes of memory technologies that are not reported, other, unknown, and DRAM. All others are non-volatile."""
 _MOST_SLOTS = 3
-"""Limit on the number of modules on one channel. A letter with more modules (A1 ... A12) denotes a processor."""
+"""Maximum number of modules on one channel. A letter with more modules (A1 ... A12) denotes a processor."""
 
 _CHANNEL = re.compile(
     r"(?:CHANNEL|CHAN|CH)[ _-]?([0-9]{1,2}|[A-Z])(?![A-Z])|(?<![A-Z0-9])C([0-9]{1,2})D[0-9]{1,2}(?![0-9])"
@@ -241,7 +235,7 @@ def _module_rate(one: MemoryDevice) -> float:
 
 
 def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
-    """Return the channel of a module, starting with its socket or controller, from one of its two names.
+    """Return the channel of a module, preceded by its socket or controller, based on one of the module's two names.
 
     Raises ValueError if the names do not identify the channel.
     """

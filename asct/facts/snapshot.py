@@ -1,4 +1,4 @@
-"""The raw data of a host: contents of files by path and outputs of commands by name, as an exchange prints them.
+"""The raw data of a host: file contents by path and command outputs by name, as printed by an exchange.
 
 files_snapshot.py reads other sources.
 """
@@ -21,12 +21,12 @@ _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 KILLED = 128 + 9
-"""Shell status of a program that was killed by SIGKILL (POSIX, 2.8.2), for example because it timed out (limits.sh)."""
+"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), for example after its time limit (limits.sh)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """The exit status and output of a command (both streams)."""
+    """The exit status of a command, and its output on both streams."""
 
     status: int
     text: str
@@ -37,7 +37,7 @@ class Snapshot:
     """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
     `left` counts what was omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems of the source. `taken` is the time at which the data was read, None if unknown.
+    describe problems of the source. `taken` is the time when the data was read; None if it is unknown.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -60,21 +60,19 @@ class Snapshot:
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
     def late(self, name: str) -> bool:
-        """Return whether a command timed out or was ended by the out-of-memory killer."""
+        """Return whether a command timed out or was killed by the out-of-memory killer."""
         answer = self.commands.get(name)
         return answer is not None and answer.status == KILLED
 
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
-        """Return the files whose entire path matches the regular expression, in path order."""
+        """Return the files whose entire path matches the regular expression, ordered by path."""
         compiled = re.compile(pattern)
         paths = self.beginning(_literal_start(pattern))
         return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
 
     def beginning(self, start: str) -> list[str]:
-        """Return the paths that begin with `start`, in order.
-
-        A host has thousands of paths, but each parser needs only a few.
-        """
+        """Return the paths that begin with `start`, in order. This is fast for a parser that needs only a few of
+        thousands of paths."""
         first = bisect_left(self._paths, start)
         return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
@@ -85,7 +83,7 @@ class Snapshot:
 
 @lru_cache(maxsize=256)
 def _literal_start(pattern: str) -> str:
-    """Return the text with which every match of the pattern begins."""
+    """Return the text at the beginning of every match of the pattern."""
     found = _LITERAL.match(pattern)
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
@@ -93,7 +91,7 @@ def _literal_start(pattern: str) -> str:
 
 
 def stamp(when: datetime) -> str:
-    """Format a time for facts and kept exchanges, in UTC: `2026-11-01T04:28:13Z`."""
+    """Format a time for facts and stored exchanges, in UTC: `2026-11-01T04:28:13Z`."""
     return when.strftime(_STAMP)
 
 
@@ -105,15 +103,15 @@ def _moment(text: str) -> datetime | None:
 
 
 def kept(text: str) -> Snapshot | None:
-    """Parse a kept exchange; None if the text is not an exchange."""
+    """Parse a stored exchange; return None if the text is not an exchange."""
     found = _TOKEN.match(text)
     return from_output(text, found[1]) if found else None
 
 
 def from_output(text: str, token: str) -> Snapshot:
-    """Parse the output of the script, in which a line `token kind name` begins each section.
+    """Parse the output of the script, in which each section begins with a line `token kind name`.
 
-    A truncated output yields the sections that it contains. A command without its closing line counts as failed.
+    Truncated output yields the sections that it contains. A command without its closing line counts as failed.
     """
     reading = _SnapshotReader()
     for line in text.split("\n"):
@@ -126,7 +124,7 @@ def from_output(text: str, token: str) -> Snapshot:
 
 
 class _SnapshotReader:
-    """Collects the sections of an output line by line."""
+    """A collector of the sections of an output, line by line."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}
@@ -138,7 +136,7 @@ class _SnapshotReader:
         self._taken: datetime | None = None
 
     def mark(self, kind: str, name: str, rest: str) -> None:
-        if kind == "taken":  # appended to a kept exchange by reading.collect
+        if kind == "taken":  # appended to a stored exchange by reading.collect
             self._taken = _moment(name)
         if kind == "left":
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
@@ -196,7 +194,7 @@ class _SnapshotReader:
             except ValueError:
                 continue
             self._copies += len(owners)
-            if self._copies > _MOST_COPIES:  # no machine has that many, so this is not output of the script
+            if self._copies > _MOST_COPIES:  # no machine has so many, so this is not output of the script
                 break
             found += [(number, line) for number in owners]
         return found

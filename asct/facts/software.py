@@ -17,7 +17,7 @@ _FEATURES = {"fio": "fio-engines", "perf": "perf-features"}
 
 
 def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
-    """Return the programs that the host has. The version is None if a program does not print it."""
+    """Return the programs on the host. The version of a program is None if it does not print one."""
     listed: dict[str, dict[str, list[str]]] = {
         "fio": {
             "features": engines(snapshot.command_output("fio-engines")),
@@ -40,7 +40,8 @@ def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
 
 
 def version(text: str) -> str | None:
-    """Return the last dotted number in the first line with one: `gcc (Debian 12.2.0-14) 12.2.0`, `fio-3.33`."""
+    """Return the last dotted number in the first line that contains one: `gcc (Debian 12.2.0-14) 12.2.0`,
+    `fio-3.33`."""
     for line in text.split("\n"):
         found = _VERSION.findall(line)
         if found:
@@ -60,7 +61,7 @@ def built_in(text: str | None) -> list[str]:
 
 
 def options(text: str | None) -> list[str]:
-    """Return the options that `fio --cmdhelp=all` lists. The options of an engine are named `engine.option`."""
+    """Return the options that `fio --cmdhelp=all` lists; those of an engine are named `engine.option`."""
     known: set[str] = set()
     engine = ""
     for line in (text or "").split("\n"):
@@ -72,10 +73,8 @@ def options(text: str | None) -> list[str]:
 
 
 def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether the account can create an io_uring.
-
-    fio tests this if it has the engine; otherwise the sysctl decides.
-    """
+    """Return whether the account can create an io_uring, as tested by fio if it has that engine, otherwise according to
+    the sysctl."""
     probe = snapshot.commands.get("io_uring")
     if snapshot.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} during the test")
@@ -89,7 +88,7 @@ def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
-    """Return the number of bytes available to the account in the work folder, and the type of its file system."""
+    """Return the number of bytes that the account can use in the work folder, and the type of its file system."""
     last = (snapshot.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:

@@ -1,7 +1,7 @@
 """The files that asct reads from a host and the programs that it looks for. exchange.py combines them in one script.
 
-FILES are shell patterns that match few files each; FOLDERS are sets of files that occur in many folders. Every line of
-a file is read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and
+FILES are shell patterns that match few files each; FOLDERS are sets of files that many folders contain. All lines of a
+file are read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and
 lasting.sh, which need at least one process each. Links are followed. A path that contains a colon cannot be separated
 from the content of its file; use a link to it whose path has no colon. Files that are not text are read by a command
 (`od`, `tr`).
@@ -32,8 +32,8 @@ class FolderSet:
     """The same files in many folders, such as the folders of all CPUs or block devices.
 
     The shell patterns in `patterns` select the folders, in reading order; `files` are names or patterns in each folder.
-    At most `most` folders are read, and those with a `device` (hardware) come first. The facts record the number of
-    omitted folders under `field`.
+    At most `most` folders are read, first those with a `device` (hardware). The facts record the number of omitted
+    folders under `field`.
     """
 
     field: str
@@ -43,13 +43,13 @@ class FolderSet:
 
 
 def _in(folder: str, names: str) -> tuple[str, ...]:
-    """Return the paths of `names`, a list separated by blanks, in a folder."""
+    """Return the paths of `names` (a space-separated list) in a folder."""
     return tuple(f"{folder}/{name}" for name in names.split())
 
 
 _FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
-"""CPUs whose values are read in full. Machines with several kinds of cores have few cores of each; on other machines,
-these CPUs represent all others."""
+"""CPUs whose values are read in full. Machines with several kinds of cores have few cores of each kind; on other
+machines, these CPUs represent all others."""
 
 FILES: tuple[str, ...] = (
     "/etc/os-release",
@@ -71,7 +71,7 @@ FILES: tuple[str, ...] = (
     *_in(CLOCKS, "available_clocksource current_clocksource"),
     f"{VULNERABILITIES}/*",
     *_in(SECURITY, "lockdown lsm"),
-    # processors; the nominal clock of one only, because the firmware may be queried each time
+    # processors; the nominal clock of one only, because each query may call the firmware
     *_in("/sys/devices", "cpu_atom/cpus cpu_core/cpus cpu_lowpower/cpus"),
     *_in(CPU, "isolated nohz_full online possible present types/*/cpulist cpu0/acpi_cppc/nominal_freq cpufreq/boost"),
     *_in(f"{CPU}/cpuidle", "current_driver current_governor current_governor_ro"),
@@ -99,7 +99,7 @@ _CLOCK_DUMPED = "related_cpus scaling_cur_freq"
 _EACH_CPU = tuple(f"{CPU}/cpu{'[0-9]' * digits}" for digits in range(1, 6))
 
 FOLDERS: tuple[FolderSet, ...] = (
-    # Files of one line. Those that many CPUs share cost little: they are printed once, after the list of their CPUs.
+    # Files of one line. Lines that many CPUs share cost little: they are printed once, after the list of these CPUs.
     FolderSet("cpu.logical", _EACH_CPU, (
         *_in("cache/index[0-9]", "level shared_cpu_list size type"),
         "cpu_capacity",
@@ -155,7 +155,8 @@ DUMPED: tuple[FolderSet, ...] = (
     ), 4096),
     FolderSet("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )  # fmt: skip
-"""Additional files that are read from dumps: masks in place of lists, and files that are too slow to read on a host."""
+"""Additional files that are read from dumps: masks as an alternative to lists, and files that are slow to read on a
+host."""
 
 TOOLS: dict[str, str] = {
     "blkdiscard": "--version", "bpftool": "version", "bpftrace": "--version", "cc": "--version", "clang": "--version",
@@ -164,7 +165,7 @@ TOOLS: dict[str, str] = {
     "mpstat": "-V", "numactl": "--version", "nvme": "version", "perf": "--version", "sg_format": "--version",
     "sg_sanitize": "--version", "smartctl": "--version", "taskset": "--version", "turbostat": "--version",
 }  # fmt: skip
-"""The programs to look for, and the argument with which each prints its version."""
+"""The programs to look for, and the argument with which each one prints its version."""
 
 KERNEL_OPTIONS = (
     "HZ|NO_HZ_FULL|NO_HZ_IDLE|PREEMPT|PREEMPT_DYNAMIC|PREEMPT_LAZY|PREEMPT_NONE|PREEMPT_RT|PREEMPT_VOLUNTARY"
@@ -184,6 +185,6 @@ expression, without the prefix CONFIG_)."""
 _SECRETS = ("pass", "pwd", "secret", "token", "credential", "key")
 _ANY_CASE = "|".join("".join(f"[{char.upper()}{char}]" for char in word) for word in _SECRETS)
 SECRET_OPTION = f"([ ,][A-Za-z0-9_.-]*({_ANY_CASE})[A-Za-z0-9_.-]*)=[^ ]*"
-"""A mount option whose value may be a secret, with its name in the first group (an extended regular expression,
-which cannot ignore case). The kernel does not escape commas in a value, so all options after it count as part of the
+"""A mount option whose value may be a secret, with its name in the first group (an extended regular expression, which
+cannot ignore case). The Linux kernel does not escape commas in values, so everything after the option counts as its
 value."""

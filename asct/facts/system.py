@@ -1,8 +1,8 @@
 """The machine as a whole: kernel, distribution, account, vendor and firmware, virtualization and cloud.
 
-Vendor and firmware come from SMBIOS, which the kernel presents in /sys/class/dmi/id (drivers/firmware/dmi-id.c: only
-root may read serial numbers and the UUID), or else from the device tree (Devicetree Specification 0.4, 3.2: model,
-compatible, serial-number of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC),
+Vendor and firmware come from SMBIOS, which the Linux kernel presents in /sys/class/dmi/id (drivers/firmware/dmi-id.c:
+only root may read serial numbers and the UUID), or otherwise from the device tree (Devicetree Specification 0.4, 3.2:
+model, compatible, serial-number of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC),
 sysfs-firmware-efi (boot).
 
 The cloud is read only from the firmware, never from the network: cloud-init, tools/ds-identify; Amazon EC2 User Guide,
@@ -31,7 +31,7 @@ _UNTOLD = frozenset({
     "system manufacturer", "system version", "system serial number", "none", "n/a", "unknown", "not applicable",
     "o.e.m.", "oem", "undefined", "not available", "x.x", "0", "0123456789", "empty", "no asset tag",
 })  # fmt: skip
-"""Placeholders in firmware for values that the vendor did not fill in."""
+"""Placeholders in firmware for values that the vendor did not set."""
 _PRODUCT = {
     "manufacturer": "sys_vendor",
     "name": "product_name",
@@ -69,7 +69,8 @@ def _has_dmi(snapshot: Snapshot) -> bool:
 
 
 def device_tree(snapshot: Snapshot) -> dict[str, str]:
-    """Return `model`, `compatible` (separated by blanks) and `serial-number` of the device tree; empty without one."""
+    """Return `model`, `compatible` (separated by spaces) and `serial-number` of the device tree; empty if there is
+    none."""
     made: dict[str, str] = {}
     for line in (snapshot.command_output("device-tree") or "").split("\n"):
         name, equals, value = line.partition("=")
@@ -93,7 +94,7 @@ def _no_dmi(container: str | None) -> str:
 
 
 def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
-    """Return vendor, version and date of the BIOS or UEFI, the BMC version, and how the machine was booted."""
+    """Return vendor, version and date of the BIOS or UEFI, the BMC version, and the boot method."""
     silent = _SILENT if _has_dmi(snapshot) else _no_dmi(container)
     bmc = next((text.strip() for _, text in snapshot.matching(_BMC) if text.strip()), None)
     reasons = dict.fromkeys(_FIRMWARE, silent) | {
@@ -113,9 +114,10 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
-    """Return how the firmware describes the machine.
+    """Return the form of the firmware's description of the machine.
 
-    ACPI takes precedence, because the kernel adds a stub device tree to it (Documentation/arch/arm64/arm-acpi.rst).
+    ACPI takes precedence, because the Linux kernel then adds only a stub device tree
+    (Documentation/arch/arm64/arm-acpi.rst).
     """
     if snapshot.text("/sys/firmware/acpi/pm_profile") is not None:
         return "acpi"
@@ -125,7 +127,7 @@ def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
 def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
     """Return `uefi` if its runtime services exist, `bios` on x86 with SMBIOS, and `other` with a device tree.
 
-    None if nothing indicates how the machine was booted, or in a container without UEFI.
+    Returns None if nothing indicates the boot method, or in a container without UEFI.
     """
     if snapshot.text("/sys/firmware/efi/fw_platform_size") is not None:
         return "uefi"
@@ -142,10 +144,8 @@ AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A text that identifies a cloud: the beginning of `file` in /sys/class/dmi/id.
-
-    If `names_type` is True, product_name is the instance type.
-    """
+    """A text that identifies a cloud: the beginning of `file` in /sys/class/dmi/id. If `names_type` is True,
+    product_name is the instance type."""
 
     file: str
     text: str
@@ -179,11 +179,11 @@ _MARKS = (
     _Mark("product_name", "OpenStack Compute", "openstack"),
     _Mark("sys_vendor", "OpenStack Foundation", "openstack"),
 )
-"""The marks in order of precedence. Clouds built on OpenStack have their own tags, which come first."""
+"""The texts in order of precedence. Clouds built on OpenStack have their own texts, which come first."""
 
 
 def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
-    """Return the cloud provider and the provider's name for the instance type (`aws`, `c7g.metal`)."""
+    """Return the cloud provider, and the provider's name for the instance type (`aws`, `c7g.metal`)."""
     mark = next((one for one in _MARKS if (dmi(snapshot, one.file) or "").startswith(one.text)), None)
     if mark is not None:
         kind = dmi(snapshot, "product_name") if mark.names_type else None
@@ -229,7 +229,7 @@ _VENDORS = {
 
 
 def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
-    """Return the system facts from uname, os-release(5), the firmware and the kernel."""
+    """Return the system facts, based on uname, os-release(5), the firmware and the Linux kernel."""
     answer = snapshot.commands.get("uname")  # unstripped: a dump may have an empty first line
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
@@ -259,7 +259,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
 
 
 def libc(said: str | None, gaps: UnknownFacts) -> str | None:
-    """Return the C library: `glibc 2.36`, as printed by getconf(1), or `musl 1.2.4`, as printed by musl's loader."""
+    """Return the C library: `glibc 2.36` as printed by getconf(1), or `musl 1.2.4` as printed by musl's loader."""
     text = said or ""
     if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
         return match[0]
@@ -270,7 +270,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
 
 
 def os_release(text: str | None) -> dict[str, str]:
-    """Parse the assignments in os-release(5), including shell quotes. Malformed lines are skipped."""
+    """Parse the assignments in os-release(5), including shell quotes, skipping malformed lines."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, equals, value = line.strip().partition("=")
@@ -286,8 +286,7 @@ def os_release(text: str | None) -> dict[str, str]:
 def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return the name of the hypervisor as in systemd-detect-virt.
 
-    If that program is missing, the name is derived from /sys; `vm` means that only the CPU flag `hypervisor` indicates
-    one.
+    If that program is missing, derive the name from /sys; `vm` means that only the CPU flag `hypervisor` indicates one.
     """
     detected = _detected(snapshot, "hypervisor")
     if detected is not None:
@@ -309,10 +308,10 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
 
 
 def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    """Return the name of the container from systemd-detect-virt or from its manager's /run/systemd/container.
+    """Return the name of the container from systemd-detect-virt or from its manager's file /run/systemd/container.
 
-    Files such as /.dockerenv persist if an image is booted as a machine, so a name counts only if the process is not in
-    the initial namespaces.
+    Files such as /.dockerenv remain if an image is booted as a machine, so a name is used only if the process is
+    outside the initial namespaces.
     """
     named = _detected(snapshot, "container") or snapshot.text("/run/systemd/container")
     spaces = (snapshot.command_output("namespaces") or "").split()

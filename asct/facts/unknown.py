@@ -1,7 +1,5 @@
-"""The reasons for unknown facts, and parsers of the kernel's formats.
-
-Parsers record such reasons instead of raising errors.
-"""
+"""The reasons for unknown facts, which parsers record instead of raising errors, and parsers of the Linux kernel's
+formats."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ NEEDS_ROOT = "needs root"
 """The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
 
 LATE = "timed out"
-"""The reason for values of a program that did not answer in time. It follows the name of the program."""
+"""The reason for missing values of a program that did not answer in time. It follows the name of the program."""
 
 _LONGEST_REASON = 1000
-"""Limit in characters. A reason may quote a malformed text."""
+"""Maximum length in characters, because a reason may quote a malformed text."""
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
@@ -28,8 +26,8 @@ _T = TypeVar("_T")
 class UnknownFacts:
     """The reasons why facts are unknown.
 
-    `reasons` maps an unknown field (`cpu.governor`) to the reason; `absent` maps a field that does not apply to the
-    machine to the reason why it does not.
+    `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps a field that does not apply to the
+    machine to the reason for that.
     """
 
     def __init__(self) -> None:
@@ -41,7 +39,7 @@ class UnknownFacts:
         self.reasons[field] = shortened(reason, _LONGEST_REASON)
 
     def known(self, field: str, value: _T, reason: str) -> _T:
-        """Return the value. If it is None or empty, note the reason."""
+        """Return the value. If it is None or empty, record the reason."""
         if not value and value != 0:
             self.note(field, reason)
         return value
@@ -51,7 +49,7 @@ class UnknownFacts:
         self.absent[field] = shortened(reason, _LONGEST_REASON)
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
-        """Parse a CPU list; empty, with a note, if it is missing or malformed."""
+        """Parse a CPU list. If it is missing or malformed, record the reason and return an empty list."""
         if text is None:
             self.note(field, f"{source} is missing")
             return []
@@ -68,13 +66,13 @@ def shortened(text: str, most: int) -> str:
 
 
 def whole(text: str | None) -> int | None:
-    """Parse a nonnegative integer as printed by the kernel; None for any other text."""
+    """Parse a nonnegative integer as printed by the Linux kernel; return None for any other text."""
     stripped = (text or "").strip()
     return int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) < 20 else None
 
 
 def real(text: str | None) -> float | None:
-    """Parse a decimal number without a sign or exponent; None for any other text."""
+    """Parse a decimal number without a sign or exponent; return None for any other text."""
     stripped = (text or "").strip()
     left, _, right = stripped.partition(".")
     if not (left + right).isdigit() or not stripped.isascii() or len(stripped) > 30:
@@ -83,7 +81,7 @@ def real(text: str | None) -> float | None:
 
 
 def fields(text: str | None) -> dict[str, str]:
-    """Parse lines of the form `name : value`. If a name occurs more than once, its first line counts."""
+    """Parse lines of the form `name : value`. If a name is repeated, its first line applies."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, colon, value = line.partition(":")
@@ -93,15 +91,15 @@ def fields(text: str | None) -> dict[str, str]:
 
 
 def chosen(text: str | None) -> str | None:
-    """Return the choice that the kernel marks with brackets, such as `madvise` in `always [madvise] never`."""
+    """Return the choice that the Linux kernel marks with brackets, such as `madvise` in `always [madvise] never`."""
     match = _CHOSEN.search(text or "")
     return match[1] if match else None
 
 
 def cpu_mask(text: str | None) -> list[int] | None:
-    """Parse a CPU mask (`ff,00000003`: words of 32 bits, highest first); None if it is malformed.
+    """Parse a CPU mask (`ff,00000003`: 32-bit words, highest first); return None if it is malformed.
 
-    Source: Linux Documentation/core-api/printk-formats.rst, bitmaps (`%*pb`).
+    Source: Linux, Documentation/core-api/printk-formats.rst, bitmaps (`%*pb`).
     """
     stripped = (text or "").strip()
     if len(stripped) > _LONGEST_MASK or not _MASK.fullmatch(stripped):
@@ -112,10 +110,7 @@ def cpu_mask(text: str | None) -> list[int] | None:
 
 
 def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
-    """Return the contents of the files below each folder of `above`, without surrounding whitespace.
-
-    They are sorted by folder name and by path within the folder.
-    """
+    """Return the files below each folder of `above`, without surrounding whitespace, sorted by folder and by path."""
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
     for path in snapshot.beginning(prefix):
@@ -126,7 +121,8 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist and whether the account may read each; None if no path was checked."""
+    """Return the checked paths that exist, and whether the account may read each of them; None if no path was
+    checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

@@ -13,16 +13,16 @@ _TEXT_UP_TO: Final = 8
 """Maximum number of rows or columns for which the cells show their numbers."""
 _GAPS_UP_TO: Final = 40
 _ALL_DIGITS_UP_TO: Final = 4096
-"""Maximum number of cells for which values have six digits. With more cells they have three, which keeps a page with
+"""Maximum number of cells for which values have six digits. With more cells, they have three, which keeps a page with
 576 x 576 cells small."""
 
 _TITLE_BELOW: Final = 24
-"""Distance in pixels from the axis to its title, because plotly reserves no space for labels that end beside the
+"""Distance in pixels between the axis and its title, because plotly reserves no space for labels that end beside the
 title."""
 
 
 def render_heatmap(figure: Heatmap) -> dict[str, Any]:
-    """Return `{"data": [...], "layout": {...}}`, with the first row at the top."""
+    """Return `{"data": [...], "layout": {...}}`. The first row is at the top."""
     scale = scaling([value for row in figure.values for value in row], figure.unit)
     cells = len(figure.rows) * len(figure.columns)
     digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
@@ -72,13 +72,12 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
 
 
 def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
-    """Return the color bar.
+    """Return the color bar. It is above the plot, so that it does not reduce the width.
 
-    It is above the plot, where it does not reduce the width. The last tick shows the unit, because a title would cover
-    the first tick, and marks a truncated scale.
+    The last tick shows the unit, because a title would cover the first tick, and marks a truncated scale.
     """
     marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
-    last = high - (high - low) * 1e-4  # at the very end rounding may push a mark off the bar
+    last = high - (high - low) * 1e-4  # at the very end, rounding might move a mark off the bar
     return {
         "orientation": "h",
         "x": 0.5,
@@ -111,7 +110,7 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
 def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
     """Return a line before row `at`, and also before the column if rows and columns are the same.
 
-    It has a dark core and a pale rim, so that it is visible on every color.
+    It has a dark core and a pale rim, and is therefore visible on every color.
     """
     lines: list[dict[str, Any]] = []
     for colour, width in ((theme.PAPER, 3), (theme.INK, 1)):

@@ -1,7 +1,7 @@
-"""Converts figures of a benchmark (data in base units) to plotly JSON. The only module that imports plotly.
+"""Convert figures of a benchmark (data in base units) to plotly JSON. Only this module imports plotly.
 
-The JSON contains plain lists with six significant digits, but neither a template nor ids. The page adds both, so that
-equal records give equal bytes. Text is escaped, because plotly interprets some HTML in labels.
+The JSON contains plain lists with six significant digits, but no template and no ids. The page adds both, so equal
+records result in equal bytes. Text is escaped, because plotly interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Se
 from asct.sdk.record import Scalar
 
 _BAND_FROM = 13
-"""A line with at least this number of points shows intervals as a band, a shorter one as error bars."""
+"""Lines with at least this number of points show intervals as a band, shorter ones as error bars."""
 _LABEL_ROWS = 4
 _ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
-"""Width of the label of a vertical line, as a fraction of the axis. A label that is closer to the previous one is
-placed in the next row."""
+"""Width of the label of a vertical line, as a fraction of the axis. A label that is closer to the previous one moves to
+the next row."""
 
 
 def plotly_javascript() -> str:
-    """Return the source of plotly.js as bundled with the installed plotly."""
+    """Return the source code of plotly.js, which the installed plotly contains."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
@@ -37,15 +37,15 @@ def plotly_javascript() -> str:
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"data": [...], "layout": {...}}` for one figure.
 
-    `hosts` are all hosts of the run, in order. If there is more than one, a host has the same color in every figure,
-    and the series of one host differ in marker and dash.
+    `hosts` are all hosts of the run, in order. If there are several, each has the same color in every figure, and
+    markers and dashes distinguish the series of one host.
     """
     if isinstance(figure, Heatmap):
         return render_heatmap(figure)
     figure = _x_in_shown_unit(figure)
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
-    apart = isinstance(figure, Bars) and figure.stacked  # parts of one host: the colours distinguish the parts
+    apart = isinstance(figure, Bars) and figure.stacked  # parts of one host: colors distinguish the parts
     styles = _styles(figure.series, () if apart else hosts)
     shown_x = _x_values(figure)
     data: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ class _Style:
 
 
 def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """Return one style per series: by host if there are several hosts, else by position."""
+    """Return one style per series, based on the host if there are several hosts, otherwise on the position."""
     names = [item.host for item in series if item.host]
     by_host = len(set(hosts)) > 1 and len(names) == len(series)
     order = list(dict.fromkeys((*hosts, *names)))
@@ -92,7 +92,8 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
 
 
 def _x_in_shown_unit(figure: Chart) -> Chart:
-    """Return a line chart with SI prefixes on its x axis (20 GB/s rather than 2e10 B/s), and other charts unchanged."""
+    """Return a line chart with SI prefixes on its x axis (20 GB/s rather than 2e10 B/s); return other charts
+    unchanged."""
     axis = figure.x
     if not isinstance(figure, Line) or axis.scale not in ("linear", "log10") or not _all_numbers(figure):
         return figure
@@ -109,7 +110,7 @@ def _x_in_shown_unit(figure: Chart) -> Chart:
 
 
 def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
-    """Return a function that converts x values to numbers on numeric axes, and to text on category axes (bytes with
+    """Return a function that converts x values: to numbers on a numeric axis, to text on a category axis (bytes with
     their unit)."""
     axis = figure.x
 
@@ -150,7 +151,7 @@ def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style)
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Return whether x does not strictly increase, in which case an interval band would overlap itself."""
+    """Return whether x fails to increase strictly, because an interval band would then overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
@@ -281,7 +282,7 @@ def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
     """Return shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), and the number of label
     rows.
 
-    The labels are above the plot, in as many rows as necessary to avoid overlap.
+    The labels are above the plot, in as many rows as needed to avoid overlap.
     """
     logarithmic = figure.x.scale in ("log2", "log10")
     markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))

@@ -1,5 +1,4 @@
-"""Axes and text of figures: the SI prefix that suits the values, round ticks on logarithmic axes, and escaped
-labels."""
+"""Axes and text of figures: SI prefixes that fit the values, round ticks on logarithmic axes, and escaped labels."""
 
 from __future__ import annotations
 
@@ -13,7 +12,8 @@ from asct.diagnostics.render import printable
 
 
 def escape(text: object) -> str:
-    """Return `text` escaped for plotly, which interprets some HTML in labels, and text between dollar signs as TeX."""
+    """Return `text` escaped for plotly, which interprets some HTML in labels and treats text between dollar signs as
+    TeX."""
     return html.escape(printable(str(text)), quote=False).replace("$", "&#36;")
 
 
@@ -31,15 +31,14 @@ _MOST_TICKS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class AxisScale:
-    """The scale of an axis, which shows `value / factor` in `unit`."""
+    """The scale of an axis, on which `value / factor` is shown in `unit`."""
 
     factor: float
     unit: str
 
 
 def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> AxisScale:
-    """Return the scale of an axis, with a prefix for the largest magnitude, or for the median one if the axis is
-    logarithmic."""
+    """Return the scale of an axis, with a prefix for the largest magnitude, or for the median on a logarithmic axis."""
     steps = _PREFIXED.get(unit)
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     if steps is None or not sizes:
@@ -50,21 +49,21 @@ def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False
 
 
 def size_label(size: float) -> str:
-    """Return a number of bytes as an axis shows it: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
+    """Return a number of bytes as axis text: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
     factor, name = next((step for step in _PREFIXED["B"] if abs(size) >= step[0]), (1.0, "B"))
     return f"{size / factor:.4g} {name}"
 
 
 def power_ticks(low: float, high: float) -> list[float]:
-    """Return at most ten powers of two that cover `low` to `high` (both above 0), evenly spaced and anchored at whole
-    steps."""
+    """Return at most ten powers of two, evenly spaced, that cover `low` to `high` (both above 0). The exponents are
+    multiples of the step."""
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
     step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
     return [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 of each decade from `low` to `high` (both above 0), or whole decades only if these would be too
+    """Return 1, 2 and 5 of each decade from `low` to `high` (both above 0), or only whole decades if there would be too
     many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     inside = [

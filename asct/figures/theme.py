@@ -12,7 +12,7 @@ from typing import Any, Final
 
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
 DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
-"""DARK[i] replaces LIGHT[i] on a dark background."""
+"""DARK[i] replaces LIGHT[i] on dark backgrounds."""
 
 MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -20,7 +20,7 @@ PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
 
 BOUND: Final = "#5f6b7a"
 BOUND_DARK: Final = "#9aa7b8"
-"""The color of vertical lines, gray because they are not a series."""
+"""The color of vertical lines on dark backgrounds. It is gray, because these lines are not a series."""
 
 PAPER: Final = "#fefefe"
 PAPER_DARK: Final = "#13171d"
@@ -28,13 +28,13 @@ INK: Final = "#1b222d"
 INK_DARK: Final = "#e6eaf1"
 BLANK: Final = "#e8ecf0"
 BLANK_DARK: Final = "#2b333d"
-"""Colors of heat maps: the rim and core of the lines between groups, and cells without a value."""
+"""Colors of heat maps: the rim and core of the lines between groups, and the color of cells without a value."""
 
 VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
-"""Smith and van der Walt's perceptually uniform color map for matplotlib (2015), which also works with color vision
-deficiencies and in grayscale. High values are at the end with the higher contrast to the background."""
+"""The perceptually uniform color map of Smith and van der Walt for matplotlib (2015), which is also suitable for color
+vision deficiencies and grayscale. High values are at the end with more contrast to the background."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
@@ -45,12 +45,12 @@ def colour(index: int) -> str:
 
 
 def translucent(colour_hex: str) -> str:
-    """Return the same color for the band of an interval."""
+    """Return the color for the band of an interval: the same color, translucent."""
     return colour_hex + "26"
 
 
 def substitutions() -> dict[str, str]:
-    """Return the dark color for each light color, for the page."""
+    """Return the dark color that replaces each light color in the page."""
     greys = {BOUND: BOUND_DARK, PAPER: PAPER_DARK, INK: INK_DARK, BLANK: BLANK_DARK}
     return {**dict(zip(LIGHT, DARK, strict=True)), **greys}
 

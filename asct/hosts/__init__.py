@@ -1,1 +1,1 @@
-"""Transports: how asct reaches a host. `factory.make_host` finds one by its name; `base` defines the protocol."""
+"""Transports: how asct reaches a host. `factory.make_host` finds a transport by name; `base` defines the protocol."""

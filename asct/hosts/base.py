@@ -21,8 +21,7 @@ from asct.diagnostics.model import Diagnostic
 class Process:
     """A program on the host. `argv[0]` is an absolute path or a name on the host's PATH; `cwd` is absolute.
 
-    Standard input is empty. Standard output and standard error go to the files `stdout_file` and `stderr_file` in
-    `cwd`.
+    Standard input is empty. Standard output and standard error are written to `stdout_file` and `stderr_file` in `cwd`.
     """
 
     argv: tuple[str, ...]
@@ -36,10 +35,10 @@ class Process:
 class Task:
     """A process with its files and companions, run in one exchange so that a remote point costs few round trips.
 
-    `files` are written into `main.cwd` first. That folder gets mode 0700, and `fresh` empties it. `companions` start
-    before `main` and get SIGINT after it has ended. `collect` names files in `cwd` that are copied into `into`, in
-    addition to the standard output and standard error of all processes. `max_bytes` limits the size of each copied
-    file, and `max_total_bytes` the size of all of them together.
+    `files` are first written into `main.cwd`. This folder gets mode 0700, and `fresh` empties it. `companions` start
+    before `main` and receive SIGINT after it has ended. `collect` names files in `cwd` to copy into `into`, in addition
+    to the standard output and standard error of all processes. `max_bytes` limits the size of each copied file, and
+    `max_total_bytes` their total size.
     """
 
     main: Process
@@ -52,19 +51,17 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct.
-
-    Empty for a task that is requested only once.
-    """
+    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct. Empty
+    for a task that is requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """Files of the host that are read right before and right after the main process of each task.
+    """Files of the host to read right before and right after the main process of each task.
 
-    `find` is shell text (a constant of the code) that prints the file names, one per line; it runs once per session.
-    `keep` is an extended regular expression with the same meaning in POSIX and Python: the matching part of each line
-    is kept.
+    `find` is shell text (a constant in the code) that prints the file names, one per line; it runs once per session.
+    `keep` is an extended regular expression with the same meaning in POSIX and Python, whose matches in each line are
+    kept.
     """
 
     find: str
@@ -76,7 +73,7 @@ class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
     `work` is the work folder of an earlier part of the run, which is resumed if it is intact. `notice` receives
-    diagnostics during the session, such as why a scheduler delays the run. `reading` is read before and after each
+    diagnostics during the session, for example why a scheduler delays the run. `reading` is read before and after each
     task.
     """
 
@@ -89,7 +86,8 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job for a scheduler: its id, its expected seconds, and the ids of the jobs whose results it needs."""
+    """A job for a scheduler: its id, its expected duration in seconds, and the ids of the jobs whose results it
+    needs."""
 
     id: str
     seconds: float
@@ -98,7 +96,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class HostReadings:
-    """The text that the session's `ReadingSpec` selects, read right before and right after a main process.
+    """The text selected by the session's `ReadingSpec`, read right before and right after a main process.
 
     The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
     full, or the task was killed together with its shell. `brief` means that the process took less than
@@ -116,9 +114,9 @@ class HostReadings:
 class TaskResult:
     """The result of a task.
 
-    `status` is the exit status, negative if a signal killed the process, or None if it reached its time limit.
-    `fetched` lists the files that are now in `into`. `notes` lists failures other than that of the main process, such
-    as a companion that could not be started or a file that was too large.
+    `status` is the exit status, negative if a signal killed the process, and None if the process reached its time
+    limit. `fetched` lists the files that are now in `into`. `notes` lists all failures except that of the main process,
+    such as a companion that could not be started or a file that was too large.
     """
 
     status: int | None
@@ -141,7 +139,7 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """A host of a run. Its methods are called by one thread at a time, except `interrupt`.
+    """A host of a run. Only one thread calls its methods at a time, except `interrupt`.
 
     The default implementations are for transports that keep no tasks and have no scheduler.
     """
@@ -162,40 +160,42 @@ class Host(Protocol):
         return False
 
     def wait_until_idle(self) -> None:
-        """Wait until no task of an earlier part of the run is running. Each of them ends by its own time limit."""
+        """Wait until no task of an earlier part of the run is running. Each task ends at its own time limit at the
+        latest."""
         return
 
     def close(self) -> None:
-        """Stop all running processes, remove the work folder and disconnect. Never raises."""
+        """Stop all running processes, remove the work folder and disconnect. Raises no exception."""
         ...
 
     @property
     def work(self) -> str:
-        """The run's private folder on the host, created by `open`: an absolute, unpredictable path with mode 0700."""
+        """The run's private folder on the host, created by `open`. Its path is absolute and unpredictable, its mode
+        0700."""
         ...
 
     @property
     def cache(self) -> str:
-        """A folder of the account (mode 0700) that outlives the run, for built kernels."""
+        """The account's folder (mode 0700) for built kernels, which is kept after the run."""
         ...
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
-        """Pass all jobs of the run on this host to a scheduler, which queues them in this order."""
+        """Pass all jobs of the run on this host to a scheduler, which queues them in the given order."""
         return
 
     def begin_job(self, job_id: str) -> None:
-        """Begin a job, to which the following tasks belong. Waits until the scheduler has started the job."""
+        """Begin a job; the following tasks belong to it. Waits until the scheduler has started the job."""
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job, which has no more tasks. `ok` tells whether jobs that need its results may run."""
+        """End a job; it has no more tasks. `ok` is True if jobs that need its results may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
         """Announce tasks (with keys) for which `run` will be called in this order.
 
-        The host runs announced tasks by itself, even while the connection is down. Any other task starts when `run` is
-        called.
+        The host runs announced tasks without further requests, even while the connection is down. Any other task starts
+        when `run` is called.
         """
         return
 
@@ -204,36 +204,34 @@ class Host(Protocol):
         return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """Run a task until it ends or reaches its time limit. Afterward, none of its processes is running."""
+        """Run a task until it ends or reaches its time limit. None of its processes is running afterward."""
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
-        """Run a short command, whose output may be at most 1 MiB."""
+        """Run a short command. Its output is limited to 1 MiB."""
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         """Run a short script of asct with `sh` on a host that is not open, in one exchange: connect, run, disconnect.
 
-        The script has no work folder, takes no lock and leaves nothing behind. Its output may be at most 1 MiB. Raises
+        The script has no work folder, takes no lock and leaves nothing behind. Its output is limited to 1 MiB. Raises
         the same errors as `open`.
         """
         ...
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
-        """Copy a file to the host. It is written under a temporary name first."""
+        """Copy a file to the host, first under a temporary name."""
         ...
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
-        """Copy a regular file from the host. Links, devices and files larger than `max_bytes` are refused."""
+        """Copy a regular file from the host. Links, devices and files larger than `max_bytes` are rejected."""
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder below `work` or `cache`. Any other path is refused."""
+        """Remove a file or folder below `work` or `cache`. Any other path is rejected."""
         ...
 
     def interrupt(self) -> None:
-        """Stop the running process group, from another thread.
-
-        `run` then returns soon, and `execute` raises HostLost.
-        """
+        """Stop the running process group; called from another thread. `run` then returns soon, and `execute` raises
+        HostLost."""
         ...

@@ -1,6 +1,6 @@
-"""Writes files and lines that arrive from a host.
+"""Write files and lines that arrive from a host.
 
-If writing on this machine fails, StoreError is raised, not HostError.
+If writing on this machine fails, the functions raise StoreError, not HostError.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def make_folder(folder: Path) -> None:
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
-    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions of `blocks` are passed on."""
+    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions raised by `blocks` are passed on."""
     with _writing(target):
         out = target.open("wb", buffering=0)
     with out:
@@ -40,20 +40,20 @@ def save(target: Path, blocks: Iterable[bytes]) -> None:
 
 
 def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator[bytes]:
-    """Yield the first `size` bytes of an open file, which may still be growing, in blocks of at most `most` bytes."""
+    """Yield the first `size` bytes of an open file that may still be growing, in blocks of at most `most` bytes."""
     while size > 0 and (block := read(min(most, size))):
         size -= len(block)
         yield block
 
 
 class LineSplitter:
-    """Passes each complete line to `on_line`. `finish` also passes a last line without a line feed."""
+    """Passes each complete line to `on_line`. `finish` also passes a last line that has no line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
         self._rest = b""
         self.offset = 0
-        """Number of bytes of the file that have been processed."""
+        """Number of bytes of the file processed so far."""
 
     def take(self, data: bytes) -> None:
         """Process the next bytes."""
@@ -63,7 +63,7 @@ class LineSplitter:
             self._on_line(line.decode("utf-8", "replace"))
 
     def finish(self, whole: bytes) -> None:
-        """Process the rest of the file. `whole` is the complete content."""
+        """Process the rest of the file. `whole` is the complete content of the file."""
         self.take(whole[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))

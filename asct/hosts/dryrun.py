@@ -1,4 +1,4 @@
-"""A transport that runs nothing: it records the commands as shell text that can be pasted."""
+"""A transport that runs nothing and records the commands as shell text that can be pasted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
 
 
 class DryRun(Host):
-    """The Host protocol without a host. Every task succeeds and leaves no files behind."""
+    """The Host protocol without a host. Every task succeeds without leaving any files."""
 
     transport = "dryrun"
     work = ""
@@ -28,7 +28,7 @@ class DryRun(Host):
         self.work = f"{base.rstrip('/')}/run"
         self.cache = f"{base.rstrip('/')}/cache"
         self.commands: list[str] = []
-        """Shell text in order, with one item for each task, `put` and `remove`."""
+        """Shell text in order. Each task, `put` and `remove` adds one item."""
 
     def open(self, session: SessionSpec | None = None) -> None:
         """Do nothing."""
@@ -37,7 +37,7 @@ class DryRun(Host):
         """Do nothing."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
+        script.task_line(self.name, task, empty=False)  # rejects what a real host would reject
         self.commands.append(shell_text(task))
         return TaskResult(0, 0)
 
@@ -58,11 +58,12 @@ class DryRun(Host):
         self.commands.append(f"rm -rf -- {shlex.quote(path)}")
 
     def interrupt(self) -> None:
-        """Do nothing, because no task is running."""
+        """Do nothing, because no task is ever running."""
 
 
 def shell_text(task: Task) -> str:
-    """Return a task as lines for a POSIX shell: the folder, files, companions in the background, and the program."""
+    """Return a task as lines for a POSIX shell: the folder, the files, the companions in the background, and the
+    program."""
     folder = shlex.quote(task.main.cwd)
     lines = [f"mkdir -p {folder} && cd {folder}"]
     for name, text in task.files.items():

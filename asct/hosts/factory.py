@@ -1,4 +1,4 @@
-"""Opens a host with the transport that the plan names."""
+"""Open a host with the transport named in the plan."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from asct.transports import module, sources
 
 
 def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """Return the host of `spec`, which is not open yet.
+    """Return the host of `spec` without opening it.
 
-    `transport` overrides that of the plan (dryrun). Relative paths are resolved against `folder`. Raises UsageError if
-    the transport does not exist.
+    `transport` overrides the transport of the plan (for dry runs). Relative paths are resolved against `folder`. Raises
+    UsageError if the transport does not exist.
     """
     name = transport or spec.transport
     found = module(name)

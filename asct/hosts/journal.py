@@ -1,4 +1,5 @@
-"""The events of a runner, line by line: from the connection while it lasts, otherwise from the runner's journal."""
+"""The events of a runner, line by line: received over the connection, or read from the runner's journal after a
+loss."""
 
 from __future__ import annotations
 
@@ -11,15 +12,14 @@ from asct.hosts import script
 MOST_TASKS = 300_000
 """Maximum number of tasks, more than any session has. Events of further tasks are ignored."""
 GRAIN_S = 0.02
-"""Two ticks in seconds of /proc/uptime (10 ms each), the clock that a shell reads without starting a program."""
+"""Resolution in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell reads without starting a
+program."""
 
 
 @dataclass(slots=True)
 class TaskStatus:
-    """The progress of a task.
-
-    `exit_status` is that of the shell. `shell_message` tells whether the shell printed a message about it.
-    """
+    """The progress of a task. `exit_status` is that of the shell; `shell_message` is True if the shell printed a
+    message about it."""
 
     started_s: float | None = None
     ended_s: float | None = None
@@ -31,21 +31,18 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """Whether the runner was notified once more, because it was idle although this task had not started."""
+    """Whether the runner was notified again, because it was idle although this task had not started."""
     report: script.RunnerReport | None = None
 
     @property
     def over(self) -> bool:
-        """Whether the task has ended: it was reported, refused, or killed together with its process group."""
+        """Whether the task has ended: it was reported, rejected, or killed together with its process group."""
         return self.report is not None or self.died or bool(self.refused)
 
     @property
     def elapsed_ns(self) -> int:
-        """The duration in nanoseconds.
-
-        It is measured with the local clock if both events arrived without delay, otherwise with the host's (in steps of
-        10 ms).
-        """
+        """The duration in nanoseconds, measured with the local clock if both events arrived without delay, otherwise
+        with the host's clock (resolution 10 ms)."""
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s
@@ -55,21 +52,22 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """The status of a session's tasks by key, and the latest replies of the runner."""
+    """The status of a session's tasks by key, and the runner's latest replies."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
-    """The latest reply of each kind without its first word: work, cache, serving, joined, stopped, pong, locked, ..."""
+    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first
+    word."""
     counts: dict[str, int] = field(default_factory=dict)
     """The number of replies of each kind."""
     running: str = ""
     """The key of the task that was started last."""
     offset: int = 0
-    """Number of bytes that have been processed."""
+    """Number of bytes processed so far."""
     _rest: bytes = b""
 
     def take(self, data: bytes) -> None:
-        """Process the next bytes. Lines that are damaged or are not events of the runner are ignored."""
+        """Process the next bytes, ignoring lines that are damaged or are not events of the runner."""
         self.offset += len(data)
         now = time.monotonic()
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -79,11 +77,11 @@ class RunnerJournal:
             self._process(word, rest, now)
 
     def status(self, key: str) -> TaskStatus:
-        """Return the status of a task. An unknown task is added."""
+        """Return the status of a task, which is added if it is unknown."""
         return self.tasks.setdefault(key, TaskStatus())
 
     def forget(self, key: str) -> None:
-        """Discard the status of a task that is submitted again."""
+        """Discard the status of a task that will be submitted again."""
         self.tasks.pop(key, None)
 
     def _process(self, word: str, rest: str, now: float) -> None:
@@ -106,7 +104,7 @@ class RunnerJournal:
 def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
     """Update a task with one event. Raises ValueError if the event is damaged."""
     match word:
-        case "started":  # also for a task that is repeated because the runner was killed
+        case "started":  # also if a task is repeated because the runner was killed
             status.started_s, status.heard_start = _seconds(detail), now
             status.ended_s = status.exit_status = status.report = None
             status.late = status.died = False
@@ -116,7 +114,7 @@ def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
             status.ended_s, status.heard_end = seconds, now
             status.exit_status, status.shell_message = number, message == "1"
         case "late":
-            status.late = status.exit_status is None  # otherwise it ended by itself while the host was being read
+            status.late = status.exit_status is None  # otherwise it ended normally while the host was being read
         case "done":
             status.report = script.read_report(detail)
         case "died":
@@ -126,7 +124,7 @@ def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
 
 
 def _seconds(text: str) -> float:
-    """Parse a time of the host in seconds since boot. Raises ValueError if the time is impossible."""
+    """Parse a time on the host in seconds since boot. Raises ValueError if the time is impossible."""
     seconds = float(text)
     if not 0 <= seconds < _LONGEST_S:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""The connection of a `remote.RemoteHost`: commands with their three standard streams, and file transfer."""
+"""The connection of a `remote.RemoteHost`: commands with their three standard streams, and file transfers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Interval of a watchdog in seconds. Limits are many seconds long, and a fleet has as many watchdogs as connections."""
+"""Interval of a watchdog in seconds. Time limits are many seconds long, and a fleet has one watchdog per connection."""
 
 
 class Channel(Protocol):
-    """A command that is running on a host."""
+    """A running command on a host."""
 
     def send(self, data: bytes) -> None:
-        """Write to the command's standard input. Does nothing if the command has ended."""
+        """Write to the command's standard input. Has no effect after the command has ended."""
         ...
 
     def finish_input(self) -> None:
@@ -28,9 +28,9 @@ class Channel(Protocol):
         ...
 
     def receive(self, timeout_s: float) -> bytes:
-        """Read from the command's standard output; empty at the end.
+        """Read from the command's standard output; return empty bytes at its end.
 
-        Raises TimeoutError if none arrives in `timeout_s`.
+        Raises TimeoutError if nothing arrives within `timeout_s`.
         """
         ...
 
@@ -39,7 +39,7 @@ class Channel(Protocol):
         ...
 
     def status(self) -> int:
-        """Return the exit status of the command, whose output must have ended; -1 if a signal killed it."""
+        """Return the exit status of the command, whose output must have ended; -1 if it was killed by a signal."""
         ...
 
     def close(self) -> None:
@@ -51,18 +51,17 @@ class FileTransfer(Protocol):
     """Transfers files by absolute path. Raises HostError if a file cannot be read or written."""
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file from the host.
-
-        Returns False if it is larger than `max_bytes`. Raises HostError for a link or device.
-        """
+        """Copy a file from the host. Returns False if it is larger than `max_bytes`. Raises HostError for a link or
+        device."""
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Do the same as `fetch` for a path that is known to be a regular file."""
+        """Copy a file like `fetch`, from a path that is known to be a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file to the host, first under the name `partial`, which may exist. Missing folders get mode 0700."""
+        """Copy a file to the host, first under the name `partial`, which may already exist. Missing folders get mode
+        0700."""
         ...
 
     def write(self, target: str, data: bytes) -> None:
@@ -70,25 +69,26 @@ class FileTransfer(Protocol):
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or folder of this name exists."""
+        """Return whether a file or folder with this path exists."""
         ...
 
     def make_folder(self, path: str) -> bool:
-        """Create a folder and its parents with mode 0700. Returns False if the name exists."""
+        """Create a folder and its parents with mode 0700. Returns False if the path already exists."""
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """Return the content of a growing file from `offset` on, at most 64 KiB; empty as long as there is no file."""
+        """Return the content of a growing file from `offset` on, at most 64 KiB; empty as long as the file does not
+        exist."""
         ...
 
 
 class Link(Protocol):
-    """A connection to a host. Every failure raises HostError. `within` limits the time of its body."""
+    """A connection to a host. Every failure raises HostError. `within` limits the duration of its body."""
 
     label: str
     """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may disappear without closing its streams, so that it must be pinged when it is silent."""
+    """Whether the host may disappear without closing its streams, so that it must be pinged after a silence."""
 
     def connect(self, *, files: bool = True) -> None:
         """Connect. Without `files`, no file transfer is opened, which saves round trips."""
@@ -99,11 +99,11 @@ class Link(Protocol):
     def alive(self) -> bool: ...
 
     def cut(self) -> None:
-        """Drop the connection at once, without notifying a host that does not respond."""
+        """Drop the connection at once, without notifying the host, which may not respond."""
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Limit the time of the body, in seconds.
+        """Limit the duration of the body in seconds.
 
         Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks.
         """
@@ -120,10 +120,9 @@ class Link(Protocol):
 
 
 class TimedLink:
-    """The part of a Link that limits the time of each exchange.
+    """The part of a Link that limits the duration of each exchange.
 
-    A watchdog drops the connection if an exchange takes too long, because some libraries wait for a reply without a
-    limit.
+    A watchdog drops the connection if an exchange takes too long, because some libraries wait for a reply indefinitely.
     """
 
     breaks_silently = True
@@ -163,10 +162,8 @@ class TimedLink:
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """See `Link.within`.
-
-        A TimeoutError raised by the body is passed on. Without a network, there is no limit to watch.
-        """
+        """See `Link.within`. A TimeoutError raised by the body is passed on. Without a network, there is nothing to
+        limit."""
         if not self.breaks_silently:
             yield
             return

@@ -1,4 +1,4 @@
-"""This machine, reached over pipes to the same runner as on other hosts, so that tasks survive the death of asct."""
+"""This machine, reached over pipes to the same runner as other hosts, so that tasks survive if asct is killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
 class LocalHost(RemoteHost):
     """The Host protocol on this machine.
 
-    Tasks are submitted one at a time, so that asct never processes one result while the next one is being measured.
+    Tasks are submitted one at a time, so asct never processes one result while the next one is being measured.
     """
 
     def __init__(self, name: str, base: str) -> None:
@@ -93,8 +93,8 @@ class LocalFiles:
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store the file with cp(1).
 
-        If this process wrote the file, a process that another thread forks meanwhile would hold the file open until it
-        executes a program. Until then, the file could not be started as a program ("Text file busy").
+        If this process wrote the file, a process that another thread forks at that time would hold the file open until
+        it executes a program. Until then, the file could not be started as a program ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(
@@ -115,7 +115,7 @@ class LocalFiles:
         partial = f"{target}.{secrets.token_hex(6)}.part"
         try:
             with self._errors(target):
-                with open(partial, "xb", buffering=0) as out:  # noqa: PTH123 - once for each of a thousand tasks
+                with open(partial, "xb", buffering=0) as out:  # noqa: PTH123 - called for each of a thousand tasks
                     view = memoryview(data)
                     while view:
                         view = view[out.write(view) :]

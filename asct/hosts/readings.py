@@ -23,10 +23,10 @@ _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)
 
 @dataclass(slots=True)
 class ReadingLog:
-    """The log of a session, read piece by piece. Parts that a full disk damaged are ignored."""
+    """The log of a session, read piece by piece. Parts damaged by a full disk are ignored."""
 
     offset: int = 0
-    """Number of bytes that have been processed."""
+    """Number of bytes processed so far."""
     _found: dict[str, HostReadings] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
     _rest: bytes = b""
@@ -66,7 +66,7 @@ class ReadingLog:
             self._size += len(line) + 1
 
     def _begin_reading(self, key: str, word: str) -> None:
-        """End a reading and begin the next one."""
+        """End the current reading and begin the next one."""
         text = "\n".join(line for line in self._lines if line.startswith("/"))
         if self._word == "before":
             self._last, self._brief_ns = text, 0
@@ -81,7 +81,7 @@ class ReadingLog:
         self._key, self._word, self._lines, self._size = key, word, [], 0
 
     def _end(self, text: str) -> None:
-        """Complete the readings of the task that was read last."""
+        """Complete the readings of the task whose log was read last."""
         found = self._found.get(self._key, HostReadings())
         if self._word == "after":
             self._last, self._brief_ns = text, 0
@@ -98,7 +98,8 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Return whether a process was too short for a reading after it, by the host's clock (hundredths of a second)."""
+    """Return whether a process was too short for a reading after it, according to the host's clock (hundredths of a
+    second)."""
     if started_s is None or ended_s is None:
         return False
     return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)

@@ -1,4 +1,4 @@
-"""A host behind a link: its runner (runner.sh) executes the tasks, and results come back as files."""
+"""A host behind a link: its runner (runner.sh) executes the tasks, and results are returned as files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 class RemoteHost(Host):
     """The Host protocol over a Link.
 
-    The host needs a POSIX shell, setsid, flock and what the link's file transfer needs.
+    The host must have a POSIX shell, setsid, flock and the programs that the link's file transfer uses.
     """
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
@@ -35,7 +35,7 @@ class RemoteHost(Host):
         self.transport = transport
         self._link = link
         self._session = RunnerSession(name, base, link, reconnect_s)
-        self._nonce = secrets.token_hex(6)  # a task without a key never matches one of an earlier part of the session
+        self._nonce = secrets.token_hex(6)  # a task without a key never matches a task of an earlier part
         self._mark = self._nonce
         self._numbers = count(1)
         self._used: set[str] = set()
@@ -56,7 +56,7 @@ class RemoteHost(Host):
 
     def open(self, session: SessionSpec | None = None) -> None:
         self._readings = ReadingLog() if session is not None and session.reading is not None else None
-        if session is not None:  # a resumed run overwrites the partial files of the one that was killed
+        if session is not None:  # a resumed run overwrites the partial files of the killed run
             self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
         self._session.open(session)
 
@@ -70,13 +70,14 @@ class RemoteHost(Host):
             if self.work and self._link.alive():
                 self._leave()
         except AsctError:
-            pass  # no connection: `resume` finds the folder again, or it is removed a week later
+            pass  # no connection: `resume` will find the folder, or it is removed after a week
         finally:
             self._session.work = ""
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session, over a new connection if this one breaks: otherwise the work folder would remain."""
+        """Leave the session, over a new connection if this one breaks, because otherwise the work folder would
+        remain."""
         try:
             if not self._session.end():
                 self._housekeeping("leave")
@@ -104,7 +105,7 @@ class RemoteHost(Host):
         self._session.prepare()
         key, known = self._session.key_of(task.key or f"{self._nonce}-{next(self._numbers)}")
         if not known:
-            item = self._item(task, key, beforehand=False)  # refuses bad names and arguments before anything changes
+            item = self._item(task, key, beforehand=False)  # rejects bad names and arguments before anything changes
             make_folder(task.into)
             self._session.submit([item])
         feed = LineSplitter(on_line) if on_line else None
@@ -112,14 +113,14 @@ class RemoteHost(Host):
             status = self._session.wait(key, self._follow(task, feed) if feed else None)
         except HostError:
             raise
-        except BaseException:  # from the listener or a signal: stop the task that nobody waits for
+        except BaseException:  # raised by the listener or a signal: stop the task, because nobody waits for it
             self._session.cancel()
             raise
         make_folder(task.into)
         return self._finished(task, status, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
-        """Return the task as a job file contains it. Its folder is emptied if it may have been used."""
+        """Return the task in the form used in a job file. Its folder is emptied if it may have been used before."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
@@ -129,7 +130,7 @@ class RemoteHost(Host):
         return TaskLine(key, task.timeout_s, line, folder if beforehand and not used else "")
 
     def _follow(self, task: Task, feed: LineSplitter) -> Callable[[], None]:
-        """Return a function that reads new lines from the standard output of a running task."""
+        """Return a function that reads the new lines of a running task's standard output."""
         path = f"{task.main.cwd}/{task.main.stdout_file}"
 
         def read() -> None:
@@ -139,7 +140,7 @@ class RemoteHost(Host):
         return read
 
     def _finished(self, task: Task, status: TaskStatus, feed: LineSplitter | None, key: str) -> TaskResult:
-        if not status.over:  # it was cancelled before it started
+        if not status.over:  # the task was canceled before it started
             return TaskResult(-2, 0, (), ("it was not started",))
         if status.refused:
             raise HostError(self.name, errors.task_refused(self._link.label, status.refused))
@@ -179,11 +180,11 @@ class RemoteHost(Host):
         )
 
     def _readings_of(self, key: str, status: TaskStatus) -> HostReadings:
-        """Return the readings of a task that has ended. If the log cannot be read, the measurement remains valid."""
+        """Return the readings of a task that has ended. The measurement is valid even if the log cannot be read."""
         log = self._readings
         if log is None:
             return HostReadings()
-        if is_short(status.started_s, status.ended_s):  # the log has nothing worth an exchange
+        if is_short(status.started_s, status.ended_s):  # the log contains nothing that is worth an exchange
             return HostReadings(brief=True)
 
         def read() -> None:
@@ -203,7 +204,7 @@ class RemoteHost(Host):
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Copy one file of a task from the host. Returns a note if that was not possible, otherwise an empty text."""
+        """Copy one file of a task from the host. Returns a note if this was impossible, otherwise an empty string."""
         if flag == "-":
             return ""
         if flag == "x":
@@ -220,7 +221,8 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task that was killed together with the shell that would have reported them."""
+        """Return the file flags of a task that was killed together with its shell, which could therefore not report
+        them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -277,8 +279,8 @@ class RemoteHost(Host):
     ) -> tuple[int, bytes, bytes]:
         """Run `command` with `text` as its standard input. Returns its exit status, standard output and standard error.
 
-        `end` is called if the command takes too long or prints too much. It gets the standard output so far and kills
-        the command, which leads a separate session and would outlive its channel.
+        If the command takes too long or prints too much, `end` is called with the standard output received so far. It
+        kills the command, which leads a separate session and would outlive its channel.
         """
         self._interrupted = False
         until = time.monotonic() + timeout_s
@@ -325,7 +327,7 @@ class RemoteHost(Host):
         return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
-        """Run a line of runner calls. Returns the text that follows `done`."""
+        """Run a line of runner calls. Returns the text that follows the word `done`."""
         with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
             channel.send((line + "\n").encode("utf-8", "surrogateescape"))
@@ -339,12 +341,12 @@ class RemoteHost(Host):
 
 
 def _transfer_s(size: int) -> float:
-    """Return the seconds allowed for a transfer: half a minute, plus the time that it takes at 1 MB/s."""
+    """Return the time limit of a transfer in seconds: half a minute, plus the duration at 1 MB/s."""
     return SHORT_S + size / 1e6
 
 
 def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Return both outputs of a command up to its end or a limit. Raises TimeoutError(output) once `enough` is true."""
+    """Return both outputs of a command, up to its end or a limit. Raises TimeoutError(output) once `enough` is true."""
     out, err = bytearray(), bytearray()
     while True:
         try:

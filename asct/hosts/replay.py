@@ -117,7 +117,7 @@ class ReplayHost(Host):
 
 
 def _entries(document: Any) -> list[Mapping[str, Any]]:
-    """Return the entries of replay.json after checking them. Raises ValueError if one is not valid."""
+    """Check the entries of replay.json and return them. Raises ValueError if one of them is invalid."""
     entries = document.get("entries") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise ValueError("it needs a list `entries`")

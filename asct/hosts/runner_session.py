@@ -19,21 +19,22 @@ from asct.hosts.script import TaskLine
 SHORT_S = 30.0
 """Time limit in seconds of a short exchange, such as opening a channel or copying a few small files."""
 PING_S = 10.0
-"""Seconds of silence after which the runner is pinged."""
+"""Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds within which the runner must reply. A host that does not reply is given up."""
+"""Seconds within which the runner must reply; otherwise the host is given up."""
 POLL_S = 0.5
-"""Longest interval in seconds between two polls of the journal, used if the runner cannot report over a connection."""
+"""Longest interval in seconds between two polls of the journal, which are needed if the runner cannot report over a
+connection."""
 FIRST_POLL_S = 0.02
-"""Poll interval in seconds after an event. It doubles with each poll that finds nothing."""
+"""Poll interval in seconds after an event. It doubles with each poll that finds no event."""
 STOP_S = 15.0
 """Seconds within which a task must end after a request to stop it. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
-"""Seconds after its time limit at which a task that is still running is considered unkillable."""
+"""Seconds beyond its time limit after which a running task is considered unkillable."""
 RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
-"""Error codes of refusals that a retry does not change: keys, accounts, configuration."""
+"""Error codes of failures for which a retry is useless: keys, accounts, configuration."""
 
 
 class RunnerSession:
@@ -115,7 +116,7 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read what it has done so far, and submit the tasks that it lacks."""
+        """Attach to the runner of this session: read its progress, and submit the tasks that it lacks."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -125,7 +126,7 @@ class RunnerSession:
         self._journal = RunnerJournal()
         self._read_journal()
         if "serving" in journal.replies:
-            # A new runner repeats the task that its predecessor was running, then runs those queued behind it.
+            # A new runner repeats the task that its predecessor was running, then runs the queued ones.
             self._live = True
             self._next = int(journal.replies["serving"])
             self._unsent = [task for task in self._pending.values() if not self._journal.status(task.key).over]
@@ -143,12 +144,12 @@ class RunnerSession:
         with self.link.within(SHORT_S, "reading the journal"):
             while data := self.link.files.tail(f"{self.work}/.journal", self._journal.offset):
                 self._journal.take(data)
-        self._journal.replies.pop("pong", None)  # from before the connection broke
+        self._journal.replies.pop("pong", None)  # received before the connection broke
 
     # ---- tasks
 
     def prepare(self) -> None:
-        """Prepare for new tasks, which an earlier `stop` does not affect. Raises HostLost, HostTimeout."""
+        """Prepare for new tasks, so that an earlier `stop` does not affect them. Raises HostLost, HostTimeout."""
         self._wake.clear()
         if self._stop_requested:
             self._await_stop()
@@ -156,17 +157,17 @@ class RunnerSession:
     def key_of(self, key: str) -> tuple[str, bool]:
         """Return the key that the runner uses for a task, and whether the runner has that task.
 
-        A task that was already reported gets a new key when it is run again.
+        A task that was already reported gets a new key if it is run again.
         """
         status = self._journal.tasks.get(key)
         while status is not None and key not in self._pending and status.report is None:
             key += "+"
             status = self._journal.tasks.get(key)
-        # After a reconnection the journal does not list tasks that are queued and have not started.
+        # After a reconnection, the journal does not list queued tasks that have not started.
         return key, status is not None or key in self._pending
 
     def submit(self, tasks: Sequence[TaskLine]) -> None:
-        """Queue tasks behind those submitted earlier. Raises HostLost."""
+        """Append tasks to the runner's queue. Raises HostLost."""
         if self._control is None:
             raise RuntimeError(f"host {self.name}: tasks need a session")
         for task in tasks:
@@ -175,7 +176,7 @@ class RunnerSession:
             self._pending[task.key] = task
         self._unsent = [*tasks]
         try:
-            self._once(self._send_tasks)  # a reconnection submits them as well
+            self._once(self._send_tasks)  # a reconnection also submits them
         except HostError:
             self._unsent = []
             for task in tasks:
@@ -201,12 +202,12 @@ class RunnerSession:
             if self._live:
                 self._once(
                     lambda: self._process(self._receive(0.0))
-                )  # the runner may be ahead and need an acknowledgement
+                )  # the runner may be ahead and need an acknowledgment
             status = self._journal.status(key)
             if status.over:
                 self._pending.pop(key, None)
                 return status
-            if key not in self._pending:  # the runner was stopped before it reached this task
+            if key not in self._pending:  # the runner was stopped before it started this task
                 return status
             self._once(partial(self._wait_once, status, on_pause))
 
@@ -215,15 +216,13 @@ class RunnerSession:
         if on_pause is not None and status.started_s is not None and status.exit_status is None:
             on_pause()
         self._check_limits()
-        if self._journal.replies.get("pong", "") == f"{self._next} idle":  # newer than the last submission
+        if self._journal.replies.get("pong", "") == f"{self._next} idle":  # the reply is newer than the last submission
             self._journal.replies.pop("pong")
             self._recover(status)
 
     def _pause(self) -> float:
-        """Return the seconds to wait for an event.
-
-        On this machine, nothing is polled while a task is within its time limit.
-        """
+        """Return the seconds to wait for an event. On this machine, nothing is polled while a task is within its time
+        limit."""
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
         if not asleep or task is None or status is None or status.over:
@@ -231,7 +230,7 @@ class RunnerSession:
         return max(POLL_S, status.heard_start + task.limit_s + KILL_S - time.monotonic())
 
     def _check_limits(self) -> None:
-        """Raise HostTimeout if the host cannot stop a task, either at the task's time limit or on request."""
+        """Raise HostTimeout if the host cannot stop a task, at the task's time limit or on request."""
         now = time.monotonic()
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if task and status and not status.over and now - status.heard_start > task.limit_s + KILL_S:
@@ -240,7 +239,8 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle an idle runner whose task has not ended: its shell was killed, or the journal's disk is full."""
+        """Handle an idle runner whose task has not ended, because its shell was killed or the journal's disk is
+        full."""
         if status.over:
             return
         if status.started_s is not None:
@@ -252,21 +252,21 @@ class RunnerSession:
             self._send(f"job {self._next - 1}")
 
     def _discard_queued(self) -> None:
-        """Discard the tasks that have not started, after `stop`."""
+        """Discard the tasks that have not started after a call of `stop`."""
         self._stops, self._stop_requested = self._journal.counts["stopped"], 0.0
         for key in [key for key in self._pending if self._journal.status(key).started_s is None]:
             del self._pending[key]
         self._unsent = []
 
     def stop(self) -> None:
-        """Stop the running task and discard those behind it. May be called from any thread at any time."""
+        """Stop the running task and discard the queued ones. May be called from any thread at any time."""
         self._wake.set()
         if self._pending:
             self._stop_requested = self._stop_requested or time.monotonic()
-            self._send(f"stop\nping {self._next}")  # the reply wakes the thread that waits for a task
+            self._send(f"stop\nping {self._next}")  # the reply wakes the thread that is waiting for a task
 
     def cancel(self) -> None:
-        """Stop all tasks, and wait until the runner confirms this. Raises HostLost, HostTimeout."""
+        """Stop all tasks, and wait for the runner's confirmation. Raises HostLost, HostTimeout."""
         if not self._pending:
             return
         self.stop()
@@ -289,10 +289,8 @@ class RunnerSession:
         self._journal.replies.pop("pong", None)
 
     def end(self) -> bool:
-        """Let the runner stop its tasks, remove the work folder and exit.
-
-        Returns False if the runner does not confirm this.
-        """
+        """Make the runner stop its tasks, remove the work folder and exit. Returns False if the runner does not confirm
+        this."""
         if not self._live:
             return False
         self._send("leave")
@@ -315,7 +313,7 @@ class RunnerSession:
             self._control.send(f"{line}\n".encode())
 
     def _process_events(self, seconds: float) -> None:
-        """Process the events of the next `seconds`. The runner is pinged after a long silence."""
+        """Process the events of the next `seconds`. Ping the runner after a long silence."""
         if self._process(self._receive(seconds)):
             return
         now = time.monotonic()
@@ -329,7 +327,7 @@ class RunnerSession:
             self._send(f"ping {self._next}")
 
     def _process(self, data: bytes) -> bool:
-        """Process received data. Returns whether there was any."""
+        """Process received data. Returns False if there was none."""
         if not data:
             return False
         self._last_event, self._pinged, self._pause_s = time.monotonic(), 0.0, FIRST_POLL_S
@@ -356,7 +354,7 @@ class RunnerSession:
             return self.link.files.tail(f"{self.work}/.journal", self._journal.offset)
 
     def _acknowledge(self) -> None:
-        """Acknowledge events. A runner that gets no acknowledgements stops reporting and only writes its journal."""
+        """Acknowledge events. Without acknowledgments, a runner stops reporting and only writes its journal."""
         if not self._live:
             return
         answers = self._journal.replies
@@ -367,17 +365,17 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Resume the session over the new destination of the link. Raises ConnectError, HostLocked."""
+        """Resume the session on the new destination of the link. Raises ConnectError, HostLocked."""
         self.link.close()
         self._connect()
 
     def retried(self, doing: Callable[[], None]) -> None:
-        """Call `doing`, and call it again from the start whenever the connection broke meanwhile and was restored."""
+        """Call `doing`. If the connection breaks during the call and is restored, start over."""
         while not self._once(doing):
             pass
 
     def _once(self, doing: Callable[[], object]) -> bool:
-        """Call `doing` once. Returns False if the connection broke meanwhile and was restored."""
+        """Call `doing` once. Returns False if the connection broke during the call and was restored."""
         try:
             doing()
         except (HostLost, HostTimeout) as error:
@@ -388,10 +386,7 @@ class RunnerSession:
         return True
 
     def _reconnect(self, cause: HostError) -> None:
-        """Reconnect to the same session, with growing pauses.
-
-        Raises HostLost, with `cause` as its cause, if that fails.
-        """
+        """Reconnect to the same session, with increasing pauses. Raises HostLost from `cause` if this fails."""
         until = time.monotonic() + self._reconnect_s
         self.link.close()
         attempt = 0

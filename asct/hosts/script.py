@@ -1,6 +1,6 @@
 """Tasks as lines for runner.sh, the runner's messages, and the paths that a transport may use.
 
-All quoting for shells is in this module.
+All quoting for shells is done in this module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def word(host: str, text: str) -> str:
-    """Quote `text` as one word of a POSIX shell, on one line. Line feeds become `$nl`, which runner.sh sets."""
+    """Quote `text` as one word of a POSIX shell, on one line. Line feeds become `$nl`, a variable set by runner.sh."""
     if "\0" in text:
         raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
@@ -36,12 +36,12 @@ def word(host: str, text: str) -> str:
 
 
 def call(host: str, function: str, *values: str) -> str:
-    """Return a call of a runner function. `function` is a constant of the code; `values` are quoted."""
+    """Return a call of a runner function. `function` is a constant in the code; `values` are quoted."""
     return " ".join([function, *(word(host, value) for value in values)])
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """Return the paths of a process's output files, relative to `folder`, the folder of the main process.
+    """Return the paths of a process's output files, relative to `folder` (that of the main process).
 
     The paths of a process in another folder are absolute.
     """
@@ -52,7 +52,7 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """Return the files to copy, without duplicates and with outputs first, as (path, name in `into`).
+    """Return the files to copy as (path, name in `into`), without duplicates and starting with the outputs.
 
     A path is relative to the folder of the main process, or absolute.
     """
@@ -74,10 +74,8 @@ def _launch(host: str, process: Process) -> list[str]:
 
 
 def task_line(host: str, task: Task, *, empty: bool) -> str:
-    """Return the line with which runner.sh runs `task`.
-
-    `empty` makes it remove the content of the task's folder first.
-    """
+    """Return the line that makes runner.sh run `task`. With `empty`, it first removes the content of the task's
+    folder."""
     calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
@@ -88,10 +86,8 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task in a job file.
-
-    `line` comes from `task_line`; `folder` is created in advance, together with those of others.
-    """
+    """A task in a job file. `line` comes from `task_line`; `folder` is created in advance together with other
+    folders."""
 
     key: str
     limit_s: float
@@ -102,7 +98,7 @@ class TaskLine:
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
     """Return the text of a job file for the runner.
 
-    Time limits are in hundredths of a second, like /proc/uptime, the clock that a shell reads without starting a
+    Time limits are in hundredths of a second, like /proc/uptime, the clock that a shell can read without starting a
     program.
     """
     lines = []
@@ -117,10 +113,8 @@ def job_text(host: str, items: Sequence[TaskLine]) -> str:
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:
-    """Return the command line that starts the runner.
-
-    A POSIX login shell runs it itself, which saves a program start.
-    """
+    """Return the command line that starts the runner. A POSIX login shell runs it directly, which saves starting a
+    program."""
     root = shlex.quote(work)
     text = 'root=$1 mode=line; . "$root/.runner"'
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
@@ -133,13 +127,13 @@ def runner() -> str:
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """Return the text for `sh -s` that creates a work folder below `base` or resumes an earlier one.
+    """Return the text for `sh -s` that creates a work folder below `base`, or resumes an earlier one.
 
-    With a `session`, it also locks the host, starts the runner and stays connected to it.
+    With a `session`, the script also locks the host, starts the runner and stays connected to it.
     """
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
-        if "\n" in path:  # the host reports the path in one line
+        if "\n" in path:  # the host reports the path on one line
             raise HostError(host, errors.no_work_folder(host, base, "its name contains a line feed"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
@@ -149,10 +143,10 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """Return the exit status of a program, given that of its shell; negative if a signal killed the program.
+    """Return the exit status of a program given its shell's; negative if a signal killed the program.
 
     A shell reports 128+n both for a program killed by signal n and for a program that exits with 128+n. It prints a
-    message only for a signal, but none for INT, PIPE and TERM; for these, 128+n is assumed to be the signal.
+    message only for a signal, except INT, PIPE and TERM; for these, 128+n is assumed to mean the signal.
     """
     number = shell_status - 128
     if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
@@ -162,14 +156,15 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and companion statuses."""
+    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and the statuses of
+    companions."""
 
     flags: str
     companions: tuple[int, ...]
 
 
 def read_report(text: str) -> RunnerReport:
-    """Parse the text that follows the key of a `done` event. Raises ValueError for any other text."""
+    """Parse the text after the key of a `done` event. Raises ValueError for any other text."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
@@ -177,14 +172,14 @@ def read_report(text: str) -> RunnerReport:
 
 
 def status_of(text: str) -> int:
-    """Parse an exit status as printed by shells. Raises ValueError for any other text."""
+    """Parse an exit status as printed by a shell. Raises ValueError for any other text."""
     if not _STATUS.fullmatch(text):
         raise ValueError(f"`{text[:60]}` is not a status")
     return int(text)
 
 
 def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield (first word, rest) for each of the runner's lines. The output of login scripts is ignored."""
+    """Yield (first word, rest) for each of the runner's lines, ignoring the output of login scripts."""
     for line in lines:
         if line.startswith("asct:"):
             first, _, rest = line.removeprefix("asct:").partition(" ")
@@ -192,7 +187,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
-    """Return a note for each companion that could not be started, for which shells report status 126 or 127."""
+    """Return a note for each companion that could not be started, which shells report as status 126 or 127."""
     return [
         f"companion {process.argv[0]} could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)
@@ -201,7 +196,7 @@ def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
 
 
 def inner_name(host: str, name: str) -> str:
-    """Return `name` if it is a plain relative path such as `chase/chase.c`. Raises HostError otherwise."""
+    """Return `name` if it is a plain relative path such as `chase/chase.c`; otherwise raise HostError."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
         raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
@@ -209,7 +204,7 @@ def inner_name(host: str, name: str) -> str:
 
 
 def below(host: str, path: str, roots: Sequence[str]) -> str:
-    """Return `path` if it is absolute, plain and strictly below one of `roots`. Raises HostError otherwise."""
+    """Return `path` if it is absolute, plain and strictly below one of `roots`; otherwise raise HostError."""
     if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
         raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):

@@ -19,12 +19,12 @@ from asct.hosts.downloads import save
 from asct.hosts.link import FileTransfer, TimedLink
 
 CONNECT_S = 90.0
-"""Seconds within which the first command must start, for example after the prolog of a Slurm job."""
+"""Seconds within which the first command must start, which may wait for the prolog of a Slurm job."""
 CLOSE_S = 5.0
-"""Seconds within which a process must exit after its channel is closed."""
+"""Seconds within which a process must exit after its channel was closed."""
 _BYTES = 1 << 16
 _MOST_ERROR = 1 << 20
-"""Maximum number of unread bytes of standard error."""
+"""Maximum number of unread bytes on standard error."""
 _PAUSE_S = 1.0
 _SIZE = re.compile("[0-9]{1,15}")
 
@@ -32,8 +32,8 @@ _SIZE = re.compile("[0-9]{1,15}")
 class ProcessChannel:
     """A Channel over the standard streams of a process.
 
-    The process leads a separate session, so that neither Ctrl-C nor a closed terminal reaches it. Raises OSError if the
-    process cannot be started.
+    The process leads a separate session and is therefore not affected by Ctrl-C or a closed terminal. Raises OSError if
+    the process cannot be started.
     """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
@@ -50,7 +50,7 @@ class ProcessChannel:
         self._process = process
         self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
         os.set_blocking(self._err.fileno(), False)
-        self._unread = selectors.PollSelector()  # select() is limited to descriptors below 1024: a few hundred hosts
+        self._unread = selectors.PollSelector()  # select() is limited to descriptors below 1024
         self._unread.register(self._out, selectors.EVENT_READ)
         self._unread.register(self._err, selectors.EVENT_READ)
         self._error = b""
@@ -66,10 +66,8 @@ class ProcessChannel:
             self._in.close()
 
     def receive(self, timeout_s: float) -> bytes:
-        """See `Channel.receive`.
-
-        Standard output ends only when standard error has ended too, so that none of it is missed.
-        """
+        """See `Channel.receive`. Standard output counts as ended only after standard error has ended, so that nothing
+        is lost."""
         while self._unread.get_map():
             ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
             if not ready or (self._err in ready and self._take_error()):
@@ -82,7 +80,7 @@ class ProcessChannel:
         return b""
 
     def _take_error(self) -> bool:
-        """Read the available standard error. Returns True if the limit has been reached."""
+        """Read the available bytes of standard error. Returns True if the limit has been reached."""
         while len(self._error) < _MOST_ERROR:
             try:
                 block = os.read(self._err.fileno(), _BYTES)
@@ -189,10 +187,8 @@ class ShellLink(TimedLink):
         return ProcessChannel(argv)
 
     def not_started(self, program: str, error: OSError) -> HostError:
-        """Return the error for a program that could not be started.
-
-        The program is missing, or this machine has no process, descriptor or memory left for it.
-        """
+        """Return the error for a program that could not be started: it is missing, or this machine lacks processes,
+        descriptors or memory."""
         missing = isinstance(error, FileNotFoundError)
         detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
         diagnostic = errors.connection_lost(self.label, "starting a shell", detail)
@@ -224,7 +220,7 @@ class ShellFiles:
         try:
             save(target, content)
         finally:
-            for _ in content:  # read the rest even if writing failed
+            for _ in content:  # read the rest even after a failed write
                 pass
         return True
 
@@ -252,10 +248,8 @@ class ShellFiles:
     def _request(
         self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
     ) -> tuple[str, Iterator[bytes]]:
-        """Send a request.
-
-        Returns the reply's first word and its content, which must be read before the next request.
-        """
+        """Send a request. Returns the first word of the reply, and the content, which must be read before the next
+        request."""
         line = script.call(self._host, function, path, *values) + "\n"
         self.channel.send(line.encode("utf-8", "surrogateescape") + data)
         word, rest = self._reply()
@@ -286,7 +280,7 @@ class ShellFiles:
             yield block if left else block[:-1]
 
     def _received(self) -> bytes:
-        """Return the next bytes. Waits for them until the time limit of the link kills the channel."""
+        """Wait for the next bytes and return them. At the time limit of the link, the channel is killed."""
         while True:
             try:
                 data = self.channel.receive(_PAUSE_S)

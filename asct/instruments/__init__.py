@@ -1,1 +1,1 @@
-"""Measurement code that several benchmarks share: fio, drive qualification, memory kernels, and guard output."""
+"""Measurement code shared by several benchmarks: fio, drive qualification, memory kernels, and guard output."""

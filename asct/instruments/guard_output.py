@@ -1,4 +1,4 @@
-"""Parses the output of the kernel `guard`: targets, checks, counter samples, and the exit status of the program.
+"""Parse the output of the kernel `guard`: targets, checks, counter samples, and the exit status of the program.
 
 kernels/guard/README.md describes the lines.
 """
@@ -27,13 +27,13 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """A target at the time of an inspection; `fields` contains the fields of its output line."""
+    """A target at the time of an inspection. `fields` contains the fields of its output line."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def scalar(self, name: str) -> Scalar | None:
-        """Return a field with a single value; None if it is unknown."""
+        """Return the value of a scalar field; None if it is unknown."""
         value = self.fields.get(name)
         return value if isinstance(value, str | int | float | bool) else None
 
@@ -42,8 +42,9 @@ class GuardTarget:
 class CounterSample:
     """Counters at one moment. CPU times are totals in ns; None if they cannot be read.
 
-    For each target, in the order of the targets file, `devices` contains the counters of the drives below it: reads,
-    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None if no drive is known for the target.
+    `devices` contains, for each target in the order of the targets file, the counters of the drives below it: reads,
+    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms. They are None if no drive is known for the
+    target.
     """
 
     real_ns: int
@@ -58,8 +59,8 @@ class CounterSample:
 class GuardOutput:
     """The output of guard for one program.
 
-    `status` is the exit status of the program (negative if a signal ended it), None if no program was run. `stopped` is
-    the reason why guard ended the program (`interval`, `volume`), or empty.
+    `status` is the exit status of the program, negative if it was killed by a signal; None if no program was run.
+    `stopped` is the reason why guard ended the program (`interval`, `volume`); empty if it did not.
     """
 
     before: tuple[GuardTarget, ...]
@@ -73,7 +74,8 @@ class GuardOutput:
 
 
 class GuardRefusal(ValueError):
-    """Raised if guard refused to start the program because of a check; names the check, its target, and the reason."""
+    """Raised if guard refused to start the program because of a check. The message names the check, its target, and the
+    reason."""
 
     def __init__(self, check: str, path: str, why: str) -> None:
         super().__init__(f"refused to use {path}: check `{check}`: {why}")
@@ -131,7 +133,7 @@ def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
 
 
 def _text(text: str) -> str:
-    """Decode a name, in which guard escapes each byte separately."""
+    """Decode a name. guard escapes each byte separately."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 

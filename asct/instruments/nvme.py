@@ -1,4 +1,4 @@
-"""Data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
+"""The data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
 
 Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
 Specification 1.0c (figure 97). guard's `device` lines contain the bytes as hexadecimal text.
@@ -18,7 +18,7 @@ UNIT_BYTES: Final = 512_000
 
 @dataclass(frozen=True, slots=True)
 class SmartHealth:
-    """The SMART / Health Information log page (02h). Temperatures are in degrees Celsius, times in minutes."""
+    """The SMART / Health Information log page (02h). Temperatures are in degrees Celsius, durations in minutes."""
 
     critical_warning: int
     temperature: float
@@ -30,15 +30,15 @@ class SmartHealth:
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Number of transitions to a slower power state in order to cool down, for both thresholds."""
+    """Number of transitions to a slower power state for cooling, for both thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifyController:
     """The Identify Controller data.
 
-    `formats_all` and `erases_all` mean that a format or an erase affects every namespace. `caches` means that the drive
-    has a volatile write cache.
+    `formats_all` and `erases_all` are True if a format or an erase affects every namespace. `caches` is True if the
+    drive has a volatile write cache.
     """
 
     serial: str
@@ -56,7 +56,8 @@ class IdentifyController:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyNamespace:
-    """The Identify Namespace data. Sizes are in blocks of `block_bytes`; `format_index` is the current format."""
+    """The Identify Namespace data. Sizes are in blocks of `block_bytes`; `format_index` is the index of the current
+    format."""
 
     blocks: int
     used_blocks: int
@@ -120,7 +121,7 @@ def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
 
 
 def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
-    """Return whether any drive exceeded its warning temperature or was throttled between the two inspections."""
+    """Return whether any drive exceeded its warning temperature or was throttled between two inspections."""
     old = _heat(before)
     return any(heat > old.get(path, heat) for path, heat in _heat(after).items())
 

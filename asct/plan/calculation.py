@@ -1,4 +1,4 @@
-"""Evaluates expressions: compiles an expression tree to a function of the values that it reads.
+"""Compile an expression tree to a function of the values that it reads.
 
 Numbers are int or float. Text that is a size is converted to bytes, and text that is a duration to Seconds. Integers
 are limited to 64 bits, and all other results must be finite.
@@ -30,9 +30,9 @@ _NUMBER_TYPES: Final = frozenset({int, float})
 
 
 def compiled(tree: Expression, known: Values) -> Run:
-    """Compile a tree to a function. Paths in `known` are constants; the argument of the function provides the others.
+    """Compile a tree to a function. Paths in `known` are constants; the function's argument provides the others.
 
-    The function raises ExpressionError (E122) for wrong types, division by zero and results that are out of range.
+    The function raises ExpressionError (E122) for wrong types, division by zero and results out of range.
     """
     if tree.kind == "const":
         return _constant(tree.value)
@@ -113,7 +113,7 @@ def _measured(text: str) -> int | float | Seconds:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal. A number and text such as `4K` are compared as numbers."""
+    """Return whether two values are equal. A number is compared with text such as `4K` numerically."""
     if isinstance(one, str) is not isinstance(other, str) and not isinstance(one, bool) and not isinstance(other, bool):
         nowhere = Expression("const", 0)
         try:
@@ -138,10 +138,8 @@ def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, othe
 
 
 def _unit(tree: Expression, one: bool, other: bool) -> bool:
-    """Return whether the result is a duration.
-
-    Raises ExpressionError (E122) for a meaningless operation (`30s + 5`).
-    """
+    """Return whether the result is a duration. Raises ExpressionError (E122) for a meaningless operation (`30s +
+    5`)."""
     if not one and not other:
         return False
     if tree.kind == "//" and one:

@@ -1,6 +1,6 @@
 """Changes to a plan: profiles (`quick: {vars: {runtime: 2s}}`) and `--set PATH=VALUE`.
 
-`--set` is the highest layer. Its values are parsed like those of a plan; locations refer to the text of the option.
+`--set` is the highest layer. Its values are parsed like those in a plan; locations refer to the text of the option.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The name under which `Plan.files` contains all `--set` options, one per line."""
+"""The name in `Plan.files` for the text of all `--set` options, one per line."""
 
 SECTIONS: Final = ("vars", "defaults", "limits", "report", "baseline", "hosts", "strict", "name", "description")
 _SCALARS: Final = ("strict", "name", "description")
@@ -32,7 +32,7 @@ Parts = Sequence[tuple[str, Span]]
 
 
 class Assignment(NamedTuple):
-    """One `--set` option: its path as written and split into parts, and its value."""
+    """One `--set` option: its path (as written, and split into parts) and its value."""
 
     path: str
     parts: Parts
@@ -50,15 +50,15 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Overrides:
-    """The changes that `--set` options make to sections, hosts and entries, and the settings that the planner
-    applies."""
+    """The changes that `--set` options make to sections, hosts and entries, and the settings that the planner must
+    apply."""
 
     assignments: list[Assignment]
     findings: Findings
     settings: list[tuple[str, Node]] = field(default_factory=list)
 
     def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
-        """Return the sections of the plan with the changes applied, except hosts and benchmarks."""
+        """Return the sections of the plan, except hosts and benchmarks, with the changes applied."""
         changed = dict(members)
         for item in self.assignments:
             head, span = item.parts[0]
@@ -82,7 +82,7 @@ class Overrides:
         return False
 
     def change_hosts(self, found: HostMaps) -> HostMaps:
-        """Return the hosts with every `hosts.NAME.KEY` applied."""
+        """Return the hosts with all changes to `hosts.NAME.KEY` applied."""
         maps = dict(found.maps)
         for item in self.assignments:
             if item.parts[0][0] != "hosts":
@@ -98,7 +98,7 @@ class Overrides:
         return HostMaps(maps, found.spans)
 
     def change_entries(self, found: Mapping[str, Node]) -> dict[str, Node]:
-        """Return the entries with keys such as `ID.repeats` applied. Settings are kept for the planner."""
+        """Return the entries with changes such as `ID.repeats` applied. Settings are left to the planner."""
         maps = dict(found)
         for item in self.assignments:
             if item.parts[0][0] not in SECTIONS:
@@ -125,7 +125,8 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """Handle an unknown name: report a misspelled section, or keep a benchmark that only the planner knows."""
+        """Handle an unknown name: report a misspelled section, or keep the name of a benchmark, which only the planner
+        knows."""
         head, span = item.parts[0]
         if head == "safety":
             hint = "edit it in the plan"
@@ -138,13 +139,13 @@ class Overrides:
 
 
 def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
-    """Parse the options in order. Invalid ones are reported and skipped."""
+    """Parse the options in order. Report and skip invalid ones."""
     found = [_read(text, number, findings) for number, text in enumerate(sets)]
     return Overrides([item for item in found if item is not None], findings)
 
 
 def text_of(sets: Sequence[str]) -> str:
-    """Join all options, one per line, so that errors can point to a location in the text."""
+    """Join all options, one per line, for errors that point to a location in the text."""
     return "\n".join(_line(text) for text in sets)
 
 
@@ -175,7 +176,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
 
 
 def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
-    """Return the node with `value` set at the path `parts`. Missing maps are created."""
+    """Return the node with `value` set at the path `parts`, creating missing maps."""
     if not parts:
         return value._replace(key_span=node.key_span if node and node.key_span else span)
     (name, place), *rest = parts
@@ -193,7 +194,7 @@ _CHANGEABLE: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses"
 def apply_profile(
     members: dict[str, Node], profiles: Mapping[str, Node], name: str | None, findings: Findings
 ) -> dict[str, Node]:
-    """Return the sections of the plan with the profile applied. An unknown profile is an error."""
+    """Return the sections of the plan with the profile applied. Report an unknown profile as an error."""
     if name is None:
         return members
     profile = profiles.get(name)
@@ -211,10 +212,8 @@ def apply_profile(
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """Return the entries with the `benchmarks:` section of a profile applied.
-
-    Entries that extend them inherit the changes.
-    """
+    """Return the entries with the `benchmarks:` section of a profile applied, before entries that extend them inherit
+    from them."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found
@@ -229,7 +228,7 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
 def check_profiles(
     profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], context: ParseContext
 ) -> None:
-    """Check every profile, even if it is not selected: keys, values, and the names of variables and benchmarks."""
+    """Check every profile, whether selected or not: keys, values, and the names of variables and benchmarks."""
     for name, node in profiles.items():
         section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS)
         _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)

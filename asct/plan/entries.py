@@ -18,7 +18,7 @@ _SWEEP_WORDS = ("zip", "where", "exclude", "include")
 
 
 def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
-    """Return the items of `benchmarks:` by id. A duplicate id is an error."""
+    """Return the items of `benchmarks:` by id. Report duplicate ids as errors."""
     found: dict[str, Node] = {}
     if not isinstance(node.value, list):
         findings.error(
@@ -57,7 +57,7 @@ def _as_map(item: Node, findings: Findings) -> Node | None:
 
 
 def _id_of(body: Node, findings: Findings) -> Node | None:
-    """Return the node that names an entry: `id`, or else `uses`."""
+    """Return the node that gives an entry its id: `id`, or otherwise `uses`."""
     name = body.value.get("id") or body.value.get("uses")
     if name is None:
         what = "`id`" if "extends" in body.value else "`uses`"
@@ -72,10 +72,8 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Return every entry with `extends` applied: maps are merged, lists are replaced.
-
-    Unknown ids and cycles are errors.
-    """
+    """Return every entry with `extends` applied: maps are merged, lists are replaced. Report unknown ids and cycles as
+    errors."""
     done: dict[str, Node] = {}
     for name in found:
         _extend(name, found, done, findings)
@@ -83,7 +81,7 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follow `extends` to an entry that has none or is already done, then merge the chain from there."""
+    """Follow `extends` to an entry without it or one that is already done, then merge the chain from there."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -118,7 +116,7 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
 
 
 def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:
-    """Read the entries, to which `extends` has been applied."""
+    """Read the entries after `extends` has been applied."""
     entries = [_entry(name, node, context) for name, node in found.items()]
     return tuple(entry for entry in entries if entry is not None)
 
@@ -127,7 +125,7 @@ def _entry(name: str, node: Node, context: ParseContext) -> Entry | None:
     section = Section(context, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
     uses = section.members.get("uses")
     if uses is None:
-        if "extends" not in section.members:  # else what it extends has been reported
+        if "extends" not in section.members:  # otherwise the error in the extended entry has been reported
             section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
         return None
     if not isinstance(uses.value, str):
@@ -195,7 +193,7 @@ def _check_axis(sweep: Section, key: str, item: Node) -> None:
 
 
 def _maps(sweep: Section, key: str) -> Sequence[Node]:
-    """Return the maps of a list; a single map counts as a list of one."""
+    """Return the maps in a list; a single map counts as a list of one."""
     node = sweep.members.get(key)
     if node is None:
         return []

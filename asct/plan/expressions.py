@@ -55,12 +55,12 @@ class ExpressionError(Exception):
         self.hint = hint
 
     def shifted(self, offset: int) -> ExpressionError:
-        """Return the same error for a text in which the expression starts at `offset`."""
+        """Return the same error with its location shifted, for a text in which the expression starts at `offset`."""
         return ExpressionError(self.code, self.message, self.at + offset, self.length, self.hint)
 
 
 class Expression(NamedTuple):
-    """A node of the tree: `kind` is const, path, call or an operator; `value` is a constant, path or function; `at` is
+    """A node of the tree. `kind` is const, path, call or an operator; `value` is a constant, path or function; `at` is
     its position."""
 
     kind: str
@@ -85,7 +85,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def paths(tree: Expression) -> list[tuple[str, int, int]]:
-    """Return the path, position and length of every path that the tree reads, in order."""
+    """Return the path, position and length of each path that the tree reads, in order."""
     found = [(tree.value, tree.at, tree.length)] if tree.kind == "path" else []
     for part in tree.parts:
         found += paths(part)
@@ -257,7 +257,7 @@ def _number(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """Parse a size (in bytes) or a duration. If it is neither, raises the BadValueError of the size parser."""
+    """Parse a size (in bytes) or a duration. For any other text, raise the size parser's BadValueError."""
     try:
         return parse_size(text)
     except BadValueError as problem:

@@ -1,4 +1,4 @@
-"""Reads maps of a plan key by key: checks types, and reports unknown keys and empty values."""
+"""Read maps of a plan key by key: check types, and report unknown keys and empty values."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ _ELSEWHERE: Final = {
     "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
-"""Keys of other tools, and the keys of the plan language that correspond to them."""
+"""Keys of other tools, and the corresponding keys of the plan language."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 class ParseContext(NamedTuple):
-    """The context of parsing: the findings, and the names that templates outside of `config` may read.
-
-    If `literal` is true, templates are rejected (E125).
-    """
+    """The context of parsing: the findings, and the names that templates outside of `config` may read. If `literal` is
+    true, templates are rejected (E125)."""
 
     findings: Findings
     scope: Scope
@@ -46,7 +44,7 @@ class ParseContext(NamedTuple):
 
 
 def kind_of(value: object) -> str:
-    """Describe a value for a message."""
+    """Describe the type of a value for a message."""
     if value is None:
         return "nothing"
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
@@ -56,10 +54,10 @@ def kind_of(value: object) -> str:
 
 
 class Section:
-    """A map of the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
+    """A map in the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
 
-    If `keys` is None, any key is accepted. At the top of a file (`whole`), an unknown key may be a misspelled section
-    that other sections depend on.
+    If `keys` is None, all keys are accepted. At the top level of a file (`whole`), an unknown key may be a misspelled
+    section that other sections depend on.
     """
 
     def __init__(
@@ -101,7 +99,7 @@ class Section:
         self.findings.error("E106", message, node.span, hint)
 
     def required(self, key: str, hint: str) -> Node | None:
-        """Return the node of a required key; report the key if it is missing."""
+        """Return the node of a required key. If the key is missing, report it."""
         if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
             self.findings.error("E107", f"{self.name} has no `{key}`", self.node.span, hint)
         return self.members.get(key)
@@ -112,7 +110,7 @@ class Section:
         return None if node is None else self.context.settled(node)
 
     def text(self, key: str) -> str | None:
-        """Return non-empty text; None if it is missing or invalid."""
+        """Return the non-empty text of a key; None if it is missing or invalid."""
         node = self.settled(key)
         if node is None:
             return None
@@ -126,7 +124,7 @@ class Section:
         return None
 
     def whole(self, key: str, low: int, high: int) -> int | None:
-        """Return a whole number from `low` to `high`; None if it is missing or invalid."""
+        """Return an integer from `low` to `high`; None if it is missing or invalid."""
         node = self.settled(key)
         if node is None:
             return None
@@ -152,12 +150,12 @@ class Section:
         return None
 
     def choice(self, key: str, options: Sequence[str]) -> str | None:
-        """Return one of the words `options`; None if it is missing or invalid."""
+        """Return one of the words in `options`; None if it is missing or invalid."""
         node = self.settled(key)
         return None if node is None else self.chosen(node, key, options)
 
     def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
-        """Return the value of a node that must be one of the words `options`; None after an error."""
+        """Return the value of a node, which must be one of the words in `options`; None after an error."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
@@ -182,7 +180,7 @@ class Section:
         return None if node is None else self.findings.parsed(parse, node.value, node.span, local=True)
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """Return the members of a map, with templates not evaluated; empty if the map is missing."""
+        """Return the members of a map with unevaluated templates; empty if the map is missing."""
         node = self.members.get(key)
         if node is None:
             return {}
@@ -192,7 +190,7 @@ class Section:
         return {}
 
     def items(self, key: str) -> list[Node]:
-        """Return the items of a list, with templates not evaluated. Single text counts as a list of one."""
+        """Return the items of a list with unevaluated templates. A single text counts as a list of one."""
         node = self.members.get(key)
         if node is None:
             return []
@@ -204,7 +202,7 @@ class Section:
         return []
 
     def text_nodes(self, key: str) -> list[Node]:
-        """Return the items of a list of text values, with templates evaluated."""
+        """Return the items of a list of texts, with templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
             node = self.context.settled(item)
@@ -215,7 +213,7 @@ class Section:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the items of a list of text values, without their locations."""
+        """Return the items of a list of texts without their locations."""
         return tuple(str(node.value) for node in self.text_nodes(key))
 
 

@@ -1,4 +1,4 @@
-"""Collects the errors and warnings about a plan, so that all of them can be reported at once."""
+"""Collects the errors and warnings about a plan in order to report all of them at once."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from asct.errors import PlanError
 from asct.values.error import BadValueError
 
 MOST = 500
-"""Maximum number of findings to keep; any others are only counted."""
+"""Maximum number of findings kept; any others are only counted."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """The diagnostics of one plan: at most `MOST`, each listed once even if it concerns several hosts or points."""
+    """The diagnostics of one plan: at most `MOST`, each listed once even if it affects several hosts or points."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str, Span | None], Diagnostic] = {}
         self._omitted = 0
         self._blocking = False
         self.errors = 0
-        """The number of errors so far, including repeated ones: compare it before and after a step to see whether the
-        step failed."""
+        """The number of errors so far, including repeated ones. To check whether a step failed, compare it before and
+        after."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Add diagnostics; an error is considered blocking."""
+        """Add diagnostics. All errors among them count as blocking."""
         self._blocking = self._blocking or any(item.severity == "error" for item in diagnostics)
         for item in diagnostics:
             self._add(item)
@@ -43,20 +43,20 @@ class Findings:
     def error(
         self, code: str, message: str, span: Span | None, hint: str = "", *notes: Note, local: bool = False
     ) -> None:
-        """Report an error at `span`. A `local` error does not make later findings unreliable (see `blocking`)."""
+        """Report an error at `span`. After a `local` error, later findings are still reliable (see `blocking`)."""
         self._blocking = self._blocking or not local
         self._add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
-        """Report a warning. The plan is not rejected because of it."""
+        """Report a warning, which does not cause the plan to be rejected."""
         self._add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
-        """Report the diagnostics of an exception."""
+        """Report the diagnostics in an exception."""
         self.add(*problem.diagnostics)
 
     def attempt(self, call: Callable[..., T], *arguments: Any) -> T | None:
-        """Call a function; report the diagnostics of a PlanError and return None."""
+        """Call a function. If it raises a PlanError, report the diagnostics and return None."""
         try:
             return call(*arguments)
         except PlanError as problem:
@@ -74,11 +74,11 @@ class Findings:
             return None
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
-        """Report a second definition at `span`, with a note that shows the first."""
+        """Report a second definition at `span`, with a note that points to the first one."""
         self.error(code, message, span, hint, ("first defined here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112", *, local: bool = False) -> None:
-        """Report a value that a parser of `asct.values` rejected."""
+        """Report a value rejected by a parser of `asct.values`."""
         self._blocking = self._blocking or not local
         self._add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
 
@@ -89,11 +89,12 @@ class Findings:
 
     @property
     def blocking(self) -> bool:
-        """Whether an error makes the rest of the plan unreliable, so that further checks would report false errors."""
+        """Whether an error makes the rest of the plan unreliable, so that further checks would report spurious
+        errors."""
         return self._blocking or self._omitted > 0
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Return every finding, ordered by file, line and column, and finally the number of omitted ones."""
+        """Return all findings, ordered by file, line and column, and at the end the number of omitted ones."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
             message = f"{self._omitted} more findings are not shown"

@@ -1,7 +1,7 @@
-"""The report formats of this installation: every module of asct/export that contains NAME, FILE and SUMMARY.
+"""The report formats of this installation: all modules in asct/export that contain NAME, FILE and SUMMARY.
 
-The constants are read from the source text, because importing the formats is slow and checking a plan does not need
-them.
+These constants are read from the source text, because importing the formats is slow and unnecessary for checking a
+plan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CONSTANTS: Final = re.compile(r'^NAME = "([^"]+)"\nFILE = "([^"]+)"\nSUMMARY = 
 
 
 class ReportFormat(NamedTuple):
-    """A report format: the file that it writes, a one-line description, and the name of its module."""
+    """A report format: the file that it writes, a one-line description, and the name of the format's module."""
 
     file: str
     summary: str

@@ -1,4 +1,4 @@
-"""Groups of hosts: resolves names, patterns and other groups to hosts, and applies their variables."""
+"""Groups of hosts: resolve names, patterns and other groups to hosts, and apply their variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Groups by name: their members as written and as resolved (in `flat` while parsing), settings and variables."""
+    """Groups by name: their members, as written and as resolved (`flat` during parsing), their settings and
+    variables."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -93,9 +94,9 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
-    """Return the hosts with the variables of their groups; variables of the host take precedence.
+    """Return the hosts with the variables of their groups, which the host's own variables override.
 
-    It is an error if groups conflict.
+    Conflicting groups are an error.
     """
     given: dict[str, dict[str, Node]] = {}
     for group, variables in groups.vars.items():

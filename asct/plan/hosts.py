@@ -1,4 +1,4 @@
-"""The hosts of a plan: merges ranges, defaults and variables into one specification per host."""
+"""The hosts of a plan: merge ranges, defaults and variables into one specification per host."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HostMaps:
     spans: dict[str, Span] = field(default_factory=dict)
 
     def add(self, name: str, body: Node, span: Span, findings: Findings) -> None:
-        """Add a host; a duplicate name is an error."""
+        """Add a host. Report a duplicate name as an error."""
         if name in self.maps:
             findings.twice(
                 "E113", f"host `{shown(name)}` is defined twice", span, self.spans[name], "rename one of them"
@@ -49,7 +49,7 @@ class HostMaps:
 
 
 def expand_hosts(node: Node, findings: Findings) -> HostMaps:
-    """Return the hosts of a `hosts:` map, without `from` and `defaults` (see `default_host`)."""
+    """Return the hosts in a `hosts:` map, except `from` and `defaults` (see `default_host`)."""
     found = HostMaps()
     if not isinstance(node.value, dict):
         findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
@@ -72,7 +72,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def default_host(node: Node | None, findings: Findings) -> Node | None:
-    """Return the `defaults` of a `hosts:` map; None if there are none."""
+    """Return the `defaults` in a `hosts:` map; None if there are none."""
     defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
     if defaults is None or not _is_map(defaults, "`defaults` of `hosts`", findings):
         return None
@@ -87,7 +87,7 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
 
 
 def under(defaults: Node | None, body: Node) -> Node:
-    """Return a host's map merged over its defaults; an empty value counts as an empty map."""
+    """Return a host's map merged over its defaults. An empty value counts as an empty map."""
     whole = body._replace(value={}) if body.value is None else body
     if defaults is None or defaults.value is None:
         return whole
@@ -113,7 +113,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
-    """Return the map of a host, which accepts the keys of its transport, and `host.name` in its templates."""
+    """Return the map of a host. It may contain the keys of the host's transport, and templates may read `host.name`."""
     named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
@@ -122,8 +122,8 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
 
 
 def _implied(name: str, address: Node | None) -> str:
-    """Return the transport of a host that does not set one: `local` for a host called `local` without an address, else
-    `ssh`."""
+    """Return the transport of a host that does not set it: `local` for a host named `local` without an address,
+    otherwise `ssh`."""
     return "local" if name == LOCAL and address is None else "ssh"
 
 
@@ -177,7 +177,7 @@ def _labels(section: Section) -> Mapping[str, str]:
 
 
 def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:
-    """Return the values of the keys that the host's transport adds."""
+    """Return the values of the keys that the host's transport defines."""
     options: dict[str, Any] = {}
     for key, option in declared.items():
         if key not in section.members:
@@ -204,9 +204,9 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """Replace each entry that its transport splits (such as several nodes of a cluster) by its members.
+    """Replace each entry that its transport splits (such as several nodes of a cluster) with its members.
 
-    Return the hosts, and `groups` with a group of the members under the name of each such entry.
+    Return the hosts, and `groups` extended by a group of the members under the name of each such entry.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
@@ -230,7 +230,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
-    """Yield the hosts that an entry expands to; none for a single host."""
+    """Yield the hosts that an entry expands to, or nothing if it is a single host."""
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
@@ -246,7 +246,7 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
 
 
 def _value(node: Node, scope: Scope) -> object:
-    """Return the value of a key; None for an error, which is reported when the host is read."""
+    """Return the value of a key; None after an error, which is reported when the host is read."""
     try:
         return evaluate(node, scope).value
     except PlanError:

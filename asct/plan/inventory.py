@@ -24,12 +24,12 @@ from asct.values.error import shown
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50
 _NAMED: Final = 3
-"""The number of hosts that a warning names; any others are counted."""
+"""Maximum number of hosts that a warning lists by name; any others are only counted."""
 
 
 @dataclass(slots=True)
 class Inventory:
-    """Host maps and lists of group members as in a plan. The location of all of them is the `from` key."""
+    """The maps of hosts and the lists of group members, as in a plan. The location of all of them is the `from` key."""
 
     hosts: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -40,7 +40,7 @@ def read_inventory(
 ) -> Inventory | None:
     """Return the hosts and groups of an inventory; None after an error (E117).
 
-    `given` contains the keys that the plan sets for its hosts; values that the inventory has for them are ignored.
+    `given` contains the keys that the plan sets for its hosts. Their values in the inventory are ignored.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -66,7 +66,7 @@ def _no_constant(text: str) -> Any:
 
 @dataclass(slots=True)
 class _Reader:
-    """Converts the JSON document of an inventory; `_place` is the location of all errors."""
+    """A converter of an inventory's JSON document; `_place` is the location of all errors."""
 
     _document: Mapping[str, Any]
     _name: str
@@ -93,10 +93,8 @@ class _Reader:
         return found
 
     def _members(self, body: Mapping[str, Any], found: Inventory) -> list[str]:
-        """Return the hosts and groups in a group.
-
-        Empty groups, which Ansible lists only as children of other groups, are omitted.
-        """
+        """Return the hosts and groups in a group, without empty groups, which Ansible lists only as children of other
+        groups."""
         groups = [child for child in _texts(body.get("children")) if child in self._document and child not in _IMPLIED]
         return [*(host for host in _texts(body.get("hosts")) if host in found.hosts), *groups]
 
@@ -137,7 +135,7 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """Return a value of the inventory as a node. It is data rather than a template, so `${` is escaped."""
+        """Return a value of the inventory as a node. It is data, not a template, so `${` is escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):
@@ -158,7 +156,7 @@ def _shallow(value: Any, depth: int = 0) -> bool:
 
 
 CONNECTIONS: Final = ("ssh", "smart", "paramiko", "paramiko_ssh")
-"""Connections that asct treats as ssh; the name may have the prefix of a collection (`ansible.builtin.ssh`)."""
+"""Connections that asct treats as ssh. The name may start with a collection (`ansible.builtin.ssh`)."""
 _NAMES: Final = {
     "address": ("ansible_host", "ansible_ssh_host"),
     "user": ("ansible_user", "ansible_ssh_user"),
@@ -194,7 +192,7 @@ class UnsupportedVariable(Exception):
 
 @dataclass(slots=True)
 class TranslatedHost:
-    """A host's keys, its variables, its unsupported values, and remarks on differences from Ansible."""
+    """A host's keys, its variables, its unsupported values, and notes on differences from Ansible."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     vars: dict[str, Any] = field(default_factory=dict)
@@ -230,7 +228,7 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
 
 
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
-    """Yield (key, value) pairs; if a key is repeated, the last value takes precedence."""
+    """Yield (key, value) pairs. If a key is repeated, its last value applies."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are ignored: log in with a key or an agent")
     readers: list[_Reads] = [] if local else [_from_arguments, *(partial(_from_names, key) for key in _NAMES)]
@@ -242,10 +240,8 @@ def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -
 
 
 def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
-    """Return a variable as text; None if it is empty.
-
-    A Jinja template that ansible-inventory did not evaluate is an error.
-    """
+    """Return a variable as text; None if it is empty. A Jinja template that ansible-inventory did not evaluate is an
+    error."""
     value = variables.get(name)
     if value is None or value == "":
         return None
@@ -300,8 +296,7 @@ def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iter
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield (letter, value) for each option of an ssh command line, and ("", word) for each word that is not an
-    option."""
+    """Yield (letter, value) for each option in an ssh command line, and ("", word) for each other word."""
     left = iter(words)
     for word in left:
         if not word.startswith("-") or word == "-":
@@ -317,7 +312,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that an option sets; options that only tune the connection set none."""
+    """Yield the keys that an option sets. Options that only tune the connection set none."""
     plain = {"J": "jump", "i": "identity_file", "l": "user"}
     if option in plain:
         yield plain[option], value
@@ -349,7 +344,7 @@ def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> I
 
 
 def _jump_of(name: str, command: str) -> str:
-    """Return the jump host of `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
+    """Return the jump host in `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
     words = command.split()
     options = list(_options(words[1:]))
     given = dict(options)

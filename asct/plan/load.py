@@ -1,8 +1,7 @@
-"""Loads a plan: reads the file, merges the files that it includes, applies the profile and `--set`, and checks the
-result.
+"""Load a plan: read the file, merge the files that it includes, apply the profile and `--set`, and check the result.
 
-All findings are reported at once. The planner checks names that require the registry (benchmarks, settings, metrics),
-sweeps, and templates under `config`. No host is contacted.
+All findings are reported at once. No host is contacted. The planner checks names that require the registry (benchmarks,
+settings, metrics), sweeps, and templates under `config`.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ PLAN_KEYS: Final = (
 
 
 def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (), text: str | None = None) -> Loaded:
-    """Load the plan at `path`, or from `text` if it is given. Does not raise: errors are in `diagnostics`.
+    """Load the plan at `path`, or from `text` if it is set. Errors are not raised but returned in `diagnostics`.
 
-    `profile` names a profile of the plan. `sets` are strings of the form PATH=VALUE, whose locations refer to a file
-    `--set` with one option per line.
+    `profile` names a profile of the plan. `sets` are strings of the form PATH=VALUE; their locations refer to a file
+    named `--set` with one option per line.
     """
     findings = Findings()
     sources = PlanFiles(path.parent, findings)
@@ -66,7 +65,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
 
 
 class _Loading:
-    """The state of loading one plan: the path, the files and the findings, which all steps share."""
+    """The loading of one plan, with the state that all steps share: path, files and findings."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
@@ -74,7 +73,7 @@ class _Loading:
         self._findings = findings
 
     def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
-        """Return the plan; None if the file is not a plan that asct supports."""
+        """Return the plan; None if the file is not a plan in a supported version."""
         if not self._is_plan(root):
             return None
         context = ParseContext(self._findings, Scope())
@@ -110,7 +109,8 @@ class _Loading:
         return False
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """Return the plan with included files, the profile and `--set` applied, except to hosts and benchmarks."""
+        """Return the plan with included files, the profile and `--set` applied, except those for hosts and
+        benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
@@ -194,7 +194,7 @@ _MOST_FILES: Final = 100
 
 @dataclass(slots=True)
 class MergedFiles:
-    """The hosts, groups, variables and profiles of a file and of the files that it includes."""
+    """The hosts, groups, variables and profiles in a file and the files that it includes."""
 
     hosts: HostMaps = field(default_factory=HostMaps)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -203,7 +203,7 @@ class MergedFiles:
 
 
 class FileMerger:
-    """Reads the files named by `include` and `hosts: {from: ...}`, each only once."""
+    """A reader of the files named by `include` and `hosts: {from: ...}`, which reads each only once."""
 
     def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
@@ -212,10 +212,9 @@ class FileMerger:
         self._seen: set[str] = set()
 
     def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
-        """Return the parts of a file and its includes. `chain` lists the including files and, as its last item, the
-        file itself.
+        """Return the parts of a file and its includes. `chain` lists the including files, followed by the file itself.
 
-        Variables of the including file override those of included files. Any other duplicate name is an error.
+        Variables in the including file override those in included files. All other duplicate names are errors.
         """
         found = MergedFiles()
         for node in section.items("include"):
@@ -278,12 +277,12 @@ class FileMerger:
         return found
 
     def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Add the hosts of `from`; keys that the plan sets override those of the inventory."""
+        """Add the hosts of `from`. Keys set in the plan override those of the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None or source is None:
             return
-        from asct.plan.inventory import read_inventory  # rarely used, so other plans start faster without it
+        from asct.plan.inventory import read_inventory  # imported here, because it is rarely needed
 
         given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
         inventory = read_inventory(source[1], source[0], node.span, self._findings, given)

@@ -1,4 +1,4 @@
-"""The loaded plan, typed and with locations. Templates under `config` and `sweep` are not evaluated yet."""
+"""The loaded plan, typed and with locations. Templates under `config` and `sweep` are not yet evaluated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Level = Literal["fail", "warn", "info"]
 
 
 class Node(NamedTuple):
-    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict from str to Node.
+    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict of Node by key.
 
-    `key_span` is the location of its key, if it has one.
+    `key_span` is the location of its key, if there is one.
     """
 
     value: Any
@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
     @property
     def location(self) -> Span:
-        """The location of the key, or of the value if the node has no key."""
+        """The location of the key, or of the value if there is no key."""
         return self.key_span or self.span
 
     def plain(self) -> Any:
@@ -42,8 +42,8 @@ class PendingValue:
     """A template that reads results of `needs`: the value of a setting that is unknown until those jobs are done.
 
     `text` is the template as written, and `aliases` are the needs whose results it reads. `values` are the other values
-    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results that
-    it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
+    that it reads ({"host.vars.factor": 2}), so it can be evaluated without the plan. `paths` are the results that it
+    reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
     """
 
     text: str
@@ -54,10 +54,8 @@ class PendingValue:
 
 
 class HostSpec(NamedTuple):
-    """One host after expanding ranges and merging defaults.
-
-    `options` are the keys of its transport (such as `partition` for slurm).
-    """
+    """One host after expanding ranges and merging defaults. `options` are the keys of its transport (such as
+    `partition` for slurm)."""
 
     name: str
     transport: str = "local"
@@ -68,7 +66,7 @@ class HostSpec(NamedTuple):
     known_hosts: str | None = None
     jump: str | None = None
     sudo: bool = False
-    workdir: str = "/var/tmp/asct"  # noqa: S108 - the default of the contract; private folders are made below it
+    workdir: str = "/var/tmp/asct"  # noqa: S108 - the documented default; private folders are created below it
     labels: Mapping[str, str] = {}
     vars: Mapping[str, Node] = {}
     options: Mapping[str, Any] = {}
@@ -76,19 +74,19 @@ class HostSpec(NamedTuple):
 
     @property
     def uses_sudo(self) -> bool:
-        """Whether programs that require root may run through sudo. False if the user is root."""
+        """Whether programs that require root may run through sudo; False if the user is root."""
         return self.sudo and self.user != "root"
 
 
 class Retry(NamedTuple):
-    """How often to retry a repeat, and after which outcomes."""
+    """The maximum number of retries of a repeat, and the outcomes that cause a retry."""
 
     max: int = 0
     on: tuple[str, ...] = ()
 
 
 class Execution(NamedTuple):
-    """The execution settings of points. In an entry, None means that the default of the plan applies."""
+    """The execution settings of points. In an entry, None means the default of the plan."""
 
     repeats: int | None = None
     warmup: int | None = None
@@ -99,10 +97,8 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """The product of `axes` and zips, filtered by `where`, minus `exclude`, plus `include`.
-
-    Axis nodes are lists or ranges.
-    """
+    """The product of `axes` and zips, filtered by `where`, without `exclude`, and with `include` added. Axis nodes are
+    lists or ranges."""
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()
@@ -113,10 +109,8 @@ class Sweep(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One item of `benchmarks:`, with `extends` applied.
-
-    `hosts` are names, groups and patterns; None means all hosts.
-    """
+    """One item of `benchmarks:`, with `extends` applied. `hosts` are names, groups and patterns; None means all
+    hosts."""
 
     id: str
     uses: str
@@ -139,10 +133,8 @@ class Bound(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """One item of `expect:`.
-
-    `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound for individual hosts.
-    """
+    """One item of `expect:`. `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound for
+    individual hosts."""
 
     metric: Node
     span: Span
@@ -156,7 +148,7 @@ class Expectation(NamedTuple):
 
 
 class Destroys(NamedTuple):
-    """Consent to overwrite one device on one host; all values are literal."""
+    """A consent to overwrite one device on one host. All values are literal."""
 
     host: str
     device: str
@@ -188,10 +180,8 @@ class ReportSpec(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A loaded plan.
-
-    `text` is the content of the main file; `files` maps the name of every file to its text, for diagnostics.
-    """
+    """A loaded plan. `text` is the content of the main file; `files` maps the name of each file to its text, for
+    diagnostics."""
 
     name: str
     description: str
@@ -216,15 +206,15 @@ class Plan(NamedTuple):
     report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
     overrides: tuple[tuple[str, Node], ...] = ()
-    """Settings of benchmarks that `--set` changes: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+    """Settings of benchmarks changed by `--set`: ("fine-depth.config.iodepth" or "bench.setting", value)."""
 
 
 class Loaded(NamedTuple):
-    """The result of loading: the plan if there is no error, and all findings.
+    """The result of loading: the plan if there are no errors, and all findings.
 
-    `partial` is the plan even if it has errors, provided that these are local (a misspelled key, a value out of range).
-    The planner resolves it to report all errors at once, but it is never executed. Without errors it is the same as
-    `plan`.
+    `partial` is the plan even if it has errors, provided that all of them are local (a misspelled key, a value out of
+    range). The planner resolves it in order to report all errors at once, but it is never executed. Without errors, it
+    is the same as `plan`.
     """
 
     plan: Plan | None

@@ -19,10 +19,8 @@ _LONGEST: Final = 100
 
 
 def folder_name(name: str, what: str) -> str:
-    """Return `name` if it is valid as a folder in the results tree (plan, host, benchmark id).
-
-    Raises BadValueError if it is invalid.
-    """
+    """Return `name` if it is a valid folder name in the results tree (plan, host, benchmark id); otherwise raise
+    BadValueError."""
     if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
         return name
     hint = f"use letters, digits and . _ @ + -, starting with a letter or digit, at most {_LONGEST} characters"
@@ -30,13 +28,13 @@ def folder_name(name: str, what: str) -> str:
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
-    """Return the message and hint for two names that denote the same folder on a case-insensitive file system."""
+    """Return the message and hint for two names that are the same folder on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
 
 def identifier(name: str, what: str) -> str:
-    """Return `name` if templates can refer to it (`vars.max_qd`). Raises BadValueError if it is invalid."""
+    """Return `name` if templates can refer to it (`vars.max_qd`); otherwise raise BadValueError."""
     if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
         return name
     fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
@@ -58,7 +56,7 @@ def expand_range(name: str) -> list[str]:
         total *= len(numbers)
         if total > MAX_HOSTS:
             raise BadValueError(f"`{shown(name)}` expands to more than {MAX_HOSTS} hosts", "use a shorter range")
-        width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are kept
+        width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are preserved
         parts += [[name[position : found.start()]], [str(number).zfill(width) for number in numbers]]
         position = found.end()
     rest = name[position:]
@@ -68,13 +66,13 @@ def expand_range(name: str) -> list[str]:
 
 
 def is_pattern(word: str) -> bool:
-    """Return whether a word is a range or a shell pattern."""
+    """Return whether a word contains a range or a shell pattern."""
     return any(mark in word for mark in "*?[")
 
 
 def matching(word: str, names: Iterable[str]) -> list[str]:
-    """Return the names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in the order of
-    `names`."""
+    """Return the names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in their original
+    order."""
     try:
         meant = set(expand_range(word)) if "[" in word else set()
     except BadValueError:

@@ -1,7 +1,7 @@
-"""Converts YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
+"""Convert YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
 
-Nodes are built from events in one loop, so that depth and size are checked before anything is built (`compose` recurses
-and crashes the interpreter at 50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
+A loop builds the nodes from events and checks depth and size before it builds anything (`compose` recurses and crashes
+the interpreter at 50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\
 
 
 class _TooMuchError(Exception):
-    """The text exceeds the limit on depth or size."""
+    """Raised if the text exceeds the limit on depth or size."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or map that is not yet complete. `key` is the key whose value comes next."""
+    """An incomplete list or map. `key` is the key whose value comes next."""
 
     node: Node
     key: str | None = None
@@ -40,12 +40,12 @@ class _Open:
     skip: bool = False
     """Whether to skip the next value because its key was rejected."""
     discard: bool = False
-    """Whether to drop the collection itself when it is complete."""
+    """Whether to drop the collection when it is complete."""
     keys: dict[str, Span] = field(default_factory=dict)
 
 
 def decode(data: bytes, file: str, findings: Findings) -> str | None:
-    """Decode the bytes of a file to text without a byte order mark. Returns None after an error."""
+    """Decode the contents of a file to text without a byte order mark. Returns None after an error."""
     if len(data) > MAX_BYTES:
         _too_large(file, findings)
         return None
@@ -63,9 +63,9 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
 
 
 def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
-    """Parse the document in `text`. Return None if it is empty, or after an error that ends parsing.
+    """Parse the document in `text`. Returns None if it is empty, or after an error that ends parsing.
 
-    Errors such as duplicate keys and aliases are reported, and parsing continues.
+    Errors such as duplicate keys and aliases are reported without ending the parsing.
     """
     if len(text) > MAX_BYTES:
         _too_large(file, findings)
@@ -102,7 +102,7 @@ def _place_of(file: str, before: str) -> Span:
 
 
 class _Builder:
-    """Converts events to nodes; `stack` contains the collections that are not yet complete."""
+    """A converter from events to nodes. `stack` contains the collections that are incomplete."""
 
     def __init__(self, file: str, findings: Findings) -> None:
         self.file = file
@@ -167,7 +167,7 @@ class _Builder:
     def _value(self, text: str, span: Span, plain: bool) -> Any:
         if not plain:
             return text
-        try:  # not `Findings.parsed`, whose None would be ambiguous
+        try:  # not `Findings.parsed`, whose result None would be ambiguous
             value = resolve(text)
         except BadValueError as problem:
             self.findings.bad_value(problem, span)
@@ -268,7 +268,7 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
-    """Report an exception of PyYAML. If it is at the end of the text, its location is the last line with content."""
+    """Report an exception of PyYAML. If it is at the end of the text, the location is the last line with content."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or start

@@ -1,8 +1,8 @@
-"""The values of a sweep axis: a list, `{from, to, step}` or `{from, to, times}`. `to` is included if it is reached.
+"""The values of a sweep axis: a list, `{from, to, step}` or `{from, to, times}`. `to` is included if the steps reach
+it.
 
-{from: 1, to: 128, times: 2}      1 2 4 ... 128
-{from: 4K, to: 128K, times: 2}    4K 8K ... 128K
-{from: 10s, to: 30s, step: 10s}   10s 20s 30s
+{from: 1, to: 128, times: 2}      1 2 4 ... 128 {from: 4K, to: 128K, times: 2}    4K 8K ... 128K {from: 10s, to: 30s,
+step: 10s}   10s 20s 30s
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""Size limit of exact fractions, which prevents endless computation for factors such as 1.0000001."""
+"""Size limit of exact fractions, which prevents endless computations with factors such as 1.0000001."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -39,10 +39,10 @@ class _Range(NamedTuple):
 
 
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
-    """Return the raw values of an axis with their locations. Templates must already be evaluated.
+    """Return the raw values of an axis with their locations. Templates must already have been evaluated.
 
-    In a range, numbers yield numbers; sizes and durations yield text (`8K`, `20s`), as if written in a list. `kind` is
-    the kind of the setting; by default it is derived from the ends of the range. Raises PlanError (E124).
+    The values of a range are numbers, or texts (`8K`, `20s`) for sizes and durations, as if written in a list. `kind`
+    is the kind of the setting; by default, it is derived from the ends of the range. Raises PlanError (E124).
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -113,7 +113,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """Return the exact value of an end, a step or a factor; decimals are exact (0.1 is 1/10)."""
+    """Return the exact value of an end, a step or a factor. Decimals are exact too (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")

@@ -45,7 +45,7 @@ def resolve(text: str) -> Scalar:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Return whether a plain number has a leading zero: `017` is 17 in YAML 1.2, but 15 in YAML 1.1."""
+    """Return whether a plain number has a leading zero. In YAML 1.2, `017` is 17, but in YAML 1.1, it is 15."""
     return text[:1] in _STARTS_NUMBER and _LEADING_ZERO.fullmatch(text) is not None
 
 

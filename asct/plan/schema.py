@@ -1,7 +1,7 @@
 """The plan language as a JSON Schema (draft 2020-12), for completion and checks in editors.
 
-It accepts every plan that asct accepts; `asct check` also checks references, sweeps and units. For each benchmark, an
-if/then on `uses` selects its settings.
+The schema accepts every plan that asct accepts; `asct check` additionally checks references, sweeps and units. For each
+benchmark, an if/then on `uses` selects its settings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
 
 
 def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
-    """Return the schema of a plan; settings and names are those of `benchmarks`."""
+    """Return the schema of a plan with the settings and names of `benchmarks`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "asct.plan.schema/1",
@@ -130,7 +130,7 @@ def _host() -> Schema:
 
 
 def _option(option: Option) -> Schema:
-    """Return the schema of a key that only hosts with a certain transport have."""
+    """Return the schema of a key that exists only for hosts with a certain transport."""
     if option.kind == "texts":
         return _texts(option.description)
     if option.kind == "duration":
@@ -166,7 +166,7 @@ def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
 
 
 def _rule(benchmark: Benchmark[Any]) -> Schema:
-    """Return the rule for one benchmark: its settings in `config` and as axes."""
+    """Return the rule for one benchmark, with its settings in `config` and as axes."""
     names = sorted(benchmark.params_model.aliases())
     then: Schema = {
         "config": _ref(f"settings.{benchmark.name}"),
@@ -276,7 +276,7 @@ TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\$\{"}
 
 
 def settings_schema(benchmark: Benchmark[Any]) -> Schema:
-    """Return the schema of a benchmark's settings as a plan may write them, under all their spellings."""
+    """Return the schema of a benchmark's settings as they may be written in a plan, in all their spellings."""
     model = benchmark.params_model
     schema = benchmark.settings_schema()
     own: Schema = schema.get("properties", {})
@@ -305,7 +305,7 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema of a canonical value, extended by what a plan may contain: units, suffixes and templates."""
+    """Return the schema of a canonical value, extended by the notations of plans: units, suffixes and templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
     if "anyOf" in schema:

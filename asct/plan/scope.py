@@ -1,4 +1,4 @@
-"""The names that a template may read: `vars`, `host`, `needs`, `plan`, and as `env` the variables listed in
+"""The names that a template may read: `vars`, `host`, `needs`, `plan`, and `env` with the variables listed in
 `inputs`."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")
 
 
 class UndefinedError(Exception):
-    """An undefined path, with a message and a hint."""
+    """Raised for an undefined path, with a message and a hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class UndefinedError(Exception):
 class Scope(NamedTuple):
     """The names available to a template. `host` and `needs` (the aliases) are None if templates cannot read them.
 
-    If `environment` is None, it is the environment of the process. Only the names in `inputs` can be read.
+    If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read.
     """
 
     vars: Mapping[str, Node] = {}
@@ -37,7 +37,7 @@ class Scope(NamedTuple):
     environment: Mapping[str, str] | None = None
 
     def lookup(self, path: str) -> Any:
-        """Return the value of a path. For `needs`, only the alias is checked and the value is None.
+        """Return the value of a path. For `needs`, check only the alias and return None.
 
         Raises UndefinedError if the path is undefined.
         """

@@ -92,7 +92,7 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
 
 
 def read_safety(node: Node | None, context: ParseContext) -> Safety:
-    """Read the `safety:` section. Consent must be literal: templates are rejected."""
+    """Read the `safety:` section. A consent must be literal, so templates are rejected."""
     if node is None:
         return Safety()
     section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"))
@@ -170,7 +170,7 @@ _MOST_REPEATS: Final = 100_000
 
 
 def read_execution(section: Section) -> Execution:
-    """Read the execution keys of a map; missing ones are None."""
+    """Read the execution keys of a map. Missing keys are None."""
     timeout = section.duration("timeout")
     if timeout == 0:
         message, hint = "a time limit of 0 would stop every point immediately", "use a longer one, such as `15m`"
@@ -186,7 +186,7 @@ def read_execution(section: Section) -> Execution:
 
 
 def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
-    """Return `given` with missing values filled in from `below`."""
+    """Return `given`, with missing values taken from `below`."""
     return Execution._make(low if own is None else own for own, low in zip(given, below, strict=True))
 
 

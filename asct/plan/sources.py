@@ -1,4 +1,4 @@
-"""The files of a plan. Each is read once, and only from the plan's folder; diagnostics quote their text."""
+"""The files of a plan. Each is read only once, and only from the plan's folder; diagnostics quote their text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from asct.values.error import shown
 
 @dataclass(slots=True)
 class PlanFiles:
-    """The files that have been read: `root` is the folder of the plan, and `texts` maps the name of each file to its
-    text."""
+    """The files read so far. `root` is the folder of the plan, and `texts` maps the name of each file to its text."""
 
     root: Path
     findings: Findings
@@ -32,10 +31,8 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str) -> tuple[str, str] | None:
-        """Return the name and text of a file that a node names, relative to the file that contains the node.
-
-        Returns None after an error.
-        """
+        """Return the name and text of a file that a node names, relative to the file with the node; None after an
+        error."""
         inside = self._inside(node, what)
         if inside is None:
             return None
@@ -47,7 +44,7 @@ class PlanFiles:
         return name, text
 
     def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
-        """Return the path and name of a file if it is below `root` after resolving links; None after an error."""
+        """Return the path and name of a file that is below `root` after resolving links; None after an error."""
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
@@ -83,15 +80,13 @@ class PlanFiles:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a pipe, as in `asct check <(generate)`, or /dev/stdin.
-
-    These are allowed only on the command line.
-    """
+    """Return whether a path is a pipe, as in `asct check <(generate)`, or /dev/stdin. Both are allowed only on the
+    command line."""
     return path.is_fifo() or str(path) == "/dev/stdin"
 
 
 def path_near(node: Node, text: str) -> str:
-    """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`), relative to the file that
-    names it."""
+    """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`). Relative paths start at the
+    folder of the file that names it."""
     folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
     return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

@@ -1,8 +1,8 @@
 """Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions of `where`.
 
 If a template is the whole text, its value keeps its type; inside other text, the value is formatted. `$$` stands for a
-dollar sign. A template is evaluated once, and its result is not evaluated again. A template that reads results of
-`needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
+dollar sign. A template is evaluated only once: its result is not treated as a template. A template that reads results
+of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Part = str | tuple[int, Expression]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled `where`: `names` are the axes that it reads, and `run` evaluates it for a point."""
+    """A compiled `where`. `names` are the axes that it reads, and `run` evaluates it for a point."""
 
     names: tuple[str, ...]
     node: Node
     run: Run
 
     def __call__(self, point: Mapping[str, Any]) -> bool:
-        """Return whether to keep a point. Raises PlanError if the condition cannot be computed."""
+        """Return whether to keep a point. Raises PlanError if the condition cannot be evaluated."""
         try:
             result = self.run(point)
         except ExpressionError as problem:
@@ -61,7 +61,8 @@ def has_template(node: Node, mark: str = "${") -> bool:
 
 
 def evaluate(node: Node, scope: Scope) -> Node:
-    """Replace every template in the node by its value, including those in lists and maps; locations are preserved.
+    """Replace all templates in the node, including those in its lists and maps, with their values. Locations are
+    preserved.
 
     A value may be a PendingValue. Raises PlanError with all errors in the node (E120 to E122).
     """
@@ -73,7 +74,7 @@ def evaluate(node: Node, scope: Scope) -> Node:
 
 
 def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """Evaluate the text of a PendingValue with the results `needs` ({"cache.dram.optimum_size": 553648128}).
+    """Evaluate the text of a PendingValue, given the results in `needs` ({"cache.dram.optimum_size": 553648128}).
 
     Raises PlanError if a result is missing or the value cannot be computed.
     """
@@ -91,7 +92,7 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 
 
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
-    """Compile a `where` to a function of a point's axes. Variables and host values are evaluated now.
+    """Compile a `where` to a function of a point's axes. Variables and host values are evaluated immediately.
 
     Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123).
     """
@@ -176,10 +177,8 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[Part, ...]:
-    """Split text into literal parts and expressions, and replace `$$`.
-
-    Raises ExpressionError with its position in `text`.
-    """
+    """Split text into literal parts and expressions, and replace `$$`. Raises ExpressionError with its position in
+    `text`."""
     parts: list[Part] = []
     literal, position = "", 0
     while (dollar := text.find("$", position)) >= 0:
@@ -230,7 +229,7 @@ def _read_paths(parts: tuple[Part, ...]) -> list[tuple[str, int, int]]:
 
 
 def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
-    """Return the value of a template that is the whole text, or else all parts joined as text."""
+    """Return the value of the template if it is the whole text, otherwise all parts joined as text."""
     if len(parts) == 1 and not isinstance(parts[0], str):
         value = _computed(parts[0], known)
         return _as_text(value, 0) if isinstance(value, Seconds) else value
@@ -266,7 +265,7 @@ def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnosti
 
 
 def _inside(node: Node, at: int, length: int) -> Span:
-    """Return the location of a part of the node's text, or of the whole node if the text has escapes or several
+    """Return the location of a part of the node's text, or that of the whole node if the text has escapes or several
     lines."""
     span, size = node.span, len(node.value)
     quotes = span.length - size
@@ -293,7 +292,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
 
 
 class _Lazy(Mapping[str, Node]):
-    """Variables that are evaluated when they are first read."""
+    """Variables that are evaluated when first read."""
 
     def __init__(self, nodes: Mapping[str, Node], scope: Scope) -> None:
         self._nodes = nodes

@@ -1,4 +1,4 @@
-"""Evaluates settings that read results of other jobs."""
+"""Evaluate settings that read results of other jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_bound(value: Any) -> bool:
 
 
 def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the settings with every PendingValue evaluated. `needs_values` maps `alias.path` to a value measured on
+    """Return the settings with every PendingValue evaluated. `needs_values` maps `alias.path` to values measured on
     this host.
 
     The benchmark's model validates the result like any other value. Raises NotMeasured (E226) if a result is missing or

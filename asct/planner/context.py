@@ -1,4 +1,4 @@
-"""The state that is shared by the steps of resolving a plan: the plan, the catalog, findings, and jobs under
+"""The state shared by all steps of resolving a plan: the plan, the catalog, the findings, and the jobs under
 construction."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Override(NamedTuple):
 
 @dataclass(slots=True)
 class ResolveContext:
-    """The state that the steps of one resolution share."""
+    """The state shared by all steps of one resolution."""
 
     plan: Plan
     catalog: Catalog
@@ -39,13 +39,13 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """Points by entry and by everything that they depend on, so that hosts with the same settings share them."""
+    """Points by entry and by everything that they depend on. Hosts with the same settings share them."""
 
     def __post_init__(self) -> None:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. Reports an unknown name at `span`."""
+        """Return the benchmark with this name or alias. If there is none, report the name at `span`."""
         found = self.catalog.get(name)
         if found is None:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -59,7 +59,7 @@ class ResolveContext:
         return self._readers[benchmark.name]
 
     def used(self) -> list[Benchmark[Any]]:
-        """Return every benchmark of the plan, including dependencies."""
+        """Return all benchmarks of the plan, including dependencies."""
         found: dict[str, Benchmark[Any]] = {}
         waiting = [entry.uses for entry in self.plan.benchmarks]
         while waiting:
@@ -88,9 +88,9 @@ class ResolveContext:
 
 
 class JobDraft(NamedTuple):
-    """A job under construction, with information about its settings that other jobs and expectations need.
+    """A job under construction, with the information about its settings that other jobs and expectations need.
 
-    `explicit` contains the settings with a value other than the default, `aliases` the needs that its templates read,
+    `explicit` contains the settings whose value differs from the default, `aliases` the needs that its templates read,
     and `pinned` the swept settings that `--set` fixes.
     """
 

@@ -1,4 +1,4 @@
-"""The cost of jobs (time, bytes written, privileges), and its checks against the limits and timeouts of the plan."""
+"""The cost of jobs (time, bytes written, privileges), and checks against the limits and timeouts of the plan."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Cost:
     """The cost of a job, including all repeats and warm-ups.
 
-    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file): a maximum,
-    because the speed of a drive is unknown until it is measured.
+    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file). It is a
+    maximum, because the speed of a drive is unknown before it is measured.
     """
 
     seconds: float = 0.0
@@ -45,14 +45,14 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings without pending values. The benchmark uses its defaults for those in its estimates."""
+    """Return the settings without pending values, for which the benchmark's estimates use the defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
 def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
     """Return the cost of a job. Without facts, the benchmark estimates it for an unknown machine.
 
-    Raises pydantic.ValidationError only if this version of the benchmark rejects the settings of the job.
+    Raises pydantic.ValidationError only if this version of the benchmark rejects the job's settings.
     """
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
@@ -87,10 +87,8 @@ def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> 
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
-    """Return a function for the cost of a job.
-
-    It computes the cost only once for jobs without facts that have the same points.
-    """
+    """Return a function that computes the cost of a job. Jobs without facts that have the same points share the
+    result."""
     done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
 
     def of(job: Job, facts: HostFacts | None) -> Cost:
@@ -127,7 +125,7 @@ def section_span(plan: Plan, key: str) -> Span | None:
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
-    """Check `limits.duration` for the slowest host, because hosts run in parallel, and `safety.max_written` for each
+    """Check `limits.duration` for the slowest host (hosts run in parallel), and `safety.max_written` for each
     target."""
     longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
     if longest is None and most is None:
@@ -155,7 +153,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
 def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
     """Warn (E242) about jobs whose `timeout` is shorter than the estimated time of a point.
 
-    This is only a warning, because the estimate does not use the facts of the host.
+    It is only a warning, because the estimate ignores the facts of the host.
     """
     known: dict[tuple[str, int], list[Needs]] = {}
     for draft in drafts:

@@ -1,4 +1,4 @@
-"""Resolves expectations: finds their metrics, converts bounds to base units and verifies coordinates."""
+"""Resolve expectations: find their metrics, convert bounds to base units and verify coordinates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
 
 RELATIVE = ("theoretical_bandwidth",)
-"""The facts of a host that `of:` may name as the reference for percentages."""
+"""The facts of a host that `of:` may select as the reference for percentages."""
 
 
 class ExpectedMetric(NamedTuple):
@@ -33,10 +33,7 @@ class ExpectedMetric(NamedTuple):
 
 
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
-    """Return the expectations that apply to `drafts`.
-
-    An expectation that applies only to deselected jobs is omitted.
-    """
+    """Return the expectations that apply to `drafts`, without those that apply only to deselected jobs."""
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
@@ -47,7 +44,7 @@ def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
 
 
 def split_metric(text: str) -> tuple[str, str] | None:
-    """Split `matrix.iops` into the id and the metric. `*` matches everything. None if there is no id."""
+    """Split `matrix.iops` into the id and the metric; return None if there is no id. `*` matches everything."""
     if text == "*":
         return "*", "*"
     job, dot, metric = text.rpartition(".")
@@ -82,7 +79,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
-    """Return the metrics that are not informational. It is an error if there are none."""
+    """Return the metrics that are not informational. Report an error if there are none."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
         message = f"metric `{name}` is informational and cannot have an expectation"
@@ -136,7 +133,7 @@ def _check(
 
 
 def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
-    """Return the unit of all matched metrics. Different units are allowed only if there are no absolute bounds."""
+    """Return the unit of all matched metrics. They may have different units only if there are no absolute bounds."""
     units = sorted({item.metric.unit for item in expected})
     absolute = any(bound.min is not None or bound.max is not None for bound in _bounds(expectation))
     if len(units) > 1 and not expectation.of and absolute:
@@ -173,10 +170,7 @@ def _versus(context: ResolveContext, expectation: Expectation, expected: Sequenc
 def _by_host(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric], unit: str
 ) -> dict[str, NumericBounds]:
-    """Return the bounds of individual hosts.
-
-    Keys that a host does not set under `by` are taken from the general bound.
-    """
+    """Return the bounds of individual hosts. Keys that a host does not set under `by` come from the general bound."""
     running = dict.fromkeys(item.draft.job.host for item in expected)
     found: dict[str, NumericBounds] = {}
     for word, (node, bound) in expectation.by.items():
@@ -194,7 +188,7 @@ def _by_host(
 
 
 def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
-    """Return whether the plan measures this metric on a host, regardless of the selection."""
+    """Return whether the plan measures this metric on a host, ignoring the selection."""
     parts = split_metric(str(expectation.metric.value))
     meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
     words = [str(node.value) for entry in meant for node in entry.hosts or ()]
@@ -208,10 +202,8 @@ DescribedBound = tuple[str, Node]
 
 
 class NumericBounds(NamedTuple):
-    """Bounds as numbers: in the metric's base unit, or as fractions of the value that `of` names.
-
-    `no_worse_than` is a fraction.
-    """
+    """Bounds as numbers in the metric's base unit, or as fractions of the value named by `of`. `no_worse_than` is a
+    fraction."""
 
     min: float | None = None
     max: float | None = None
@@ -220,7 +212,7 @@ class NumericBounds(NamedTuple):
 
 
 def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
-    """Return the numeric bounds of one `Bound`. Reports invalid values."""
+    """Return the numeric bounds of one `Bound`, and report invalid values."""
     lowest = _read_bound(context, bound.min, unit, relative=expectation.of is not None)
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
@@ -253,7 +245,7 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str, *, relati
 
 
 def _share(context: ResolveContext, node: Node) -> float | None:
-    """Return a percentage as a fraction. It is divided exactly, so that 5% is the double nearest to 0.05."""
+    """Return a percentage as a fraction. The division is exact, so 5% becomes the double nearest to 0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
         if not text.endswith("%") or text.startswith("-"):
@@ -274,14 +266,15 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
 
 
 def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
-    """Return an error about an item of `at`: at its key if there is no such coordinate (E235), else at its value."""
+    """Return an error about an item of `at`: at its key if there is no such coordinate (E235), otherwise at its
+    value."""
     return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
 def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str, Any]:
-    """Return the canonical `at`: main names and typed values of settings, and coordinates as they are recorded.
+    """Return the canonical `at`, with main names and typed values of settings, and with coordinates as in records.
 
     A pattern may match jobs without these coordinates; it is an error only if no job has them.
     """
@@ -338,7 +331,7 @@ def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -
 
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Check that some point has all the swept values. Raises PlanError if none does."""
+    """Raise PlanError unless there is a point with all the swept values."""
     wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
@@ -358,10 +351,8 @@ def _listed(values: Iterable[Any], most: int = 12) -> str:
 
 
 def _coordinate(key: str, node: Node, metric: Metric) -> Any:
-    """Return the value of a coordinate, with sizes in bytes.
-
-    Raises PlanError if the coordinate cannot have this value.
-    """
+    """Return the value of a coordinate, with sizes in bytes. Raises PlanError if the coordinate cannot have this
+    value."""
     value, known = node.plain(), metric.coords[key]
     if isinstance(value, list | dict) or value is None:
         raise _mismatch("E236", f"`{key}` needs a single value", "write an expectation for each value", node)

@@ -1,4 +1,4 @@
-"""Converts a resolved plan to a JSON document (asct.plan/1) and back, for `plan -o`, `apply` and plan.resolved.json."""
+"""Convert a resolved plan to a JSON document (asct.plan/1) and back, for `plan -o`, `apply` and plan.resolved.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
     """Return the plan as plain JSON. `hash` is the hash of the plan; `checksum` covers the rest of the document.
 
-    The `settings` of a job are shared by all its points; each point adds its swept settings.
+    All points of a job share its `settings`; each point adds its swept settings.
     """
     body = plan._asdict()
     text = body.pop("text")
@@ -63,7 +63,7 @@ def _job(job: Job) -> dict[str, Any]:
 
 
 def thaw(document: Any) -> ResolvedPlan:
-    """Return the plan in a document that `freeze` created.
+    """Return the plan in a document created by `freeze`.
 
     Raises PlanError if the document is of another kind (E260), was modified (E261) or was created by a newer asct
     (E262).
@@ -119,7 +119,7 @@ def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
 
 
 def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
-    """Return `body` with its `span` as a Span and the lists under the keys `tuples` as tuples."""
+    """Return `body` with its `span` converted to a Span, and the lists under the keys `tuples` converted to tuples."""
     found = {key: tuple(value) if key in tuples and value is not None else value for key, value in body.items()}
     return found | {"span": _span_from(body["span"])} if "span" in body else found
 

@@ -1,4 +1,4 @@
-"""Identity by content: the canonical JSON of a value, and the hashes of points and plans.
+"""Identity based on content: the canonical JSON of a value, and the hashes of points and plans.
 
 The hash of a plan covers everything that affects what is measured and how it is judged. Two plans with the same hash
 measure the same settings in the same order on the same hosts, allow the same devices to be overwritten and apply the
@@ -20,7 +20,7 @@ POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
-    """Encode types that `json` does not support. A pending value is identified by its text and its other inputs."""
+    """Encode types that `json` does not support. The text and the other inputs of a pending value identify it."""
     if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
@@ -32,10 +32,8 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical_json(value: Any) -> str:
-    """Return the canonical JSON of a value: sorted keys, no spaces.
-
-    Raises ValueError for NaN and TypeError for objects.
-    """
+    """Return the canonical JSON of a value: sorted keys, no spaces. Raises ValueError for NaN and TypeError for
+    objects."""
     return _ENCODER.encode(value)
 
 
@@ -45,13 +43,12 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify a complete set of settings of a benchmark version, regardless of host and
-    order."""
+    """Return 12 hex digits that identify all settings of a benchmark version, whatever their order and the host."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
 
 def frozen_key(value: Any) -> Any:
-    """Return `value` as a hashable key. `True` differs from `1`."""
+    """Return `value` as a hashable key that distinguishes `True` from `1`."""
     if isinstance(value, list | tuple):
         return tuple(frozen_key(item) for item in value)
     if isinstance(value, Mapping):
@@ -86,7 +83,7 @@ def job_seed(plan_digest: str, job: Job) -> int:
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the settings that all points share, and for each point those that are neither shared nor swept (usually
+    """Return the settings shared by all points, and for each point those that are neither shared nor swept (usually
     none)."""
     if not points:
         return {}, []
@@ -102,10 +99,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether a point contains the same objects as `fixed`, as the points of one job do.
-
-    This is faster than comparing values.
-    """
+    """Return whether a point contains the same objects as `fixed`, as all points of one job do. Faster than comparing
+    values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

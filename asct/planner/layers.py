@@ -1,7 +1,7 @@
-"""The layers of settings and their values: evaluates templates, checks types, and reports errors at their locations.
+"""The layers of settings and their values: evaluate templates, check types, and report errors at their locations.
 
-The layers are, lowest first: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep is between the
-entry and `--set`; `points` adds it to the values that are collected here.
+The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep is
+between the entry and `--set`; `points` adds it to the values collected here.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class GivenSetting(NamedTuple):
 
 
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """Return each setting that the plan sets, with the value of the highest rank.
+    """Return each setting in the plan, with the value of the highest rank.
 
-    Reports unknown settings, settings under two spellings and conflicting groups. Settings in `defaults`, groups and
-    hosts may belong to another benchmark.
+    Reports unknown settings, settings under two spellings, and conflicting groups. Settings in `defaults`, groups and
+    hosts may belong to other benchmarks.
     """
     plan = context.plan
     given = _layer(context, settings, plan.defaults_config, "defaults", 1)
@@ -86,10 +86,8 @@ def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """Return the settings of a host's groups.
-
-    Groups have no order, so it is an error if two of them set different values.
-    """
+    """Return the settings of a host's groups. Groups have no order, so two different values for a setting are an
+    error."""
     found: dict[str, GivenSetting] = {}
     for group, members in context.plan.groups.items():
         if host not in members:
@@ -109,7 +107,7 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
 
 
 def check_shared(context: ResolveContext) -> None:
-    """Report settings in `defaults`, groups and hosts that no installed benchmark has."""
+    """Report settings in `defaults`, groups and hosts that exist in no installed benchmark."""
     plan = context.plan
     maps = [("defaults", plan.defaults_config)]
     maps += [(f"group {name}", config) for name, config in plan.group_config.items()]
@@ -134,7 +132,7 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 class SettingValue(NamedTuple):
     """The value of a setting.
 
-    `value` is canonical; a pending value is replaced by one computed from example results, and `final` is the pending
+    `value` is canonical. If the value is pending, `value` is computed from example results, and `final` is the pending
     value that the points receive.
     """
 
@@ -153,10 +151,8 @@ class SettingValue(NamedTuple):
 
 @dataclass(slots=True)
 class ValueReader:
-    """Reads the settings of one benchmark on one host.
-
-    `needed` maps the aliases that templates may read to their benchmarks.
-    """
+    """A reader of the settings of one benchmark on one host. `needed` maps the aliases that templates may read to their
+    benchmarks."""
 
     context: ResolveContext
     settings: Settings
@@ -172,7 +168,7 @@ class ValueReader:
         }
 
     def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
-        """Return the values of all valid settings. Reports the invalid ones."""
+        """Return the values of all valid settings, and report the invalid ones."""
         found = {name: self._given(item) for name, item in given.items()}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -193,7 +189,7 @@ class ValueReader:
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node | None) -> Node | None:
-        """Expand a list of steps that is written as a range, like an axis."""
+        """Expand a list of steps that is written as a range, in the same way as an axis."""
         if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         items = self.axis(name, node)
@@ -208,7 +204,8 @@ class ValueReader:
         return self.context.findings.attempt(evaluate, node, self.scope)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
-        """Return `raw` in the type of the setting, as a 1-tuple; None after an error, which is reported at `node`."""
+        """Return `raw` in the type of the setting, as a 1-tuple. After an error, report it at `node` and return
+        None."""
         try:
             return (self.settings.read(name, raw, written=written),)
         except InvalidSettings as error:
@@ -217,10 +214,8 @@ class ValueReader:
             return None
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return one value of an axis, an exclude or an include, as a 1-tuple; it cannot be pending.
-
-        Returns None after an error.
-        """
+        """Return one value of an axis, an exclude or an include, as a 1-tuple; None after an error. It cannot be
+        pending."""
         found = self.evaluated(node)
         if found is None:
             return None
@@ -231,7 +226,7 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """Return the condition of a sweep over `names`, under all their spellings; None after an error."""
+        """Return the condition of a sweep over `names`, in all their spellings; None after an error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names]
         return self.context.findings.attempt(compile_where, node, spellings, self.scope)
 
@@ -248,7 +243,7 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
-        """Return the value of a node, with examples for results. Raises PlanError for an unknown result."""
+        """Return the value of a node, using examples for results. Raises PlanError for an unknown result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]
         if not isinstance(node.value, PendingValue):

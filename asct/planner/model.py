@@ -18,11 +18,11 @@ class Origin(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One complete set of settings. `id` is 12 hex digits of a hash of the benchmark, its version and the canonical
+    """One complete set of settings. `id` is 12 hex digits of a hash over the benchmark, its version and the canonical
     settings.
 
     `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
-    in canonical form (sizes in bytes, durations in seconds); values that read results of `needs` are a PendingValue.
+    in canonical form (sizes in bytes, durations in seconds). Values that read results of `needs` are PendingValues.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 
 class Job(NamedTuple):
-    """All the points of one benchmark entry on one host."""
+    """All points of one benchmark entry on one host."""
 
     id: str
     benchmark: str
@@ -41,7 +41,7 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """Time limit of one repeat in seconds; None applies the benchmark's own limit for the point (Needs.limit_s)."""
+    """Time limit of one repeat in seconds; None for the benchmark's own limit for the point (Needs.limit_s)."""
     retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
@@ -85,7 +85,7 @@ class Check(NamedTuple):
 class ResolvedPlan(NamedTuple):
     """Everything that the engine needs to run a plan.
 
-    `hash` has 64 hex digits and covers everything that affects what is measured.
+    `hash` has 64 hex digits and covers everything that affects the measurements.
     """
 
     name: str
@@ -95,11 +95,11 @@ class ResolvedPlan(NamedTuple):
     hash: str
     hosts: Mapping[str, HostSpec]
     jobs: tuple[Job, ...]
-    """The jobs in order: each job follows those that it needs."""
+    """The jobs in order; each job follows those whose results it needs."""
     checks: tuple[Check, ...]
     report: ReportSpec
     safety: Safety
     baseline: str | None = None
     labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Warnings, which did not prevent the plan from being resolved."""
+    """Warnings, which do not prevent the plan from being resolved."""

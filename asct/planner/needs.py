@@ -1,4 +1,4 @@
-"""Dependencies: adds the jobs that other jobs need, and orders all jobs."""
+"""Dependencies: add the jobs that other jobs need, and order all jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asct.sdk.benchmark import Benchmark, Dependency
 Key = tuple[str, str]
 """A host and a job id."""
 Build = Callable[[Entry, str], JobDraft | None]
-"""Converts an entry and a host to a job; None after an error."""
+"""Creates the job for an entry and a host; None after an error."""
 
 
 def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
@@ -27,7 +27,7 @@ def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmar
 
 
 class DependencyResolver:
-    """Adds the jobs that the selected jobs need, directly or indirectly."""
+    """Adds the jobs that the selected jobs need, whether directly or indirectly."""
 
     def __init__(self, context: ResolveContext, where: Mapping[str, list[str]], build: Build) -> None:
         self._context = context
@@ -89,10 +89,8 @@ class DependencyResolver:
         return target if self._fits(draft, alias, target) else None
 
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
-        """Return whether an alias that the benchmark reads refers to the benchmark that it expects.
-
-        Reports an error if not.
-        """
+        """Return whether an alias that the benchmark reads refers to the expected benchmark; if not, report an
+        error."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
         if wanted is None or found is None or found is self._context.catalog.get(wanted):
@@ -106,7 +104,7 @@ class DependencyResolver:
         return False
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
-        """Return the entry that measures a dependency with default settings: an existing entry or a new one."""
+        """Return an entry that measures a dependency with default settings: an existing one, or otherwise a new one."""
         needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
@@ -124,7 +122,7 @@ class DependencyResolver:
         return fresh
 
     def _free_id(self, name: str) -> str:
-        """Return the benchmark's name, or if an entry with other settings has this id, the name with a suffix."""
+        """Return the benchmark's name as an id, with a suffix if an entry with other settings already has that id."""
         candidate, suffix = name, "-default"
         while candidate in self._entries:
             candidate += suffix
@@ -149,7 +147,7 @@ class DependencyResolver:
 def _required(dependency: Dependency, draft: JobDraft) -> bool:
     """Return whether a dependency is required.
 
-    It is not required if the plan sets every setting that it would supply, and no template reads it.
+    It is not if the plan sets every setting that it would supply, and no template reads it.
     """
     if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True
@@ -157,7 +155,8 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
 
 
 def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
-    """Order the jobs by host and then as in the plan, with each job after those that it needs. A cycle is an error."""
+    """Order the jobs by host, then as in the plan, but with each job after those that it needs. Report cycles as
+    errors."""
     found: list[JobDraft] = []
     for host in context.plan.hosts:
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
@@ -182,8 +181,8 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Order depth first: a needed job comes directly before the first job that needs it, or at its position in the plan
-    if that is earlier."""
+    """Order depth first. A needed job comes directly before the first job that needs it, or at its own position in the
+    plan if that is earlier."""
     done: dict[str, None] = {}
     for first in graph:
         stack = [(first, False)]

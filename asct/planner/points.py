@@ -1,4 +1,4 @@
-"""The points of an entry on a host: applies the layers, expands the sweep, and validates and identifies every point."""
+"""The points of an entry on a host: apply the layers, expand the sweep, and validate and identify every point."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CANDIDATES = 1_000_000
 class _EntrySweep(NamedTuple):
     """The sweep of an entry on a host before it is expanded.
 
-    `names` lists the varying settings: axes and zips in order, followed by those of `include`.
+    `names` lists the settings that vary: first those of axes and zips in order, then those of `include`.
     """
 
     context: ResolveContext
@@ -109,10 +109,8 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Return whether the sweep is small enough to expand.
-
-    It is counted without expanding, so 10^12 combinations fail immediately.
-    """
+    """Return whether the sweep is small enough to expand. Counting requires no expansion, so 10^12 combinations fail
+    immediately."""
     sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -141,7 +139,7 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
 
 
 def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
-    """Return the points. Hosts with identical settings share one tuple."""
+    """Return the points. Hosts with identical settings share the tuple."""
     reads_host = sweep.where is not None and "host." in str(sweep.where.node.value)
     key = canonical_json(
         [
@@ -185,7 +183,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition, which is called with each axis under the spelling that it uses; None if there is none."""
+    """Return the condition, which takes each axis in the spelling that it uses; None if there is no condition."""
     condition = sweep.where
     if condition is None:
         return None
@@ -207,10 +205,8 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
 
 
 def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
-    """Return every point, validated by the benchmark's model and `check`, and identified by its content.
-
-    Returns None after an error.
-    """
+    """Return all points, validated by the benchmark's model and `check`, and identified by their content; None after an
+    error."""
     before = sweep.context.findings.errors
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
@@ -229,7 +225,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
                 _report(sweep, settings.spellings.get(name, name), message, "", varying)
         identity = pattern.identity(varying)
         if identity in found:
-            if not sweep.pinned:  # --set made them equal: one is enough
+            if not sweep.pinned:  # otherwise, --set made them equal, and one of them is enough
                 text = ", ".join(f"{name} {value}" for name, value in varying.items())
                 message = f"`{sweep.entry.id}` contains the point {text} twice"
                 sweep.context.findings.error("E214", message, span, "remove one of them")
@@ -240,7 +236,8 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error in a point at the location of the invalid value: in the axis, or where the setting is set."""
+    """Report an error in a point at the location of the invalid value: in the axis, or where the plan sets the
+    setting."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
         node = sweep.base[name].node
@@ -265,10 +262,8 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Return the settings with a value other than the default.
-
-    Setting a value equal to the default does not remove a dependency.
-    """
+    """Return the settings whose value differs from the default. A value equal to the default does not remove a
+    dependency."""
     defaults = sweep.settings.defaults
     given = {
         name
@@ -280,10 +275,10 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 
 
 class PointPattern:
-    """Points that share `fixed` and vary in the settings `names`; if `names` is empty, it is a single point.
+    """Points that share `fixed` and vary in the settings `names`; a single point if `names` is empty.
 
-    `identity` returns the same as `point_id` of the complete settings, but the fixed settings and each varying value
-    are encoded only once.
+    `identity` returns the same as `point_id` of the complete settings, but encodes the fixed settings and each varying
+    value only once.
     """
 
     def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:
@@ -293,7 +288,7 @@ class PointPattern:
         self._gaps = self._between(canonical_json([benchmark, version])[:-1] + ",{")
 
     def _between(self, start: str) -> list[str]:
-        """Return the fixed text before each varying value and after the last one."""
+        """Return the fixed text before each varying value, and after the last one."""
         gaps, text = [], start
         for number, name in enumerate(sorted({*self.fixed, *self._names})):
             text += ("," if number else "") + canonical_json(name) + ":"
@@ -315,7 +310,7 @@ class PointPattern:
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
 
     def _text(self, name: str, value: Any) -> str:
-        if not isinstance(value, int | str):  # a float may be equal to another that is written otherwise (0.0, -0.0)
+        if not isinstance(value, int | str):  # a float may equal another one with a different notation (0.0, -0.0)
             return canonical_json(value)
         key = (name, type(value), value)
         known = self._texts.get(key)
@@ -327,8 +322,8 @@ class PointPattern:
 class PointMaker:
     """Creates the points of a job from shared and varying values.
 
-    If the model validates each setting separately, only the first point is validated as a whole. The others are copies
-    with different values, which takes a third of the time.
+    If the model validates each setting separately, only the first point is validated as a whole. The other points are
+    copies with different values, which takes a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:
@@ -338,10 +333,8 @@ class PointMaker:
         self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
 
     def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
-        """Return the benchmark's settings object and the pattern that identifies the point.
-
-        Raises InvalidSettings if the model rejects a value.
-        """
+        """Return the benchmark's settings object, and the pattern that identifies the point. Raises InvalidSettings if
+        the model rejects a value."""
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:

@@ -18,10 +18,8 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost.
-
-    `reusable` is the number of its points that earlier runs may provide, or None if this was not requested.
-    """
+    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide; None if not
+    requested."""
 
     job: Job
     cost: Cost
@@ -38,7 +36,7 @@ class JobPreview:
 
     @property
     def measurements(self) -> int:
-        """The number of repeats of all points, without warm-ups."""
+        """The number of repeats of all points, excluding warm-ups."""
         return len(self.job.points) * self.job.repeats
 
     def to_json(self) -> dict[str, Any]:
@@ -51,10 +49,10 @@ class JobPreview:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """A device that the plan allows to be overwritten.
+    """A device that the plan allows asct to overwrite.
 
-    `written` is false if no job writes to it, `purged` is true if a job purges it, and `overwrite` is true if known
-    content may be lost.
+    `written` is false if no job writes to it, `purged` is true if a job purges it, and `overwrite` is true if the plan
+    allows known content to be destroyed.
     """
 
     device: str
@@ -70,7 +68,7 @@ class Destroyed:
 class HostPreview:
     """One host: its jobs in order, and their totals.
 
-    `consents` are the entries of `safety.destroys` for the host; `sudo` is whether the plan allows sudo on it.
+    `consents` are the entries in `safety.destroys` for the host; `sudo` is true if the plan allows sudo on it.
     """
 
     name: str
@@ -127,7 +125,7 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """The operations that require root, each listed once. They use sudo if the plan allows it on the host."""
+        """The operations that require root, without duplicates. They use sudo if the plan allows it on the host."""
         wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
         return tuple(
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
@@ -202,7 +200,7 @@ def preview(
 ) -> Preview:
     """Return the preview of a resolved plan.
 
-    `facts` by host improve the estimates. `reusable` maps the key of a job to the number of its points that earlier
+    `facts` (by host) improve the estimates. `reusable` maps the key of a job to the number of its points that earlier
     runs may provide.
     """
     known = facts or {}

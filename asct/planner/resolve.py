@@ -1,4 +1,4 @@
-"""Resolves a plan with a catalog and a selection. This module contacts no host and reads no file."""
+"""Resolve a plan with a catalog and a selection, without contacting a host or reading a file."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _SAFETY = frozenset({"E251", "E252"})
 
 
 class Resolution(NamedTuple):
-    """The result of resolving: the plan if there is no error, and all findings."""
+    """The result of resolving a plan: the resolved plan if there are no errors, and all findings."""
 
     plan: ResolvedPlan | None
     diagnostics: tuple[Diagnostic, ...]
 
     def required(self) -> ResolvedPlan:
-        """Return the plan.
+        """Return the resolved plan.
 
-        Raises UsageError if the selection or `--set` is wrong, SafetyError if only consent is missing, and PlanError
+        Raises UsageError if the selection or `--set` is wrong, SafetyError if only a consent is missing, and PlanError
         otherwise; each contains all findings.
         """
         if self.plan is not None:
@@ -93,7 +93,7 @@ def _resolved(
 
 
 def _baseline(plan: Plan) -> str | None:
-    """Return the path, `latest` or label under `baseline.run`; None if there is none."""
+    """Return the value of `baseline.run` (a path, `latest` or a label); None if there is none."""
     if plan.baseline is None:
         return None
     value = plan.baseline.plain()

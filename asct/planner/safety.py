@@ -1,4 +1,4 @@
-"""Consent to overwrite devices: every job that writes to a device requires it, and it must be literal and complete."""
+"""Consents to overwrite devices: every job that writes to a device requires one that is literal and complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""Marks a missing serial number in the targets that guard receives; it is not valid as a serial number."""
+"""Placeholder for a missing serial number in the targets file of guard; it is not a valid serial number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
@@ -36,7 +36,8 @@ def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
 
 
 def check_consent(plan: Plan, findings: Findings) -> None:
-    """Check that every entry of `safety.destroys` names one host, a device by a stable path, and its serial number."""
+    """Check that every entry in `safety.destroys` has one host, a stable device path, and the device's serial
+    number."""
     seen: set[tuple[str, str]] = set()
     for item in plan.safety.destroys:
         problem = _problem(item, plan)
@@ -48,7 +49,7 @@ def check_consent(plan: Plan, findings: Findings) -> None:
 
 
 def _problem(item: Destroys, plan: Plan) -> tuple[str, str] | None:
-    """Return why an entry is invalid, and a hint; None if it is valid."""
+    """Return the reason why an entry is invalid, and a hint; None if it is valid."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:
@@ -80,10 +81,10 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
 
 
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
-    """Check that each job that writes to a device has consent for that device on that host. The engine checks again on
-    the host before the job.
+    """Check that each job that writes to a device has a consent for it on that host. The engine checks again before the
+    job.
 
-    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent is a warning.
+    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent causes a warning.
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()
@@ -112,7 +113,7 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
-    """Yield each device that a job opens for writing or purges, even if it writes no bytes (a mix of 100 % reads)."""
+    """Yield each device that a job purges or opens for writing, even if it writes no bytes (a mix of 100 % reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
@@ -124,7 +125,7 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
 
 
 def _names_device(job: Job) -> bool:
-    """Return whether a setting may name a device: a quick check before the cost of each point is computed."""
+    """Return whether a setting may name a device, as a quick check before the costs of all points are computed."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 

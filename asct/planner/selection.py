@@ -1,4 +1,4 @@
-"""Selects entries and hosts: applies the command-line options, and finds the hosts of each entry."""
+"""Select entries and hosts: apply the command-line options, and find the hosts of each entry."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Pair = tuple[str, str]
 
 
 class Selection(NamedTuple):
-    """Limits a plan; an empty field selects everything.
+    """A selection of parts of a plan. An empty field selects everything.
 
     `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
-    `tags` are tags of entries. An entry must match one word of each.
+    `tags` are tags of entries. An entry must match one word of each field.
     """
 
     hosts: tuple[str, ...] = ()
@@ -27,10 +27,8 @@ class Selection(NamedTuple):
 
 
 def hosts_named(word: str, plan: Plan) -> list[str]:
-    """Return the hosts that a name, group, range or pattern matches, in the order of the plan.
-
-    `all` matches every host.
-    """
+    """Return the hosts that match a name, group, range or pattern, in the order of the plan. `all` matches every
+    host."""
     if word in plan.hosts:
         return [word]
     if word in plan.groups:
@@ -41,7 +39,7 @@ def hosts_named(word: str, plan: Plan) -> list[str]:
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
-    """Return the hosts of an entry, in the order of the plan. A word that matches no host is an error."""
+    """Return the hosts of an entry, in the order of the plan. Report words that match no host as errors."""
     if entry.hosts is None:
         return list(plan.hosts)
     found: set[str] = set()
@@ -63,9 +61,9 @@ def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
 
 
 def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:
-    """Return the selected pairs in the order of the plan. `where` maps the id of an entry to its hosts.
+    """Return the selected pairs in the order of the plan. `where` maps the id of each entry to its hosts.
 
-    A word that matches nothing is an error, and so is an empty selection.
+    Report an error if a word matches nothing or the selection is empty.
     """
     hosts = _hosts(plan, selection.hosts, findings)
     ids = _ids(plan, selection.benchmarks, findings)

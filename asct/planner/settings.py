@@ -1,4 +1,4 @@
-"""The settings of one benchmark: their names and defaults, and validation of values with the benchmark's model."""
+"""The settings of one benchmark: names, defaults, and validation with the benchmark's model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN = (int, str, float, bool, type(None))
 
 
 class InvalidSettings(Exception):
-    """The benchmark's model rejects values of settings."""
+    """Raised if the benchmark's model rejects values of settings."""
 
     def __init__(self, found: list[SettingError]) -> None:
         super().__init__("; ".join(problem.message for problem in found))
@@ -33,7 +33,7 @@ class InvalidSettings(Exception):
 
 
 class Settings:
-    """Validates the settings of a benchmark and returns canonical values: bytes, seconds and plain JSON."""
+    """A validator of a benchmark's settings that returns canonical values: bytes, seconds and plain JSON."""
 
     def __init__(self, benchmark: Benchmark[Any]) -> None:
         self.benchmark = benchmark
@@ -43,20 +43,20 @@ class Settings:
         """Maps each setting that is a list of steps to the setting whose values it lists."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
-        """The kind of each setting, if it is known; used to parse ranges."""
+        """The kind of each setting for parsing ranges, if it is known."""
         decorators = self.model.__pydantic_decorators__
         self.separate = not (decorators.model_validators or decorators.field_validators)
-        """Whether the model validates each setting separately, so that no setting affects another."""
+        """Whether the model validates each setting separately, so that settings do not affect each other."""
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
     def names(self) -> list[str]:
-        """Main names, in the order of the model."""
+        """Return the main names in the order of the model."""
         return list(self._fields)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Canonical defaults of the settings that have a default."""
+        """Return the canonical values of all defaults."""
         found: dict[str, Any] = {}
         for name, info in self._fields.items():
             if not info.is_required():
@@ -64,10 +64,9 @@ class Settings:
         return found
 
     def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
-        """Return the canonical value of one setting. `written` marks a value from a plan, in which a duration requires
-        a unit.
+        """Return the canonical value of one setting. Raises InvalidSettings if the model rejects it.
 
-        Raises InvalidSettings if the model rejects the value.
+        `written` marks a value from a plan, in which durations require a unit.
         """
         if written:
             self._check_written(name, raw)
@@ -83,17 +82,15 @@ class Settings:
         return plain(value)
 
     def whole(self, values: Mapping[str, Any]) -> Params:
-        """Return a complete set of canonical values as the benchmark's settings object.
-
-        Raises InvalidSettings if the model rejects it.
-        """
+        """Return all canonical values as the benchmark's settings object. Raises InvalidSettings if the model rejects
+        them."""
         try:
             return self.model.model_validate(values)
         except ValidationError as error:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """Validate a value by the type of its field, for models that cannot be created from one setting."""
+        """Validate a value against the type of its field, for models that cannot be created from a single setting."""
         if name not in self._adapters:
             info = self._fields[name]
             annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
@@ -122,8 +119,7 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with other values, which must be valid; None if a value must have a type of the
-    model."""
+    """Return a copy of `params` with other valid values; None if a value must be converted to a type of the model."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
@@ -146,7 +142,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, derived from the validator in its annotation, at any depth; None if it is unknown."""
+    """Return the kind of a field, according to the validator in its annotation at any depth; None if it is unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
     return next((kind for reader, kind in _READERS.items() if reader in readers), None)
@@ -185,7 +181,7 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
     """Convert pydantic's errors (`ValidationError.errors()`) to setting errors, one per setting and item.
 
-    The errors of a union's members are combined. An error that concerns the whole model has the setting "".
+    The errors of a union's members are combined. If an error concerns the whole model, its setting is "".
     """
     grouped: dict[tuple[str, tuple[int | str, ...]], list[Any]] = {}
     for error in errors:
@@ -195,10 +191,8 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """Return the setting and the indices of an error.
-
-    `loc` also contains names of union members, which are not part of the plan.
-    """
+    """Return the setting and the indices of an error, without the names of union members in `loc`, which a plan does
+    not contain."""
     if not loc or loc[0] not in fields:
         return "", ()
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))

@@ -1,7 +1,7 @@
-"""Sweeps: the product of the axes and zips, filtered by `where`, minus `exclude`, plus `include`.
+"""Sweeps: the product of the axes and zips, filtered by `where`, without `exclude`, and with `include` added.
 
-Values are read in the types of their settings. Everything is counted before it is expanded: `combinations` of an axis
-of 10^12 values costs one multiplication.
+Values are read in the types of their settings. Everything is counted before it is expanded: for an axis of 10^12
+values, `combinations` needs only one multiplication.
 """
 
 from __future__ import annotations
@@ -25,17 +25,15 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 
 class SweepAxis(NamedTuple):
-    """Settings that change together: one name, or the names of a zip. Each row contains one value per name."""
+    """Settings that change together: a single one, or the members of a zip. Each row contains one value per name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`.
-
-    It matches a row whose values equal all of `values`, compared in the type of each setting.
-    """
+    """An item of `exclude`. It matches rows whose values equal all of `values`, compared in the type of each
+    setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None
@@ -46,8 +44,8 @@ class ExcludeRule(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that exclude i
-    removed.
+    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows removed by exclude
+    i.
 
     `dropped_by_where` contains, for each exclude, whether it matches a row that `where` removes.
     """
@@ -75,7 +73,8 @@ def product(axes: Sequence[SweepAxis]) -> Iterator[Row]:
 
 
 def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
-    """Return the product filtered by `where`, minus `excludes`. Exceptions of `where` are propagated."""
+    """Return the product filtered by `where`, without the rows that match `excludes`. Exceptions raised by `where` are
+    passed on."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
     matched, dropped = [0] * len(rules), [False] * len(rules)
@@ -95,7 +94,7 @@ def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[Ex
 
 @dataclass(slots=True)
 class DeclaredAxes:
-    """An axis or zip whose values have not been read yet, so that combinations can be counted first."""
+    """An axis or zip whose values have not yet been read, so that combinations can be counted first."""
 
     names: tuple[str, ...]
     columns: tuple[Sequence[Node], ...]
@@ -105,10 +104,8 @@ class DeclaredAxes:
 
 @dataclass(slots=True)
 class Axes:
-    """Axes with canonical values.
-
-    `nodes` locates each (setting, value), and `origins` contains the origin of each setting.
-    """
+    """The axes with canonical values. `nodes` locates each (setting, value), and `origins` contains the origin of each
+    setting."""
 
     axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -116,9 +113,9 @@ class Axes:
 
 
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
-    """Return the axes and zips of an entry by main names.
+    """Return the axes and zips of an entry by main name.
 
-    Reports unknown, duplicate and empty axes, and zips of unequal length.
+    Report unknown, duplicate and empty axes, and zips of unequal length.
     """
     taken: dict[str, Node] = {}
     found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
@@ -156,7 +153,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
 
 
 def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
-    """Return the main name of a swept setting; None after an error, which is reported at its key."""
+    """Return the main name of a swept setting. After an error, report it at the setting's key and return None."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.location
@@ -177,10 +174,8 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """Return all axes with their values: first those of the sweep, then the lists of steps.
-
-    `--set` takes precedence.
-    """
+    """Return all axes with their values: first those of the sweep, then the lists of steps. `--set` takes
+    precedence."""
     axes = Axes()
     for item in written:
         axis = _read(reader, item, base, axes)
@@ -193,7 +188,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
 
 
 def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis | None:
-    """Return the typed values of one axis or zip; None after an error. Reports duplicate values."""
+    """Return the typed values of one axis or zip, and report duplicates; None after an error."""
     before = reader.context.findings.errors
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
@@ -258,7 +253,7 @@ def _add_steps(
 def _single_values(
     reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
-    """Return the steps as values of the single setting. Reports duplicates."""
+    """Return the steps as values of the single setting, and report duplicates."""
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
@@ -281,7 +276,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """Return the rules of `exclude`. Reports settings that are not swept."""
+    """Return the rules of `exclude`, and report settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude:
@@ -308,10 +303,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
-    """Return the points of `include`.
-
-    A setting that is omitted has the value that it would have without the sweep (`config`, then the default).
-    """
+    """Return the points of `include`. An omitted setting has its value without the sweep (from `config`, then the
+    default)."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -347,7 +340,7 @@ def report_unmatched(
 ) -> None:
     """Report rules of `exclude` that match nothing, unless `--set` fixes a swept setting.
 
-    The message contains `job_id`, because an entry may inherit the rule.
+    The message names `job_id`, because an entry may inherit the rule.
     """
     if pinned:
         return
@@ -362,7 +355,7 @@ def report_unmatched(
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
-    """Return a hint that names a value of the rule that no axis contains."""
+    """Return a hint that shows a value of the rule that no axis contains."""
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:

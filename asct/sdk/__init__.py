@@ -1,1 +1,2 @@
-"""Building blocks of benchmarks. A benchmark imports only this package, `instruments`, `statistics` and `values`."""
+"""The building blocks of benchmarks. A benchmark imports only this package, `instruments`, `statistics` and
+`values`."""

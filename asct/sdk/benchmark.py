@@ -23,8 +23,8 @@ P = TypeVar("P", bound=Params)
 
 
 class ResultField(NamedTuple):
-    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` provides its type
-    when a plan is checked."""
+    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` has the type of
+    the value and is used when a plan is checked."""
 
     path: str
     unit: Literal["B", "s", "1"]
@@ -33,9 +33,9 @@ class ResultField(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """Another benchmark whose result determines a setting that was left at its default ("auto", None).
+    """Another benchmark whose result determines a setting that has its default ("auto", None).
 
-    The planner adds a job of `benchmark` under the alias `alias` unless every setting in `satisfied_by` is given.
+    The planner adds a job of `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
     """
 
     alias: str
@@ -48,7 +48,7 @@ class Context:
     """The input of `steps`: the host, its work folder, the finished steps, and the results of the jobs that it depends
     on.
 
-    `work` is the private folder of the job on the host (absolute; it contains the scratch file). `needs` maps
+    `work` is the job's private folder on the host, an absolute path; it contains the scratch file. `needs` maps
     "alias.path" to a value, for example {"cache.dram.optimum_size": 553648128}.
     """
 
@@ -59,28 +59,28 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Consents to overwrite devices of this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths that this run has written to: any content there without a known signature comes from the run itself."""
+    """Paths that this run has already written to. Content there without a known signature comes from the run itself."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host, if `uses_earlier` is set."""
 
 
 class Refusal(str):
-    """A message from `check` that refuses settings for safety reasons (exit code 4)."""
+    """A message from `check` about settings that are refused for safety reasons (exit code 4)."""
 
     __slots__ = ()
 
 
 class Unsuitable(ValueError):
-    """Raised if the output of a step shows that the target does not match the settings. The output itself is valid."""
+    """Raised if the output of a step is valid but shows that the target does not match the settings."""
 
 
 class Benchmark(ABC, Generic[P]):
-    """A named measurement. `steps`, `parse` and the methods after them are pure functions: data in, data out."""
+    """A named measurement. `steps`, `parse` and the methods after them are pure functions."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[str]
-    """Version of the method. It increases when values are no longer comparable with earlier ones."""
+    """Version of the method, which increases when values are no longer comparable with earlier ones."""
     summary: ClassVar[str]
     """One line for `asct list`."""
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -88,11 +88,11 @@ class Benchmark(ABC, Generic[P]):
     default: ClassVar[bool] = False
     """Whether `asct run` without arguments includes the benchmark."""
     hidden: ClassVar[bool] = False
-    """Whether the benchmark is excluded from `all` and from selection by keyword, as noop is."""
+    """Whether the benchmark is excluded from `all` and from selection by keyword, like noop."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
-    """The values shown at the top of a report; if empty, the first metric of each unit."""
+    """The values shown at the top of a report. If empty, they are the first metric of each unit."""
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
@@ -101,49 +101,52 @@ class Benchmark(ABC, Generic[P]):
     results: ClassVar[tuple[ResultField, ...]] = ()
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Return contradictory settings as pairs of (setting, message). Called when a plan is checked.
+        """Return contradictory settings as (setting, message). Called when a plan is checked.
 
-        A message of type Refusal means that asct refuses the settings for safety reasons; any other message is an
-        error.
+        If the message is a Refusal, asct refuses the settings for safety reasons; any other message is an error.
         """
         return ()
 
     @abstractmethod
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the requirements of one repeat. `facts` is None while planning without hosts; return an estimate in
-        that case."""
+        """Return the resources required for one repeat. When a plan is resolved without hosts, `facts` is None, and the
+        result is an estimate."""
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the settings of all points of a job on its host, in the same order. Called once per job; everything
-        after it uses the result.
+        """Return the settings of all points of a job on its host, in the same order. Called once per job, before
+        everything else.
 
-        It resolves every `auto` whose value must be the same at all points.
+        The method resolves every `auto` that must have the same value at all points.
         """
         return points
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Return the reasons why this host does not measure these points exactly as their settings request, as pairs of
-        (message, hint). They are reported as warnings before the job; the points are measured anyway."""
+        """Return the reasons why this host does not measure these points exactly as requested by their settings.
+
+        Each reason is a pair (message, hint), reported as a warning before the job. The points are measured anyway.
+        """
         return ()
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
-        """Return the steps that run once per job, before its first point, for example to lay out the scratch file. They
-        are neither repeated nor measured."""
+        """Return the steps that run once per job before its first point, for example to lay out the scratch file.
+
+        They are neither repeated nor measured.
+        """
         return ()
 
     @abstractmethod
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the next steps of one repeat, given the finished ones; an empty sequence ends the repeat."""
+        """Return the next steps of one repeat after the finished ones; an empty sequence ends the repeat."""
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        """Return whether the first call of `steps` returns every step of a repeat, independent of their outputs.
+        """Return whether the first call of `steps` returns all steps of a repeat, which then do not depend on outputs.
 
-        If it does, the host receives all repeats of a job at once and continues on its own if the connection breaks.
+        If so, the host receives all repeats of a job at once and continues independently if the connection is lost.
         """
         return False
 
     def continues(self, params: P) -> bool:
-        """Return whether an interrupted repeat continues after its last finished step instead of starting again.
+        """Return whether an interrupted repeat continues after its last finished step instead of starting over.
 
         This is intended for long tests. If True, `steps` receives the earlier outputs in `Context.done`, and the first
         output after the interruption has `resumed` set. `prepare` runs again.
@@ -154,12 +157,12 @@ class Benchmark(ABC, Generic[P]):
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the values of one repeat, parsed from the outputs of its steps.
 
-        Raises ValueError with a message for the user if an output is not in the format of its program.
+        Raises ValueError with a message for the user if an output does not have the format of its program.
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Return the values of `results` from this repeat, by path. A path is omitted if its value was not found, for
-        example because there is no clear level."""
+        """Return the values of `results` from this repeat, by path. Omit a path without a value, for example if there
+        is no clear level."""
         return {}
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
@@ -176,7 +179,7 @@ class Benchmark(ABC, Generic[P]):
 
 
 class Catalog(Protocol):
-    """A collection of benchmarks; the registry is one. Lower layers receive it as an argument."""
+    """A collection of benchmarks, such as the registry. Lower layers receive it as an argument."""
 
     def names(self) -> Sequence[str]:
         """Return all main names, sorted."""

@@ -1,5 +1,4 @@
-"""Disturbances of measurements on a host (asct.disturbances/1), each with the metrics that it affects, its fix and its
-undo."""
+"""Disturbances of measurements on a host (asct.disturbances/1), each with the affected metrics, a fix and an undo."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from asct.sdk.benchmark import Benchmark
 
 EVERYTHING: Final = "*"
-"""Entry of `touches` that stands for every value of every benchmark."""
+"""Entry of `touches` that means every value of every benchmark."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
 """Benchmark families by keyword."""
 _QUANTITIES: Final = {
@@ -29,10 +28,8 @@ class _Part(BaseModel):
 
 
 class Setting(_Part):
-    """A file in /proc or /sys, with the value to write and the value that it had.
-
-    `{}` in the path stands for each of `numbers`.
-    """
+    """A file in /proc or /sys, with the value to write and its original value. `{}` in the path is replaced with each
+    of `numbers`."""
 
     path: str
     value: str
@@ -42,12 +39,12 @@ class Setting(_Part):
 
 class Disturbance(_Part):
     """A disturbance. `title` is short enough for a list, `seen` contains the value that the host reported, `effect`
-    describes which values change and in which direction, `sure` tells how certain this is, and `why` explains it.
+    describes which values change and in which direction, `sure` is the certainty, and `why` is the reason for it.
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
-    unattended, one after the other; otherwise a person must follow `advice` or run the commands. `touches` lists
-    families of benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` means all values, an empty
-    list means none.
+    unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists
+    families of benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` means all values, and an
+    empty list means none.
     """
 
     name: str
@@ -66,7 +63,7 @@ class Disturbance(_Part):
 
     @property
     def touched(self) -> str:
-        """`touches` as text, such as `memory latency, storage`."""
+        """The content of `touches` as text, such as `memory latency, storage`."""
         if EVERYTHING in self.touches:
             return "everything"
         return ", ".join(_worded(item) for item in self.touches) or "no value"
@@ -81,14 +78,15 @@ def _worded(item: str) -> str:
 
 
 class Unseen(_Part):
-    """A check that was not possible, and the reason."""
+    """A check that could not be performed, and the reason."""
 
     what: str
     why: str
 
 
 class Disturbances(_Part):
-    """disturbances/<host>.json of a run: the findings on a host before the first measurement, most certain first."""
+    """disturbances/<host>.json of a run: the findings on a host before the first measurement, the most certain
+    first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str
@@ -96,12 +94,13 @@ class Disturbances(_Part):
     unseen: list[Unseen] = Field(default_factory=list)
 
     def touching(self, subjects: Collection[str]) -> list[Disturbance]:
-        """Return the findings that are at least likely and that affect one of these subjects."""
+        """Return the findings that are at least likely and affect one of these subjects."""
         return [item for item in self.findings if item.sure != "possible" and item.about(subjects)]
 
 
 def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
-    """Return the subjects of a benchmark, as used in `touches`: its family, and the quantities of its metrics."""
+    """Return the subjects of a benchmark in the form used in `touches`: its family, and the quantities of its
+    metrics."""
     families = {_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES}
     told = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
     return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in told)})

@@ -1,4 +1,5 @@
-"""The facts of a host (asct.facts/1). Nothing is guessed: an unknown field is null, and `unknown` gives the reason."""
+"""The facts of a host (asct.facts/1). Nothing is guessed: if a field is unknown, it is null, and `unknown` contains the
+reason."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ CacheType = Literal["Data", "Instruction", "Unified"]
 
 
 class Fact(BaseModel):
-    """A part of asct.facts/1. It is read-only and accepts neither additional fields nor NaN."""
+    """A part of asct.facts/1. It is read-only and accepts neither extra fields nor NaN."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Cache(Fact):
-    """A cache of CPU 0 (or the first online CPU). Sizes are in bytes."""
+    """A cache of CPU 0 (or of the first online CPU). Sizes are in bytes."""
 
     level: int
     type: CacheType
@@ -27,8 +28,8 @@ class Cache(Fact):
 
 
 class CacheLevel(Fact):
-    """All identical caches of a machine. `instances` lists the online CPUs that share each cache; it is empty if the
-    kernel does not report them. Sizes are in bytes, null if the kernel does not report them."""
+    """All identical caches of a machine. `instances` lists the online CPUs that share each cache, and is empty if the
+    Linux kernel does not report them. Sizes are in bytes; null if not reported."""
 
     level: int
     type: CacheType
@@ -40,8 +41,8 @@ class CacheLevel(Fact):
 
 
 class LogicalCpu(Fact):
-    """The position of an online CPU in the topology. `core`, `cluster`, `die` and `socket` count from 0 across the
-    whole machine, in the order of their first CPU; `kind` is the index into Cpu.kinds."""
+    """The position of an online CPU in the topology. `core`, `cluster`, `die` and `socket` are numbered from 0 across
+    the whole machine, in the order of their first CPUs; `kind` is an index into Cpu.kinds."""
 
     cpu: int
     core: int | None = None
@@ -53,10 +54,11 @@ class LogicalCpu(Fact):
 
 
 class CoreKind(Fact):
-    """Cores of one design. Most machines have one kind; big.LITTLE and hybrid machines have several.
+    """The cores of one design. Most machines have one kind; big.LITTLE and hybrid machines have several.
 
     `identity` contains the numbers that determine the name: implementer, variant, part and revision on Arm (MIDR_EL1);
-    family, model and stepping on x86. `capacity` is the kernel's cpu_capacity, 1024 for the fastest core.
+    family, model and stepping on x86. `capacity` is the Linux kernel's cpu_capacity, which is 1024 for the fastest
+    core.
     """
 
     microarchitecture: str | None = None
@@ -72,11 +74,10 @@ class CoreKind(Fact):
 
 
 class FrequencyPolicy(Fact):
-    """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks are in Hz.
+    """CPUs whose clocks change together (Documentation/admin-guide/pm/cpufreq.rst). Clocks are in Hz.
 
     `lowest_hz` and `highest_hz` are the limits of the hardware, `min_hz` and `max_hz` the configured limits.
-    `current_hz` is the clock at the time when the facts were read; on x86 it is the median over the CPUs, from
-    /proc/cpuinfo.
+    `current_hz` is the clock when the facts were read; on x86, it is the median over the CPUs, from /proc/cpuinfo.
     """
 
     cpus: list[int]
@@ -92,7 +93,7 @@ class FrequencyPolicy(Fact):
 
 
 class IdleState(Fact):
-    """A state that idle CPUs can enter. `latency_us` is the time to leave it, in microseconds; `disabled_cpus` cannot
+    """A state that idle CPUs can enter. `latency_us` is the time to leave it in microseconds; `disabled_cpus` cannot
     enter it."""
 
     name: str
@@ -104,18 +105,17 @@ class IdleState(Fact):
 
 class Cpu(Fact):
     """The processors. `cpus` is `CPU(s)` in lscpu; `allowed` is the affinity mask of the account that asct runs under;
-    `microcode` is the revision that the kernel reports (x86 only). `frequency_hz` is the highest clock of the first
-    CPU. `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set` list
-    each different value once.
+    `microcode` is the revision that the Linux kernel reports (x86 only). `frequency_hz` is the highest clock of the
+    first CPU. `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set`
+    contain every distinct value.
 
-    `instruction_set` is the version in the manual of the core (`ARMv8.2-A`), the lowest version with all features of
-    the core (`ARMv8.4-A or later`), a psABI level (`x86-64-v3`), or the RISC-V ISA string. `sve_bits` is the SVE vector
-    length of a new process: the kernel's default, which can be less than the hardware supports.
+    `instruction_set` is the version in the core's manual (`ARMv8.2-A`), the lowest version with all features of the
+    core (`ARMv8.4-A or later`), a psABI level (`x86-64-v3`), or the RISC-V ISA string. `sve_bits` is the SVE vector
+    length of a new process: the Linux kernel's default, which may be less than the hardware supports.
 
-    `quota` is the CPU limit of the control groups as a number of CPUs (2.5), null if there is none. `boost` tells
-    whether clocks above the nominal one are allowed. `isolated` and `nohz_full` are the kernel's CPU lists; `smt` is
-    the content of /sys/devices/system/cpu/smt/control, and `smt_active` tells whether cores currently run several
-    threads.
+    `quota` is the CPU limit of the control groups as a number of CPUs (2.5), null if there is none. `boost` is true if
+    clocks above the nominal one are allowed. `isolated` and `nohz_full` are the Linux kernel's CPU lists; `smt` is the
+    content of /sys/devices/system/cpu/smt/control, and `smt_active` is true if cores currently run several threads.
     """
 
     cpus: int | None = None
@@ -151,7 +151,7 @@ class Cpu(Fact):
 
 
 class HugePages(Fact):
-    """A pool of huge pages, of the whole machine or of a node."""
+    """A pool of huge pages of the whole machine or of a node."""
 
     page_bytes: int
     total: int
@@ -160,10 +160,7 @@ class HugePages(Fact):
 
 class NodePerformance(Fact):
     """The performance of a node's memory for its nearest initiators, according to the firmware (ACPI HMAT, Linux
-    access0).
-
-    Bandwidths are in bytes per second, latencies in seconds.
-    """
+    access0). Bandwidths are in bytes per second, latencies in seconds."""
 
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None
@@ -174,7 +171,8 @@ class NodePerformance(Fact):
 class NumaNode(Fact):
     """A NUMA node; a memory-only node has no CPUs.
 
-    `available_bytes` is the memory that can be allocated there: free memory and the reclaimable part of the file cache.
+    `available_bytes` is the memory that can be allocated on the node: free memory and the reclaimable part of the file
+    cache.
     """
 
     id: int
@@ -224,14 +222,14 @@ class Memory(Fact):
     thp_defrag: str | None = None
     numa_balancing: bool | None = None
     numa_balancing_mode: int | None = None
-    """The value of kernel.numa_balancing: 1 is ordinary balancing, 2 migration between memory tiers."""
+    """The value of kernel.numa_balancing: 1 means ordinary balancing, 2 migration between memory tiers."""
     zone_reclaim: int | None = None
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
     swappiness: int | None = None
     dirty_bytes: int | None = None
     limit_bytes: int | None = None
-    """The lowest memory limit among the control groups of the account."""
+    """The lowest memory limit of the account's control groups."""
     modules: list[MemoryModule] = Field(default_factory=list)
     channels: int | None = None
     ecc: str | None = None
@@ -261,8 +259,8 @@ class Interface(Fact):
 
 
 class Network(Fact):
-    """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` tells
-    whether the network namespace is the initial one (`host`) or another one (`own`)."""
+    """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` is `host`
+    for the initial network namespace and `own` for any other."""
 
     ipv4: str | None = None
     ipv6: str | None = None
@@ -272,10 +270,11 @@ class Network(Fact):
 
 
 class NvmeHealth(Fact):
-    """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the kernel's sensors.
+    """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the Linux kernel's
+    sensors.
 
-    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read, which may require
-    root or nvme-cli.
+    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read, for which root or
+    nvme-cli may be necessary.
     """
 
     celsius: float | None = None
@@ -292,8 +291,8 @@ class NvmeHealth(Fact):
 class BlockDevice(Fact):
     """A whole device or a partition. `kind` is disk, partition, loop, md, dm, rom, zram or virtual.
 
-    `node` is the NUMA node of the device, null if the kernel reports none. `holders` are the devices that use it (dm-0,
-    md0).
+    `node` is the NUMA node of the device, null if the Linux kernel reports none. `holders` are the devices that use it
+    (dm-0, md0).
     """
 
     name: str
@@ -320,7 +319,7 @@ class BlockDevice(Fact):
     node: int | None = None
     pci_address: str | None = None
     link: str | None = None
-    """Speed and width of the PCIe link as reported by the kernel: `16.0 GT/s PCIe x4`."""
+    """Speed and width of the PCIe link as reported by the Linux kernel: `16.0 GT/s PCIe x4`."""
     link_max: str | None = None
     driver: str | None = None
     holders: list[str] = Field(default_factory=list)
@@ -334,7 +333,7 @@ class BlockDevice(Fact):
 
 
 class Mount(Fact):
-    """A mounted file system on a device or on the network; virtual file systems (proc, sysfs) are omitted."""
+    """A mounted file system on a device or on the network. Virtual file systems (proc, sysfs) are omitted."""
 
     source: str
     target: str
@@ -345,7 +344,8 @@ class Mount(Fact):
 
 
 class Product(Fact):
-    """The product names from the firmware (SMBIOS types 1 and 2). The serial number and UUID require root."""
+    """The product names from the firmware (SMBIOS types 1 and 2). The serial number and UUID can only be read by
+    root."""
 
     manufacturer: str | None = None
     name: str | None = None
@@ -357,8 +357,8 @@ class Product(Fact):
 
 
 class Firmware(Fact):
-    """The firmware. `description` is the type of hardware description that the kernel uses, `boot` the way in which it
-    was booted."""
+    """The firmware. `description` is the form of hardware description that the Linux kernel uses; `boot` is the boot
+    method."""
 
     vendor: str | None = None
     version: str | None = None
@@ -369,12 +369,11 @@ class Firmware(Fact):
 
 
 class System(Fact):
-    """The kernel, the distribution and the account. `virtualization` is the hypervisor that the kernel runs on,
-    `container` the container that asct runs in, both with the names used by systemd-detect-virt (`none` if there is
-    none).
+    """The Linux kernel, the distribution and the account. `virtualization` is the hypervisor below the kernel, and
+    `container` is the container around asct, both with the names used by systemd-detect-virt (`none` if there is none).
 
-    `cloud` is the provider (`aws`, `azure`, `gcp`, ...), `instance_type` its name for this type of machine.
-    `kernel_options` contains the kernel configuration options that affect measurements (`CONFIG_HZ`: `250`).
+    `cloud` is the provider (`aws`, `azure`, `gcp`, ...), and `instance_type` is its name for this type of machine.
+    `kernel_options` contains the build options of the Linux kernel that affect measurements (`CONFIG_HZ`: `250`).
     """
 
     hostname: str | None = None
@@ -398,7 +397,7 @@ class System(Fact):
     security_modules: list[str] = Field(default_factory=list)
     lockdown: str | None = None
     mitigations: dict[str, str] = Field(default_factory=dict)
-    """CPU vulnerabilities, with the kernel's mitigation of each."""
+    """CPU vulnerabilities, with the Linux kernel's mitigation of each."""
     resctrl: bool | None = None
     irq_default_affinity: list[int] = Field(default_factory=list)
     irqbalance: bool | None = None
@@ -406,7 +405,7 @@ class System(Fact):
 
 
 class Load(Fact):
-    """Load averages and pressure when the facts were read."""
+    """Load averages and pressure at the time when the facts were read."""
 
     load1: float | None = None
     load5: float | None = None
@@ -419,7 +418,8 @@ class Load(Fact):
 
 
 class Thermal(Fact):
-    """A temperature sensor: its kernel name, its temperature and its critical temperature in degrees Celsius."""
+    """A temperature sensor: its name in the Linux kernel, its temperature and its critical temperature in degrees
+    Celsius."""
 
     name: str
     celsius: float | None = None
@@ -427,9 +427,9 @@ class Thermal(Fact):
 
 
 class Perf(Fact):
-    """The hardware and software for performance monitoring. `pmus` are the kernel's event sources, `counters` is the
-    number of general-purpose counters of a CPU, `interconnects` are the PMUs of a mesh (arm_cmn_0), and `trace` the
-    instruction tracers (cs_etm, intel_pt)."""
+    """The hardware and software for performance monitoring. `pmus` are the event sources of the Linux kernel,
+    `counters` is the number of general-purpose counters per CPU, `interconnects` are the PMUs of a mesh (arm_cmn_0),
+    and `trace` are the instruction tracers (cs_etm, intel_pt)."""
 
     paranoid: int | None = None
     kptr_restrict: int | None = None
@@ -447,7 +447,7 @@ class Perf(Fact):
 
 
 class Interconnect(Fact):
-    """A mesh between cores and memory: its name (`CMN-700`), the number of meshes, and the source of this
+    """A type of mesh between cores and memory: its name (`CMN-700`), the number of such meshes, and the source of this
     information."""
 
     name: str
@@ -456,14 +456,15 @@ class Interconnect(Fact):
 
 
 class ToolFact(Fact):
-    """A program on the host: its path and the version that it prints. `features` were probed (fio engines); `options`
-    are fio's options, with those of an engine as `engine.option`. Both are empty if the program was not queried."""
+    """A program on the host: its path and the version that it prints. `features` are the tested features (fio engines);
+    `options` are fio's options, with those of an engine as `engine.option`. Both are empty if the program was not
+    queried."""
 
     path: str
     version: str | None = None
     banner: str | None = None
-    """The first line of its version output if it exited with status 0; for a compiler, part of the key of a cached
-    build."""
+    """The first line of its version output if it exited with status 0. A compiler's banner is part of the key of a
+    cached build."""
     features: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
 
@@ -494,11 +495,11 @@ class HostFacts(Fact):
     load: Load = Field(default_factory=Load)
     tools: dict[str, ToolFact] = Field(default_factory=dict)
     io_uring: bool | None = None
-    """Whether this account can create an io_uring (kernel.io_uring_disabled and other limits)."""
+    """Whether this account can create an io_uring (subject to kernel.io_uring_disabled and other limits)."""
     io_uring_disabled: int | None = None
-    """The value of kernel.io_uring_disabled; null if the kernel has no such limit (before Linux 6.6)."""
+    """The value of kernel.io_uring_disabled; null before Linux 6.6, which introduced it."""
     work_free_bytes: int | None = None
-    """Free space on the file system of the work folder, in bytes."""
+    """Free space in the file system of the work folder, in bytes."""
     work_filesystem: str | None = None
     limits: dict[str, int | None] = Field(default_factory=dict)
     """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null means unlimited."""
@@ -506,8 +507,8 @@ class HostFacts(Fact):
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
     notes: list[str] = Field(default_factory=list)
-    """Notes on what is missing from the snapshot that the facts were parsed from; empty for a complete snapshot or a
-    host."""
+    """Notes about what is missing from the snapshot from which the facts were parsed; empty for a host or a complete
+    snapshot."""
 
     def data_caches(self) -> list[Cache]:
         """Return the data and unified caches, smallest level first."""

@@ -1,4 +1,4 @@
-"""Figures and tables as data. Values are in base units (s, B/s, ops/s); a renderer chooses the scale for display."""
+"""Figures and tables as data. Values are in base units (s, B/s, ops/s); the renderer chooses the scale for display."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The points of a line or a group of bars. `low` and `high` are the ends of the interval of each y."""
+    """The points of a line, or a group of bars. `low` and `high` are the ends of the interval of each y."""
 
     name: str
     x: tuple[Scalar, ...]
@@ -72,8 +72,9 @@ class Bars(_Chart):
 class Heatmap:
     """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale; larger values have the same color, so that one outlier does not hide
-    the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology begins.
+    `ceiling` is the upper end of the color scale; larger values have the color of this end, so one outlier does not
+    hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
+    begins.
     """
 
     slug: str
@@ -98,11 +99,11 @@ Figure = Chart | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `title` is the same as in ASCT; `scale` divides the raw value for display; `digits` is the number
-    of decimals.
+    """A table column. `title` is the same as in ASCT; values are divided by `scale` and displayed with `digits`
+    decimals.
 
-    `format` "size" shows bytes as 32.0625K, and "text" shows the value unchanged. A column without any value is omitted
-    unless `kept` is set.
+    With the `format` "size", bytes are shown as 32.0625K; with "text", the value is unchanged. A column without values
+    is omitted unless `kept` is set.
     """
 
     key: str
@@ -119,7 +120,7 @@ class Table:
     """A table. Each row maps column keys to raw values in base units.
 
     A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` contains the flags of
-    its values; a report explains each flag once for all tables.
+    the values; a report explains each flag once for all tables.
     """
 
     slug: str

@@ -1,8 +1,8 @@
-"""The kernel `guard`: checks and holds the targets of a program, runs the program, and records drive counters while it
+"""The kernel `guard`, which checks and holds the targets of a program, runs it, and records drive counters while it
 runs.
 
-Every fio process runs under it. Its input is a file with one line per target; asct.instruments.guard_output parses its
-output. kernels/guard/README.md describes both.
+Every fio process runs under guard. Its input is a file with one line per target; asct.instruments.guard_output parses
+its output. kernels/guard/README.md describes both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from asct.sdk.step import Kernel, Step
 
 TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
-"""The program inherits target i as file descriptor FIRST_HANDLE + i."""
+"""The program inherits target number i as the file descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
 
@@ -25,12 +25,12 @@ Access = Literal["read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The consent in the plan's `safety.destroys` for one device on one host, as written there."""
+    """The consent in the plan's `safety.destroys` for one device on one host, with values as written."""
 
     device: str
     serial: str
     overwrite: bool = False
-    """Whether a known signature (file system, partition table, RAID member) may be destroyed as well."""
+    """Whether a known signature (file system, partition table, RAID member) may be destroyed too."""
     reason: str = ""
 
 
@@ -38,8 +38,8 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    If a device is written, `serial` and `overwrite` come from the consent for it. `dirty` means that this job has
-    written to the target: content without a known signature comes from the job itself.
+    If a device is written, `serial` and `overwrite` are those of the consent. `dirty` means that this job has already
+    written to the target, so content without a known signature comes from the job itself.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Target:
     dirty: bool = False
 
     def line(self) -> str:
-        """Return the line for the targets file. Raises ValueError if the path or the serial number has unprintable
+        """Return the line for the targets file. Raises ValueError if the path or the serial number contains unprintable
         characters."""
         for text in (self.path, self.serial):
             if not text.isprintable():
@@ -60,11 +60,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """The condition under which guard ends the program early with SIGINT.
+    """The condition for guard to end the program early with SIGINT.
 
-    It is met when the rate (requests per second according to the drive counters) has settled: the 95 % interval of the
-    batch means is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds and
-    `min_ios` requests have passed.
+    The condition is that the rate (requests per second according to the drive counters) has settled: the 95 % interval
+    of the batch means is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds
+    and `min_ios` requests have passed.
     """
 
     interval: float
@@ -73,8 +73,8 @@ class StopRule:
 
 
 def handle_path(index: int) -> str:
-    """Return the path by which a program opens the file that guard checked, even if the file name now refers to a
-    different file."""
+    """Return the path that opens the file checked by guard, even if the name of the file now refers to a different
+    file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
 
@@ -90,8 +90,8 @@ def guarded(
     """Return a step that runs the program of `step`, a tool at `path` on the host, under guard.
 
     guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
-    program changes more of a drive than its target, as an NVMe format or sanitize does; guard then refuses a drive with
-    other namespaces.
+    program changes more of a drive than the target, for example by an NVMe format or sanitize; guard then refuses a
+    drive with other namespaces.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
@@ -111,7 +111,7 @@ def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Return whether any target is a device, which usually only root can open; a file belongs to the account."""
+    """Return whether any target is a device, which usually only root can open. Files belong to the account."""
     return any(is_device_path(target.path) for target in targets)
 
 

@@ -15,9 +15,9 @@ Better = Literal["lower", "higher", "neither"]
 class Metric(NamedTuple):
     """One quantity that a benchmark reports.
 
-    `coords` are the coordinates of its values (level, size, traffic, ...): each key maps to the possible values, or
+    `coords` are the coordinates of its values (level, size, traffic, ...). Each key maps to the possible values, or to
     None if they are known only after the measurement. `comparable` is False for values that expectations and `diff`
-    must not evaluate, such as the size that was used.
+    must ignore, such as the size that was used.
     """
 
     name: str
@@ -29,9 +29,9 @@ class Metric(NamedTuple):
 
 
 class Highlight(NamedTuple):
-    """A number at the top of a report, named `label`: the best value of `metric` at the coordinates `at`.
+    """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.
 
-    `at` contains every coordinate of these values; None matches any value of a coordinate.
+    `at` contains all coordinates of these values; None matches any value of a coordinate.
     """
 
     metric: str

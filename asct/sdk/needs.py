@@ -1,4 +1,4 @@
-"""The requirements of a point, as data for the preview, the preflight and the estimate."""
+"""The resources required by a point, as data for preview, preflight and estimate."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates n
 
 
 def is_device_path(path: str) -> bool:
-    """Return whether a path is below /dev, in any spelling. /dev/shm does not count, because it contains regular
-    files."""
+    """Return whether a path is below /dev, in any spelling. /dev/shm is excluded, because it contains regular files."""
     plain = PurePosixPath("/", path.lstrip("/"))
     return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 class Scratch(NamedTuple):
-    """A file that `prepare` creates in the work folder of the job and that is removed together with it."""
+    """A file that `prepare` creates in the job's work folder, with which it is removed."""
 
     name: str
     bytes: int
@@ -29,8 +28,8 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and what is lost without
-    it.
+    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and the consequence of
+    running without it.
 
     `kernel` is the program that performs it, through sudo if the plan allows it; "" means that root is required to read
     facts. `needed` means that the point cannot be measured without it.
@@ -43,7 +42,7 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Requirements and costs of one repeat of one point.
+    """The resources required for one repeat of one point, and its costs.
 
     `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
     `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
@@ -55,13 +54,13 @@ class Needs:
     tools: tuple[tuple[str, str], ...] = ()
     optional_tools: tuple[str, ...] = ()
     cpus: int = 1
-    """Number of CPUs that the account must be able to use at once, one per thread."""
+    """Number of CPUs that the account must be able to use at the same time, one per thread."""
     memory_bytes: int = 0
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """Maximum duration, in seconds, of a repeat without a fixed duration (rounds until the state is steady). If the
-    plan sets no time limit, the limit is at least twice this value."""
+    """Maximum duration in seconds of a repeat without a fixed duration (rounds until the state is steady). If the plan
+    sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
@@ -72,13 +71,13 @@ class Needs:
 
     @property
     def limit_s(self) -> float:
-        """The time limit of a point, in seconds, if the plan sets none: twice its longest duration, but at least 15
+        """The time limit of a point in seconds if the plan sets none: twice its longest duration, but at least 15
         minutes."""
         return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """All operations that require root: those in `privileges`, and opening the devices among the targets."""
+        """All operations that require root: those in `privileges`, and opening devices among the targets."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(

@@ -24,15 +24,15 @@ Count = Annotated[int, BeforeValidator(parse_count), Field(ge=0)]
 
 
 def listed(value: object) -> object:
-    """Return a single value, or text with commas (the command line has no lists), as a list."""
+    """Return a list, given a list, a single value, or comma-separated text (the command line has no lists)."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls: str = "", **bounds: Any) -> Any:
-    """Declare a setting with its default, one line of help, and its aliases. `bounds` are passed to pydantic (`ge`,
-    `le`, ...)."""
+    """Declare a setting with its default, one line of help, and its aliases. `bounds` (`ge`, `le`, ...) are passed to
+    pydantic."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls
@@ -40,7 +40,7 @@ def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls:
 
 
 class Params(BaseModel):
-    """The base class of every benchmark's settings. It accepts field names only; `canonical_name` resolves other
+    """The base class of every benchmark's settings. It accepts only field names; `canonical_name` resolves other
     spellings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
@@ -51,7 +51,7 @@ class Params(BaseModel):
     @classmethod
     @cache
     def aliases(cls) -> Mapping[str, str]:
-        """Return every accepted spelling, including the main names, with the setting that it stands for."""
+        """Return every accepted spelling, including the main names, and the setting that it denotes."""
         names: dict[str, str] = {}
         for name, info in cls.model_fields.items():
             names[name] = name

@@ -1,4 +1,4 @@
-"""Measured values, as a benchmark returns them (Measurement) and as the results tree stores them (Record,
+"""Measured values, as returned by a benchmark (Measurement) and as stored in the results tree (Record,
 asct.record/1)."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     INVALID_HOST: "the host was limited during the repeat (thermal throttling, a CPU quota, a CPU or clock that "
     "changed, a drive warning): see telemetry.json of the repeat",
 }
-"""Flags that values of any benchmark can have, with their meaning."""
+"""Flags that the values of any benchmark can have, and their meanings."""
 
 
 def _unknown(value: object) -> bool:
@@ -29,7 +29,7 @@ def _unknown(value: object) -> bool:
 
 
 class ValueState(BaseModel):
-    """One of two values that visits alternate between: the median of its visits, and its share of all visits."""
+    """One of two values between which visits alternate: the median of its visits, and their share of all visits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 

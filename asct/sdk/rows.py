@@ -1,4 +1,4 @@
-"""Builds table rows from the records of a job: grouped by point, with the median over the repeats, spread and flags."""
+"""Build table rows from the records of a job: grouped by point, with the median over the repeats, spread and flags."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def point_rows(
 
 
 def by_point(records: Iterable[Record]) -> list[list[Record]]:
-    """Return the records of each point, in order of appearance."""
+    """Return the records of each point, in order of first appearance."""
     return list(grouped(records, lambda record: record.point_id).values())
 
 
 def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple[Column, ...]:
-    """Return a column for each swept setting, except those in `own`, for which the table already has columns."""
+    """Return a column for each swept setting except those in `own`, for which the table already has columns."""
     keys = dict.fromkeys(key for record in records for key in record.point if key not in own)
     return tuple(Column(key, key, format="text") for key in keys)
 
@@ -44,7 +44,7 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """Return the swept settings of a record's point as text, except those in `own`; `other` if none remain."""
+    """Return the swept settings of a record's point as text, except those in `own`; `other` if there are no more."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
@@ -59,17 +59,18 @@ def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]
 
 
 def middle(repeats: Sequence[Record]) -> float | None:
-    """Return the median over the repeats; None if there are none."""
+    """Return the median over the repeats; None if there are no repeats."""
     return median([record.value for record in repeats]) if repeats else None
 
 
 def highest(repeats: Sequence[Record]) -> float | None:
-    """Return the largest sample of any repeat; None if no repeat has statistics."""
+    """Return the largest sample of all repeats; None if no repeat has statistics."""
     return max((record.stats.max for record in repeats if record.stats is not None), default=None)
 
 
 def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a single repeat, or the range of the values of several repeats; None if unknown."""
+    """Return the 95 % interval of a single repeat, or the range of values over several repeats; None if it is
+    unknown."""
     if len(repeats) > 1:
         values = [record.value for record in repeats]
         return min(values), max(values)
@@ -94,7 +95,7 @@ def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def flag_cell(records: Iterable[Record]) -> Row:
-    """Return the cell for `FLAGS_COLUMN`."""
+    """Return the cell for the column `FLAGS_COLUMN`."""
     return {"flags": ", ".join(flags_of(records))}
 
 
@@ -104,11 +105,11 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row
 
 
 def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
-    """Return a row for each combination of the coordinates `keys`: the median of each metric in `columns`, and the
+    """Return one row per combination of the coordinates `keys`, with the median of each metric in `columns`, and the
     flags.
 
-    Only values with exactly these coordinates count. Rows are sorted by their coordinates: numbers by value, text in
-    the order in which it appears in the records.
+    Only values with exactly these coordinates count. Rows are sorted by their coordinates: numbers by value, text by
+    first appearance in the records.
     """
     metrics = [column.key for column in columns if column.key not in keys]
     found: dict[tuple[Scalar, ...], dict[str, list[Record]]] = {}

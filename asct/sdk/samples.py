@@ -1,7 +1,7 @@
-"""Reads the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
+"""Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
 
-A stream without `end` comes from a kernel that failed or was killed. It is rejected as a whole, with the exit status or
-signal and the end of stderr in the message.
+Without `end`, the kernel failed or was killed. The whole output is then rejected with a message that contains the exit
+status or signal and the end of stderr.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _STDERR_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """One run of a kernel: its `meta` and `end` objects, every `sample`, and all lines in the order in which they were
-    written."""
+    """One run of a kernel: its `meta` and `end` objects, every `sample`, and all lines in order."""
 
     meta: Mapping[str, Any]
     samples: tuple[Mapping[str, Any], ...]
@@ -58,14 +57,13 @@ def number(sample: Mapping[str, Any], key: str) -> float:
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
-    ):  # not a bool; isinstance would be slower for a million samples
+    ):  # excludes bool; isinstance would be slower for a million samples
         raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
     return float(value)
 
 
 def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
-    """Return the 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches to compute
-    it."""
+    """Return the 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches for it."""
     if sample.get(low) is None or sample.get(high) is None:
         return None
     return number(sample, low) * unit, number(sample, high) * unit
@@ -74,8 +72,8 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
     """Return the statistics of `n` batches or windows.
 
-    The median, interval and extremes are those that the kernel computed over all of them (`median_<suffix>` and so on,
-    in multiples of `unit`); the MAD is computed from the values in `listed`.
+    The kernel computed the median, interval and extremes over all of them (`median_<suffix>` and so on, in multiples of
+    `unit`); the MAD is computed from the values in `listed`.
     """
     return Stats(
         n=n,
@@ -88,8 +86,8 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
 
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
-    """Return the statistics of one or more values, in their unit. They have no interval if there are fewer than 6
-    values or if the values are not independent."""
+    """Return the statistics of one or more values, in their unit. There is no interval for fewer than 6 values, or if
+    they are not independent."""
     return Stats(
         n=len(values),
         median=median(values),
@@ -122,7 +120,7 @@ def _name(output: Output) -> str:
 
 
 def _objects(output: Output, name: str) -> list[dict[str, Any]]:
-    """Return the lines as objects. A truncated last line is ignored."""
+    """Return the lines as objects, ignoring a truncated last line."""
     text = output.stdout
     lines = text.split("\n")
     cut = lines.pop()
@@ -149,7 +147,7 @@ def _no_number(word: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""Created once: creating it for each of a million lines would take longer than decoding the line."""
+"""Created only once: creating it for each of a million lines would take longer than decoding the line."""
 
 
 def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:

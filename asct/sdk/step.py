@@ -14,7 +14,7 @@ class Kernel:
 
 
 def options(named: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the arguments `--name value` of a kernel; None values are omitted, and lists are joined with commas."""
+    """Return the arguments `--name value` of a kernel. None values are omitted, and lists are joined with commas."""
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
         for name, value in named.items()
@@ -24,13 +24,13 @@ def options(named: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def thousandths(value: float) -> int:
-    """Return a share in per mille, or seconds in milliseconds, as kernel options expect them; at least 1."""
+    """Return a share in per mille, or seconds in milliseconds, as required by kernel options; at least 1."""
     return max(1, round(value * 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program that the host provides (fio, mpstat); the facts contain its path."""
+    """A program provided by the host (fio, mpstat). The facts contain its path."""
 
     name: str
 
@@ -40,11 +40,11 @@ Program = Kernel | Tool
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A program that runs during a step: it is started before the step and ended by SIGINT after it (mpstat then writes
-    its JSON).
+    """A program that runs during a step: it starts before the step and receives SIGINT after it (mpstat then writes its
+    JSON).
 
-    Its standard output is stored as `stdout_file` in the folder of the step. A companion that cannot be started is
-    reported as a note, not as an error.
+    Its standard output is stored as `stdout_file` in the folder of the step. A failure to start it is reported as a
+    note, not as an error.
     """
 
     program: Program
@@ -57,8 +57,8 @@ class Companion:
 class Step:
     """One process of one repeat of one point.
 
-    It runs in its own folder on the host. `files` (text by name) are written there first; `collect` names the files to
-    fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
+    It runs in a separate folder on the host. `files` (text by name) are written there first; `collect` names the files
+    to fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
     `label` describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name.
     `as_root` marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, and then
     receives only the locale from `env`.
@@ -78,10 +78,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The result of a finished step: its exit status (negative if it was killed by that signal) and its files as text,
+    """The result of a finished step: its exit status (negative if it was killed by that signal), and its files as text
     by name.
 
-    `files` contains `stdout`, `stderr` and every collected file that exists.
+    `files` contains `stdout`, `stderr` and all collected files that exist.
     """
 
     step: Step
@@ -89,8 +89,7 @@ class Output:
     files: Mapping[str, str]
     elapsed_ns: int = 0
     resumed: bool = False
-    """Whether this is the first output after an interruption of the repeat: an unknown amount of time passed before
-    it."""
+    """Whether this is the first output after an interruption of the repeat, which took an unknown amount of time."""
 
     @property
     def stdout(self) -> str:

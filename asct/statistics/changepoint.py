@@ -1,12 +1,12 @@
-"""Detects level changes in a series, such as the write cliff of a drive, the end of burst credits, or throttling.
+"""Detect level changes in a series, such as the write cliff of a drive, the end of burst credits, or throttling.
 
 The series is cut into segments, each with a constant level, so that the sum of the squared distances from the levels
 plus a penalty for each cut is minimal: optimal partitioning with the pruning of PELT (Killick, Fearnhead and Eckley,
 "Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical Association
 107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly affect. The
 penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via Schwarz'
-criterion", Statistics & Probability Letters 6, 1988. A running median first removes one or two adjacent outliers, so
-that a single stalled second does not count as a change; it does not move the edges of levels.
+criterion", Statistics & Probability Letters 6, 1988. Before that, a running median removes one or two adjacent
+outliers, so that a single stalled second does not count as a change; it preserves the edges of levels.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ LEAST_CHANGE: Final = 0.05
 SHORTEST: Final = 3
 """Minimum number of values in a segment."""
 _PENALTY: Final = 5.0
-"""Penalty for a cut, in multiples of log(n). The criterion uses 2 for independent noise, but the noise of smoothed
-values is correlated."""
+"""Penalty for a cut, in multiples of log(n). For independent noise, the criterion uses 2, but smoothing correlates the
+noise."""
 _LEAST_NOISE: Final = 0.002
 """Lower limit for the noise, as a share of the largest value: counts are integers, and throttled rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A level change at `index`: the medians of the segments before and after it, in the unit of the values."""
+    """A level change at `index`, with the medians of the segments before and after it in the unit of the values."""
 
     index: int
     before: float
@@ -90,8 +90,8 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 
 
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
-    """Return the cuts between levels that differ by `least` or more. The smallest change is removed first, which merges
-    the levels on either side."""
+    """Return the cuts between levels that differ by `least` or more. The smallest change is removed first, merging the
+    levels on either side."""
     kept = list(cuts)
     while kept:
         sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]

@@ -1,4 +1,4 @@
-"""Generates sizes on a logarithmic scale."""
+"""Generate sizes on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def geometric_sizes(low: int, high: int, per_octave: float, granule: int) -> list[int]:
-    """Return multiples of `granule` from `low` to `high`, `per_octave` of them per doubling, including both ends.
+    """Return multiples of `granule` from `low` to `high`, including both ends, with `per_octave` sizes per doubling.
 
     The grid starts at `low`; sizes that round to the same multiple appear once. Raises ValueError if low < granule,
     high < low or per_octave <= 0.
@@ -21,11 +21,10 @@ def geometric_sizes(low: int, high: int, per_octave: float, granule: int) -> lis
 
 
 def between_sizes(low: int, high: int, ratio: float, granule: int) -> list[int]:
-    """Return multiples of `granule` strictly between `low` and `high`, spaced so that adjacent sizes, including the
-    ends, differ by a factor of at most `ratio`.
+    """Return multiples of `granule` strictly between `low` and `high` such that adjacent sizes, including both ends,
+    differ by a factor of at most `ratio`.
 
-    If the granule is too coarse for that, every multiple is returned. The list is empty if the ends are already close
-    enough.
+    If the granule is too coarse, return every multiple. If the ends are close enough, return an empty list.
     """
     if not 0 < low < high or ratio <= 1:
         return []

@@ -1,14 +1,14 @@
-"""Analyzes curves of rising load: the knee, values interpolated between points, and the plateau at the top.
+"""Analyze curves of increasing load: the knee, values interpolated between points, and the plateau at the top.
 
-A point is (throughput, response time), in any units. Points are in order of rising load, not of rising throughput,
-because more load may bring less throughput after saturation.
+A point is (throughput, response time), in any units. Points are ordered by load, not by throughput, because after
+saturation, more load may result in less throughput.
 
 The knee is the point of greatest *power*, throughput / response (Kleinrock, "Power and deterministic rules of thumb for
 probabilistic problems in computer communications", ICC 1979; Jain and Ramakrishnan, "Congestion avoidance in computer
-networks with a connectionless network layer", 1988). There the ray from the origin touches the curve: below the knee,
+networks with a connectionless network layer", 1988). At the knee, a ray from the origin touches the curve: below it,
 additional load gains more in throughput than it costs in response time; above it, less. Unlike the point of greatest
-curvature or of greatest distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), it does not
-depend on the last point measured and needs no threshold.
+curvature or of greatest distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), the knee
+does not depend on the last point measured and needs no threshold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""The curve passes the knee if power falls to this share of its maximum under more load; a smaller drop may be
+"""The curve passes the knee if power falls to this share of its maximum under higher load. A smaller drop may be
 noise."""
 MIN_POINTS: Final = 4
 LEVEL: Final = 0.02
@@ -44,7 +44,7 @@ def knee_index(points: Sequence[Point]) -> int | None:
 def response_at(points: Sequence[Point], throughput: float) -> float | None:
     """Return the response time at which the curve first reaches `throughput`, interpolated linearly between points.
 
-    None if the curve starts above it or never reaches it.
+    Returns None if the curve starts above that throughput or never reaches it.
     """
     return next(_crossings(points, throughput), None)
 
@@ -52,14 +52,14 @@ def response_at(points: Sequence[Point], throughput: float) -> float | None:
 def throughput_at(points: Sequence[Point], response: float) -> float | None:
     """Return the throughput above which the response time stays above `response`; None if the curve never crosses it.
 
-    The last crossing counts, so that a single slow point at low load is ignored.
+    The last crossing counts, so a single slow point at low load is ignored.
     """
     *_, last = (None, *_crossings([(y, x) for x, y in points], response))
     return last
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate at each point of the curve where the first one rises to `wanted`."""
+    """Yield the second coordinate of each point of the curve at which the first one rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0
@@ -68,7 +68,7 @@ def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
 
 def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
     """Return the indices of the longest run of adjacent values within `tolerance` (a share) of each other and of the
-    highest value.
+    maximum.
 
     The range is empty if no value is positive.
     """
@@ -86,6 +86,6 @@ def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return by how much the largest value exceeds the smallest, as a share of the smallest. Values must be
+    """Return the difference between the largest and the smallest value as a share of the smallest. Values must be
     positive."""
     return max(values) / min(values) - 1.0

@@ -1,8 +1,8 @@
-"""Names for the levels of a memory hierarchy: L1, L2, ..., LLC, DRAM.
+"""Name the levels of a memory hierarchy: L1, L2, ..., LLC, DRAM.
 
-The last cache is named LLC if it is level 3 or higher or if several cores share it; the caches before it are named
+The last cache is named LLC if it has level 3 or higher or if several cores share it; the caches before it are named
 L<n>. Four levels are therefore L1, L2, LLC, DRAM; five are L1, L2, L3, LLC, DRAM; three are L1, L2, DRAM, or L1, LLC,
-DRAM if the host reports that the second cache is shared. The caches that the host reports are only hints for these
+DRAM if the host reports that the second cache is shared. The caches that the host reports serve only as hints for these
 names and are ignored if they do not match.
 """
 
@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FIT = 1.3
-"""Maximum size of a plateau relative to its cache: the replacement policy and page coloring blur its end."""
+"""Maximum size of a plateau relative to its cache. The replacement policy and page coloring blur its end."""
 _SURELY_DRAM = 1 << 30
 _PROBABLY_DRAM = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class CacheHint:
-    """A data or unified cache as reported by the host: its level (1, 2, ...), its size in bytes, and whether cores
-    share it."""
+    """A data or unified cache as reported by the host: its level (1, 2, ...), its size in bytes, and whether several
+    cores share it."""
 
     level: int
     size: int
@@ -30,7 +30,7 @@ class CacheHint:
 def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequence[CacheHint] = ()) -> list[str]:
     """Return the names of the levels with the upper bounds `uppers`, smallest first.
 
-    `largest` is the largest size measured. `open_end` means that the latency was still rising at that size, so the last
+    `largest` is the largest size measured. `open_end` means that the latency still rises at that size, so the last
     plateau is a cache.
     """
     dram = not open_end and _reaches_dram(len(uppers), largest, hints)
@@ -44,7 +44,8 @@ def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequ
 
 
 def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> str:
-    """Return a note on caches that the host reports but that have no plateau on the curve; empty if there are none."""
+    """Return a note about caches that the host reports but that have no plateau on the curve; empty if there are
+    none."""
     matched = _match([upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"], hints)
     left = [hint for hint in sorted(hints, key=lambda item: item.size) if matched and hint not in matched]
     return "; ".join(f"no plateau for the L{hint.level} of {hint.size} B that the host reports" for hint in left)
@@ -59,8 +60,8 @@ def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bo
 
 
 def _match(caches: Sequence[int], hints: Sequence[CacheHint]) -> list[CacheHint]:
-    """Return the smallest reported cache that holds each plateau; empty unless caches and plateaus match one to one, in
-    order."""
+    """Return the smallest reported cache that can hold each plateau; empty unless caches and plateaus match one to one,
+    in order."""
     ordered = sorted(hints, key=lambda hint: (hint.size, hint.level))
     matched: list[CacheHint] = []
     for upper in caches:

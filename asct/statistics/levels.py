@@ -1,14 +1,14 @@
-"""Finds the levels of a memory hierarchy on a curve of latency over working set size.
+"""Find the levels of a memory hierarchy on a curve of latency over working set size.
 
-A level is a plateau that is found by these rules (slopes are in log latency per doubling of the size):
+A level is a plateau, determined by these rules (slopes are in log latency per doubling of the size):
 
 * where the local Theil-Sen slope exceeds `RISE` (42 % per doubling), the curve rises; rises divide it into stretches;
 * a stretch is a plateau if it spans at least `MIN_SPAN` octaves with an overall slope below `MAX_SLOPE` (28 % per
   doubling);
 * two plateaus whose facing ends differ by less than a factor of `MIN_STEP` (1.4) are one level: such a small step comes
   from a TLB;
-* the bounds are the outermost measured sizes, without rounding, whose latency is within a tolerance of the latency at
-  that end of the plateau (10 %, or four standard deviations of its noise, up to 15 %);
+* the bounds are the outermost measured sizes (not rounded) whose latency is within a tolerance of the latency at that
+  end of the plateau (10 %, or four standard deviations of its noise, up to 15 %);
 * the last level has no upper end: a further rise by less than a factor of `TAIL` (2) up to the last size belongs to it;
 * the latency is the median of the densest half of the plateau's values (the shorth), thinned to quarter octaves so that
   refined sizes do not count more; if a level drifts toward its end, its flat part determines the latency;
@@ -30,9 +30,9 @@ from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, running_median, shorth_median
 
 OUTLIER = math.log(1.15)
-"""A size whose log latency differs by more than this from the running median of five is an outlier."""
+"""If the log latency of a size differs by more than this from the running median of five, the size is an outlier."""
 DISTURBED = math.log(1.2)
-"""A size that is slower than larger ones by more than this was disturbed: more data is never faster."""
+"""If a size is slower than larger ones by more than this, it was disturbed, because more data is never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -53,8 +53,8 @@ class MemoryLevel:
     """A level, with sizes in bytes and latency in the unit of the curve.
 
     `sizes` and `latencies` are the points from which `latency` is computed. `below` and `above` are the measured sizes
-    just outside the bounds, or None at the ends of the data. `scatter` is the standard deviation from size to size, as
-    a share of the latency; slow drift does not count.
+    just outside the bounds, or None at the ends of the data. `scatter` is the standard deviation between sizes,
+    excluding slow drift, as a share of the latency.
     """
 
     name: str
@@ -83,16 +83,16 @@ Suspicion = Literal["outlier", "disturbed"]
 Cause = Literal[
     "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
 ]
-"""The reason why no levels were found, as a keyword; empty if levels were found."""
+"""The reason why no levels were found, as a keyword; empty if there are levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The result of a search: the levels, smallest first, or if there are none, the `cause` as a keyword and the
-    `reason` as text.
+    """The result of a search: the levels, smallest first, or if there are none, the reason as a keyword (`cause`) and
+    as text (`reason`).
 
     `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
-    for this curve. `suspects` contains the sizes that were excluded, with the reason.
+    for this curve. `suspects` contains the excluded sizes and the reasons.
     """
 
     levels: tuple[MemoryLevel, ...]
@@ -115,11 +115,11 @@ class _Curve:
         return len(self.sizes)
 
     def without(self, sizes: Collection[int]) -> _Curve:
-        """Return the points of all other sizes."""
+        """Return the curve without these sizes."""
         return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
 
     def take(self, indices: Sequence[int]) -> _Curve:
-        """Return the points at these indices."""
+        """Return the points with these indices."""
         return _Curve(
             tuple(self.sizes[i] for i in indices), tuple(self.x[i] for i in indices), tuple(self.y[i] for i in indices)
         )
@@ -134,7 +134,7 @@ def find_levels(
 ) -> LevelSearch:
     """Find the levels of a curve, which maps sizes in bytes to latencies.
 
-    `uncertain` contains sizes that are too small to be trusted (a few cache lines): they can lie inside a level but
+    `uncertain` contains sizes that are too small to be trusted (a few cache lines): they can be part of a level but
     never form one. Optimum sizes are multiples of `granule`. Raises ValueError if a size or latency is not positive.
     """
     curve = _curve_of(latencies)
@@ -174,9 +174,8 @@ def _suspects(curve: _Curve) -> dict[int, Suspicion]:
     """Return the sizes that do not fit the curve: `outlier` (unlike their neighbors) or `disturbed` (slower than larger
     sizes).
 
-    A running median of five leaves a rising curve unchanged, whatever its steps, but reveals at most two adjacent bad
-    sizes. Longer disturbances are recognized because they make sizes slower than larger ones, which memory itself never
-    does.
+    A running median of five preserves a rising curve with any steps, but reveals at most two adjacent bad sizes. Longer
+    disturbances make sizes slower than larger ones, which never happens without a disturbance.
     """
     smooth = running_median(curve.y)
     spread = max(OUTLIER, 4.0 * _noise(curve))
@@ -201,8 +200,8 @@ def _noise(curve: _Curve) -> float:
     """Return the point-to-point standard deviation of log latency, from second differences; 0.0 for fewer than four
     points.
 
-    The estimate is robust: neither a slow drift nor the few steps of a staircase affect it. A second difference of
-    independent values with variance v has variance 1.5 v.
+    The estimate is robust: it is affected neither by a slow drift nor by the few steps of a staircase. A second
+    difference of independent values with variance v has variance 1.5 v.
     """
     bends = [abs(curve.y[i] - (curve.y[i - 1] + curve.y[i + 1]) / 2.0) for i in range(1, len(curve) - 1)]
     return NORMAL_CONSISTENCY * median(bends) / math.sqrt(1.5) if len(bends) > 1 else 0.0
@@ -211,7 +210,7 @@ def _noise(curve: _Curve) -> float:
 def _thinned(curve: _Curve) -> list[int]:
     """Return the indices of at most one point per interval of `_THINNED` octaves: the one nearest to the middle.
 
-    Refined sizes are close together at the edges of levels; without thinning they would outweigh the plateaus.
+    Refined sizes are concentrated at the edges of levels; without thinning, they would outweigh the plateaus.
     """
     best: dict[int, tuple[float, int]] = {}
     for index, x in enumerate(curve.x):
@@ -223,7 +222,7 @@ def _thinned(curve: _Curve) -> list[int]:
 
 
 def _local_slopes(curve: _Curve) -> list[float]:
-    """Return the Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW` and at least both
+    """Return the Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW`, but at least both
     neighbors."""
     slopes = []
     last = len(curve) - 1
@@ -290,7 +289,7 @@ def _stretches(slopes: Sequence[float]) -> list[range]:
 
 
 def _ends(thin: _Curve, stretch: range) -> tuple[float, float]:
-    """Return the log latency at both ends of a stretch: the medians of its first three and of its last three sizes."""
+    """Return the log latency at both ends of a stretch, as the medians of its first three and last three sizes."""
     values = thin.y[stretch.start : stretch.stop]
     return median(values[:3]), median(values[-3:])
 
@@ -310,8 +309,8 @@ def _tolerance(thin: _Curve, stretch: range) -> float:
 
 
 def _grown(thin: _Curve, stretch: range) -> range:
-    """Return the stretch, extended by the adjacent points that are at its level. They look like part of a rise, because
-    the window of their slope includes a step."""
+    """Return the stretch extended by the adjacent points at its level. These seem to be part of a rise, because the
+    window of their slope includes a step."""
     tolerance = _tolerance(thin, stretch)
     first, last = stretch[0], stretch[-1]
     low, high = _ends(thin, stretch)
@@ -323,8 +322,8 @@ def _grown(thin: _Curve, stretch: range) -> range:
 
 
 def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bool]:
-    """Return the plateaus, with the last one extended to the end of the data, and False; or, if the curve still rises
-    there, the plateaus unchanged and True."""
+    """Return the plateaus and whether the curve still rises at its end. If it does not, the last plateau extends to the
+    end of the data."""
     final = plateaus[-1]
     end = range(max(final[-1], len(thin) - 3), len(thin))
     if _step(thin, final, end) < TAIL:
@@ -333,8 +332,8 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """Return a level without a name. Its bounds are the outermost sizes at the level, searched outward from the ends of
-    the plateau among all usable sizes."""
+    """Return an unnamed level. Its bounds are the outermost of all usable sizes at the level, searched outward from the
+    ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
     down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)
@@ -353,7 +352,7 @@ def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int,
 
 
 def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: float) -> int:
-    """Return the last index in `direction` whose value is within the tolerance; a single size outside it is skipped."""
+    """Return the last index in `direction` whose value is within the tolerance, skipping single sizes outside it."""
     inside = [abs(y - level) <= tolerance for y in usable.y]
     at = start
     while 0 <= at + direction < len(inside):
@@ -367,7 +366,7 @@ def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: f
 
 
 def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Return notes on shoulders that do not overlap a plateau, and on a curve that still rises at its end."""
+    """Return notes about shoulders that do not overlap a plateau, and about a curve that still rises at its end."""
     notes = {}
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]

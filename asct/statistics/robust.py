@@ -32,10 +32,10 @@ def mad(values: Sequence[float]) -> float:
 
 
 def shorth_median(values: Sequence[float]) -> float:
-    """Return the median of the shorth, the densest half of positive values: the half whose ends have the smallest
-    ratio.
+    """Return the median of the shorth, the densest half of positive values (the half whose ends have the smallest
+    ratio).
 
-    If more than half of the values are level and the rest drift away, the result stays with the level part, whereas the
+    If more than half of the values are level and the rest drift away, the result stays at the level part, whereas the
     median of all values moves as soon as nearly half of them have drifted. Source: D. F. Andrews et al., "Robust
     Estimates of Location", Princeton University Press, 1972.
     """
@@ -63,8 +63,8 @@ def running_median(values: Sequence[float], width: int = 5) -> list[float]:
 
 
 def median_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the Theil-Sen slope: the median slope of all pairs of points with different x; 0.0 if there is no such
-    pair.
+    """Return the Theil-Sen slope: the median slope of all pairs of points with different x; 0.0 if there are no such
+    pairs.
 
     Up to 29 % of the points can be outliers without affecting the result.
     """

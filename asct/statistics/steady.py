@@ -1,12 +1,12 @@
-"""Steady state of a drive: whether the values of the last rounds of a test stay at one level.
+"""The steady state of a drive: whether the values of the last rounds of a test stay at one level.
 
 SNIA, Solid State Storage Performance Test Specification 2.0.1, definition of steady state: within a measurement window
 of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the average, and the line fitted by least
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
-By that rule alone, the plateau of a burst (a write cache that is not full yet, the credits of a volume) would count as
-the steady state. A window therefore counts only after enough data was written, or after a drop in the level that marks
-the end of the burst.
+By this rule alone, the plateau of a burst (a write cache that is not yet full, the credits of a volume) would count as
+steady state. A window therefore counts only after enough data was written, or after a drop of the level that marks the
+end of the burst.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Final
 from asct.statistics.changepoint import changes
 
 _ROUNDING: Final = 1e-9
-"""Relative tolerance of the limits, so that a window exactly at a limit is steady in any unit, despite rounding."""
+"""Relative tolerance of the limits, so that a window exactly at a limit is steady in any unit despite rounding."""
 CLIFF: Final = 0.5
-"""A drop in the level by this share is a cliff: it indicates a full cache or spent credits rather than a varying
-rate."""
+"""A drop of the level by this share is a cliff, which indicates a full cache or exhausted credits rather than
+variation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,8 @@ class SteadyRule:
 
 @dataclass(frozen=True, slots=True)
 class SteadyWindow:
-    """Consecutive values from index `first`, with their mean; `excursion` and `drift` (signed) are shares of the mean.
-
-    `slope` is the slope of the fitted line, in the unit of the values per round.
-    """
+    """Consecutive values from index `first`, and their mean. `excursion` and `drift` (signed) are shares of the mean;
+    `slope` is that of the fitted line, in the unit of the values per round."""
 
     first: int
     values: tuple[float, ...]
@@ -63,14 +61,14 @@ class SteadyWindow:
 
 
 def within(share: float, limit: float) -> bool:
-    """Return whether `share` is at most `limit`; rounding errors of up to 1e-9 of the limit are ignored."""
+    """Return whether `share` is at most `limit`, ignoring rounding errors of up to 1e-9 of the limit."""
     return share <= limit * (1.0 + _ROUNDING)
 
 
 def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
-    """Return all `values` as a window; `first` is the index of the first value in its series.
+    """Return all `values` as a window. `first` is the index of the first value in its series.
 
-    Raises ValueError if there are fewer than two values, or if a value is not positive.
+    Raises ValueError if there are fewer than two values or if a value is not positive.
     """
     count = len(values)
     if count < 2 or min(values) <= 0:
@@ -91,7 +89,7 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
 
 
 def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """Return the index of the last drop in the level by at least `least` (a share); None if there is none.
+    """Return the index of the last drop of the level by at least `least` (a share); None if there is none.
 
     A drop is detected only if there are at least three values on either side of it.
     """
@@ -102,7 +100,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 def enough_from(written: Sequence[float], needed: float) -> int | None:
     """Return the index of the first round before which at least `needed` had been written; None if there is none.
 
-    `written` contains the total amount written before each round, in ascending order, in any unit.
+    `written` contains the total amount written before each round (ascending, in any unit).
     """
     if any(after < before for before, after in pairwise(written)):
         raise ValueError("the amount written must not decrease")

@@ -1,1 +1,1 @@
-"""The results tree: its layout, its documents, and how they are written and read."""
+"""The results tree: its layout, its documents, and how to write and read them."""

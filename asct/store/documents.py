@@ -1,4 +1,5 @@
-"""Reads single documents: identified by `schema`, migrated to the current version and validated by their model."""
+"""Read single documents: identify them by `schema`, migrate them to the current version and validate them with their
+model."""
 
 from __future__ import annotations
 
@@ -21,19 +22,17 @@ Migration = Callable[[dict[str, Any]], dict[str, Any]]
 VERSIONS: dict[str, int] = dict.fromkeys(
     ("run", "record", "facts", "disturbances", "status", "command", "event", "step", "audit", "telemetry"), 1
 )
-"""The version of each kind of document that this version of asct writes."""
+"""The version of each kind of document written by this version of asct."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
-"""Maps (kind, version) to the function that migrates a document to the next version; 1 is the first version."""
+"""Maps (kind, version) to the function that migrates a document to the next version. The first version is 1."""
 
 _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Maximum length in bytes of a name (NAME_MAX of Linux), and in characters of a path below a run.
-
-Longer names and paths cannot exist.
-"""
+"""Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters. Longer ones cannot
+exist."""
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
@@ -47,10 +46,8 @@ def unreadable(path: Path, error: OSError) -> StoreError:
 
 
 def inside(root: Path, relative: str) -> Path:
-    """Return the path `relative` below `root`.
-
-    Raises StoreError (E510) if it leads outside `root`, also through a link.
-    """
+    """Return the path `relative` below `root`. Raises StoreError (E510) if it leads outside `root`, even through a
+    link."""
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
@@ -103,7 +100,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
-    """Return `document` in the current version of `kind`. An older document is migrated in memory.
+    """Return `document` in the current version of `kind`, after migrating an older document in memory.
 
     Raises StoreError: E507 if it is not a document `asct.<kind>`, E509 if its version is newer.
     """

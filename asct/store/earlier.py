@@ -1,4 +1,4 @@
-"""Searches the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
+"""Search the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EarlierRepeat:
 
     folder: Path
     raw: str
-    """The folder, as recorded in the documents of the run."""
+    """The folder as recorded in the documents of the run."""
     status: Status
     command: CommandDocument
     records: Sequence[Record]
@@ -32,7 +32,7 @@ class EarlierRepeat:
 
 @dataclass(slots=True)
 class _Run:
-    """An earlier run. Its records and journal are read when the first of its points is reused, and are then cached."""
+    """An earlier run. Its records and journal are read and cached when the first of its points is reused."""
 
     stored: StoredRun
     name: str
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point of an earlier run whose repeats are all complete according to their status files."""
+    """A point of an earlier run. All of its repeats are complete according to their status files."""
 
     run: _Run
     host: str
@@ -66,7 +66,7 @@ class EarlierPoint:
 
     @property
     def measured_at(self) -> str:
-        """When the first repeat of the point started."""
+        """The time at which the first repeat of the point started."""
         return min(status.started_at for status in self.statuses)
 
     def facts(self) -> HostFacts | None:
@@ -97,7 +97,7 @@ class EarlierPoint:
 
 
 class EarlierRuns:
-    """The runs below `results` that may contain measurements from `since` or later. Thread-safe."""
+    """The runs below `results` that may contain measurements from `since` on. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
         """`newest` limits the search to that many runs; 0 searches all."""
@@ -111,7 +111,7 @@ class EarlierRuns:
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
         """Yield the point from each job of each run that has all of its repeats, newest run first.
 
-        Every repeat must have a status in `accepted`. Only status files are read.
+        The status of every repeat must be in `accepted`. Only status files are read.
         """
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):
@@ -142,7 +142,7 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough. A run without an end (its process was killed) always may be."""
+        """Return whether a run may be recent enough; always true for a run without an end, whose process was killed."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:
@@ -170,7 +170,7 @@ class EarlierRuns:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the lines of records.jsonl by repeat. They are not parsed, because usually only a few are reused."""
+    """Return the lines of records.jsonl by repeat, without parsing them, because usually only a few are reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):

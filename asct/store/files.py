@@ -1,4 +1,4 @@
-"""Writes files atomically (temporary name, sync, rename) and appends lines. Failures become StoreErrors with a hint."""
+"""Write files atomically (temporary name, sync, rename) and append lines. Failures become StoreErrors with a hint."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from asct.errors import StoreError
 
 
 def is_full(error: OSError) -> bool:
-    """Return whether a write failed because no space is left, or because of a quota or the file size limit."""
+    """Return whether a write failed because of a full disk, a quota or the file size limit."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def reason_of(error: OSError) -> str:
-    """Return the message of the operating system, for use at the end of a sentence."""
+    """Return the message of the operating system in a form that can end a sentence."""
     return (error.strerror or str(error)).lower()
 
 
@@ -34,7 +34,7 @@ def write_error(path: Path, error: OSError) -> StoreError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError raised by the body into the StoreError for `path`."""
+    """Convert an OSError raised by the body to the StoreError for `path`."""
     try:
         yield
     except OSError as error:
@@ -68,8 +68,9 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
     """Replace `path` atomically: a reader sees either the old file or the new one.
 
     A link at `path` is replaced, not followed, because others may be able to write to a results folder. If `sync` is
-    False, the file is not flushed to disk. This is for the many small files of a repeat: its journal line is flushed
-    after them, and their loss is detected (without a valid status.json, a repeat counts as not measured).
+    False, the file is not flushed to disk. This is intended for the many small files of a repeat: the repeat's journal
+    line is flushed after them, and their loss is detected (without a valid status.json, a repeat counts as not
+    measured).
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - for speed, as above
@@ -93,7 +94,8 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove temporary files that a killed process left below `folder`. Only the folder's one writer may do this."""
+    """Remove temporary files that a killed process left below `folder`. Only the single writer of the folder may do
+    this."""
     for path in folder.rglob(".*.tmp"):
         with suppress(OSError):
             path.unlink()
@@ -106,7 +108,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 class LineFile:
-    """An append-only file of lines. Each `append` is one write. After a failed write, a partial line is removed."""
+    """An append-only file of lines. Each `append` is one write; if it fails, a partial line is removed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -143,13 +145,13 @@ class LineFile:
                 os.fdatasync(self._descriptor)
 
     def take_back(self, size: int) -> None:
-        """Truncate the file to `size`, which is an earlier value of `self.size`. Never raises."""
+        """Truncate the file to `size`, an earlier value of `self.size`. Raises no exception."""
         with suppress(OSError):
             os.ftruncate(self._descriptor, size)
             self.size = size
 
     def close(self) -> None:
-        """Flush and close the file. Closing twice is harmless."""
+        """Flush and close the file. Can be called repeatedly."""
         if self._descriptor >= 0:
             with suppress(OSError):
                 os.fsync(self._descriptor)

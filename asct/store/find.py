@@ -1,4 +1,4 @@
-"""Finds runs below a results folder by path, id, label or `latest`."""
+"""Find runs below a results folder by path, id, label or `latest`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _listed(root: Path) -> ListedRun:
 
 
 def _age(root: Path) -> tuple[str, int, str]:
-    """Return the sort key of a run folder: its time, then the number after the id (for runs in the same second)."""
+    """Return the sort key of a run folder: its time, and the number after the id (for runs in the same second)."""
     stamp, _, rest = root.name.partition("-")
     digits = rest.partition("-")[2]
     return stamp, int(digits) if digits.isdigit() else 1, root.name

@@ -1,4 +1,4 @@
-"""Creates, clears and locks run folders, and links files of other runs into them."""
+"""Create, clear and lock run folders, and link files of other runs into them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def new_folder(results: Path, run: Run) -> Path:
 
 
 def given_folder(folder: Path) -> Path:
-    """Create `folder`, or use it if it exists and is empty. Raises StoreError (E501, E516)."""
+    """Create `folder`, or use an existing empty one. Raises StoreError (E501, E516)."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = next(folder.iterdir(), None)
@@ -60,13 +60,13 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
 _REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
-"""Files that `asct report` and `asct run --format` write into the run folder."""
+"""Files that `asct report` and `asct run --format` write to the run folder."""
 
 
 def clear_run(folder: Path) -> None:
     """Remove an earlier run from `folder` (`--force`): only files that asct writes, and only if there is a run.json.
 
-    Raises StoreError if there are files but no run.json; nothing is removed then.
+    Raises StoreError if there are files but no run.json; in that case, nothing is removed.
     """
     if not (folder / "run.json").is_file():
         if folder.is_dir() and any(folder.iterdir()):
@@ -85,7 +85,7 @@ def clear_run(folder: Path) -> None:
 
 
 def link_latest(root: Path) -> Diagnostic | None:
-    """Make the link `latest` next to `root` point to `root`, atomically. Returns a warning if that failed."""
+    """Atomically make the link `latest` next to `root` point to `root`. Returns a warning if this fails."""
     link = root.with_name("latest")
     temporary = link.with_name(f".latest.{os.getpid()}.tmp")
     try:
@@ -103,7 +103,7 @@ def link_latest(root: Path) -> Diagnostic | None:
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
     """Link the regular files below `source` into the folder `target`, or copy them if hard links fail.
 
-    Symbolic links, devices, and the files in `source` that `leave_out` names are omitted. Raises OSError if `target`
+    Symbolic links, devices, and the files in `source` named by `leave_out` are omitted. Raises OSError if `target`
     cannot be written, and StoreError (E515) if `source` cannot be read.
     """
     with _reading(source), os.scandir(source) as found:
@@ -136,9 +136,9 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 class RunLock:
-    """Allows one writer per run, with an flock that is released when its process ends.
+    """A lock that allows one writer per run: an flock that is released when its process ends.
 
-    The lock file is not removed, because two writers could then lock different inodes.
+    The lock file is never removed, because two writers could then lock different inodes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -156,7 +156,7 @@ class RunLock:
             os.close(descriptor)
             message = f"{self.path.parent}: asct process {holder} is writing this run"
             raise SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it")) from None
-        except OSError:  # the file system has no locks: the user must ensure a single writer
+        except OSError:  # the file system does not support locks, so the user must ensure that there is only one writer
             os.close(descriptor)
             return
         with suppress(OSError):
@@ -165,7 +165,7 @@ class RunLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Release the lock. Harmless if it is not held."""
+        """Release the lock. Has no effect if it is not held."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -1,12 +1,9 @@
-"""All paths of a results tree. No other module builds such paths.
+"""All paths of a results tree. No other module builds these paths.
 
-    results/<plan name>/<run id>/      latest -> newest
-      run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
-      facts/<host>.json  facts/<host>/  disturbances/<host>.json
-      jobs/<host>/<id>/audit.json  jobs/<host>/<id>/audit/<number>-<occasion>/
-      jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
-      build/<host>/
-      report.html  summary.md  junit.xml  asct.log
+results/<plan name>/<run id>/      latest -> newest run.json  plan.yaml  plan.resolved.json  journal.jsonl
+records.jsonl facts/<host>.json  facts/<host>/  disturbances/<host>.json jobs/<host>/<id>/audit.json
+jobs/<host>/<id>/audit/<number>-<occasion>/ jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/ build/<host>/
+report.html  summary.md  junit.xml  asct.log
 
 The files of the first step of a repeat are in r<k>/, those of each further step in r<k>/<number>-<step>/. Warm-ups are
 in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
@@ -26,12 +23,12 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
 
 
 def run_id(started: datetime, plan_hash: str) -> str:
-    """Return the id of a run: the UTC time and the first six digits of the plan hash (`20261121T042813Z-3f9c2a`)."""
+    """Return the id of a run: its UTC time and the first six digits of the plan hash (`20261121T042813Z-3f9c2a`)."""
     return f"{started:%Y%m%dT%H%M%SZ}-{plan_hash[:6]}"
 
 
 def safe_name(name: str) -> str:
-    """Return `name` if it is safe as the name of a file or folder. Raises ValueError otherwise."""
+    """Return `name` if it is safe as the name of a file or folder; otherwise raise ValueError."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
         raise ValueError(
             f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"
@@ -61,7 +58,7 @@ class RunLayout:
         self.log = root / "asct.log"
         self.lock = root / ".lock"
         self.reserve = root / ".reserve"
-        """A file that reserves space, so that a run that has filled the disk can still write its end."""
+        """A file that reserves space, so that a run that fills the disk can still write its end."""
         self.markdown = root / "summary.md"
 
     def facts(self, host: str) -> Path:
@@ -116,7 +113,7 @@ class RunLayout:
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """Return `path` relative to the run folder, with forward slashes, as documents contain it."""
+        """Return `path` relative to the run folder, with forward slashes, in the form used in documents."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 

@@ -17,10 +17,8 @@ class _Document(BaseModel):
 
 
 class Verdict(_Document):
-    """The outcome of one expectation on one host at one set of coordinates.
-
-    `text` is the bound. `reason` explains an unknown outcome.
-    """
+    """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
+    unknown outcome."""
 
     outcome: Literal["pass", "fail", "unknown"]
     severity: Literal["fail", "warn", "info"]
@@ -57,7 +55,7 @@ class Reused(_Document):
     """The run that measured them, as `<plan>/<run id>`."""
     repeats: int
     measured_at: str
-    """When the oldest of them was measured."""
+    """When the first of these repeats was measured."""
 
 
 class JobEntry(_Document):
@@ -73,11 +71,11 @@ class JobEntry(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
     note: str = ""
-    """Why repeats were not measured."""
+    """The reason why repeats were not measured."""
     refused: bool = False
     """Whether the job was refused for safety reasons, which decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
-    """The repeats in `counts` that were reused, by run."""
+    """The repeats among `counts` that were reused, by run."""
     host_states: dict[str, int] = Field(default_factory=dict)
     """Number of repeats by host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
@@ -112,7 +110,7 @@ class Run(_Document):
 
 
 class Status(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. The file exists only after that end."""
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. The file is written at the end of the repeat."""
 
     schema_: Literal["asct.status/1"] = Field("asct.status/1", alias="schema")
     status: PointStatus
@@ -125,23 +123,24 @@ class Status(_Document):
     diagnostic: dict[str, Any] | None = None
     attempts: int = 1
     steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
-    """For each step: name, status (exit status), elapsed_ns, folder (relative to the run folder)."""
+    """The name, status (exit status), elapsed_ns and folder (relative to the run folder) of each step."""
     reuse_key: str = ""
-    """SHA-256 of everything that the measurement depends on. `--reuse` requires it to be unchanged."""
+    """SHA-256 of everything that the measurement depends on, which must be unchanged for `--reuse`."""
     reused_from: str = ""
-    """The run that measured it, as `<plan>/<run id>`; empty if this run did."""
+    """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
     records: int | None = None
-    """Number of the repeat's lines in records.jsonl, to detect missing ones; null in runs of older asct versions."""
+    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs of older asct
+    versions."""
     telemetry: HostVerdict | None = None
     """Whether the host was quiet, according to telemetry.json; null if no step was run."""
 
     def has_all(self, records: int) -> bool:
-        """Return whether this number of records is complete, as far as is known."""
+        """Return whether the repeat has this number of records; True if the number is unknown."""
         return records > 0 and self.records in (None, records)
 
 
 class CommandDocument(_Document):
-    """jobs/.../command.json: the command lines of a repeat, so that they can be repeated manually."""
+    """jobs/.../command.json: the command lines of a repeat, for running them manually."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str
@@ -149,7 +148,7 @@ class CommandDocument(_Document):
     settings: dict[str, Any]
     swept: dict[str, Any]
     steps: list[dict[str, Any]] = Field(default_factory=list)
-    """For each step: name, argv, cwd, env, files, companions (argv), timeout_s."""
+    """The name, argv, cwd, env, files, companions (argv) and timeout_s of each step."""
 
 
 class Readings(_Document):
@@ -162,11 +161,11 @@ class Readings(_Document):
 
 
 class StepNote(_Document):
-    """One line of jobs/.../r<k>/steps.jsonl: a finished step, after which the repeat can be resumed."""
+    """One line of jobs/.../r<k>/steps.jsonl: a finished step from which the repeat can be resumed."""
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """SHA-256 of plan, repeat and step, which identifies the step that the line belongs to."""
+    """SHA-256 of plan, repeat and step, which identifies the step."""
     name: str
     folder: str
     """The folder of the step's files, relative to the run folder."""
@@ -176,7 +175,7 @@ class StepNote(_Document):
     """Whether this is the first step after a pause."""
     notes: list[str] = Field(default_factory=list)
     command: dict[str, Any]
-    """The step, as in command.json."""
+    """The step, in the form used in command.json."""
     files: dict[str, str]
     """The SHA-256 of each file, by name."""
     around: Readings = Field(default_factory=Readings)
@@ -201,7 +200,7 @@ class AuditCheck(_Document):
 
 
 class AuditRefusal(_Document):
-    """Why a target was not used."""
+    """The reason why a target was not used."""
 
     code: str
     message: str
@@ -212,7 +211,8 @@ class AuditLook(_Document):
 
     at: str
     occasion: Literal["preflight", "start", "step"]
-    """Before anything was measured on the host, right before the job, or in a step that was refused."""
+    """When the inspection was made: before anything was measured on the host, right before the job, or in a refused
+    step."""
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)
     devices: list[dict[str, Any]] = Field(default_factory=list)
@@ -227,14 +227,14 @@ class AuditTarget(_Document):
     path: str
     """The path in the plan; empty for temporary files."""
     planned_bytes: int
-    """The estimated maximum number of bytes."""
+    """The estimated maximum number of bytes that will be written."""
     written_bytes: int = 0
-    """The bytes written while this run wrote, according to the counters of the drives below the target."""
+    """The bytes written during the steps of this run, according to the counters of the drives below the target."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """Percentage of the drive's life that is used, as the drive reported before the job (NVMe, may exceed 100)."""
+    """Percentage of the drive's life used before the job, according to the drive (NVMe, may exceed 100)."""
     begun: bool = False
     """Whether a step that writes to the target was started."""
 
@@ -257,7 +257,8 @@ State = Literal["stable", "noisy", "invalid", "unknown"]
 
 
 class Reason(_Document):
-    """A disturbance: the value `seen`, in `unit` (empty for a count), exceeds `limit`. `means` explains it."""
+    """A disturbance: the value `seen`, in `unit` (empty for a count), exceeds `limit`. `means` explains the
+    consequence."""
 
     what: str
     state: Literal["noisy", "invalid"]
@@ -268,17 +269,16 @@ class Reason(_Document):
 
 
 class HostVerdict(_Document):
-    """The state of the host during a repeat. The worst reason decides it; `unknown` means that readings are missing."""
+    """The state of the host during a repeat, determined by the worst reason; `unknown` means that readings are
+    missing."""
 
     state: State
     reasons: list[Reason] = Field(default_factory=list)
 
 
 class DriveHealth(_Document):
-    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h).
-
-    Temperatures are in degrees Celsius, times in minutes.
-    """
+    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Temperatures are in
+    degrees Celsius, durations in minutes."""
 
     celsius: float
     critical_warning: int
@@ -293,9 +293,9 @@ class DriveHealth(_Document):
 class Moment(_Document):
     """One reading of the host state. Unknown values are null, or missing from their map.
 
-    `counters` only grow. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is the
-    time in which a task waited (psi.rst), `quota_*` is throttling by control groups, and `heat_throttles` is throttling
-    by heat.
+    `counters` only increase. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is
+    the time during which a task waited (psi.rst), `quota_*` is throttling by control groups, and `heat_throttles` is
+    thermal throttling.
     """
 
     uptime_s: float | None = None
@@ -306,7 +306,7 @@ class Moment(_Document):
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The current frequency of the first and the last frequency policy, which is meaningless for an idle CPU."""
+    """The current frequency of the first and of the last frequency policy, which is meaningless for an idle CPU."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
@@ -317,10 +317,10 @@ class Moment(_Document):
 
 
 class Telemetry(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/telemetry.json: the host state around one repeat.
+    """jobs/<host>/<id>/<point>/r<k>/telemetry.json: the host state before and after one repeat.
 
     `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
-    over the steps, without the time between them. Shares, from 0 to 1, relate to the time of all CPUs (`user`,
+    over the steps, without the time between them. Shares (0 to 1) are relative to the time of all CPUs (`user`,
     `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
     `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of CPUs that other
     programs used.
@@ -337,7 +337,7 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """Why values are unknown, by the name of the value."""
+    """The reasons for unknown values, by the name of the value."""
 
 
 class _Line(BaseModel):
@@ -345,7 +345,7 @@ class _Line(BaseModel):
 
 
 class Meta(_Line):
-    """The first line: how the kernel was built and called. Further fields are specific to the kernel."""
+    """The first line: how the kernel was built and called. Other fields are specific to the kernel."""
 
     t: Literal["meta"]
     kernel: str | None = Field(default=None, description="name of the folder in kernels/")
@@ -356,19 +356,19 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """Setup is finished (memory touched, threads bound). Samples follow."""
+    """The line after the setup (memory touched, threads bound), followed by the samples."""
 
     t: Literal["ready"]
 
 
 class KernelSample(_Line):
-    """One measurement: raw integers whose names are their units (`ns`, `bytes`, `ticks`, `ops`)."""
+    """One measurement: raw integers, named after their units (`ns`, `bytes`, `ticks`, `ops`)."""
 
     t: Literal["sample"]
 
 
 class End(_Line):
-    """The last line. Output without it is incomplete, and the measurement has failed."""
+    """The last line. Without it, the output is incomplete and the measurement has failed."""
 
     t: Literal["end"]
     ok: bool

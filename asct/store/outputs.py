@@ -1,4 +1,4 @@
-"""Opens the files that a user names for output: never a device, and an existing file only with consent."""
+"""Open files that the user names for output: never a device, and an existing file only with consent."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _KINDS = {
 
 
 def check_output(path: Path, *, force: bool = False, append: bool = False) -> bool:
-    """Return whether the file exists. Raise UsageError if it is neither a regular file nor a pipe, or if it exists and
-    neither `force` allows to overwrite it nor `append` keeps what it contains; raise StoreError if it is unreadable."""
+    """Return whether the file exists.
+
+    Raises UsageError if it is neither a regular file nor a pipe, or if it exists and neither `force` (overwrite) nor
+    `append` is set; raises StoreError if it is unreadable.
+    """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -33,9 +36,9 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
-    """Open a file for output as `check_output` allows it: a new or empty one, or with `append` at its end.
+    """Open a file for output under the rules of `check_output`: emptied, or with `append` at its end.
 
-    What is opened is checked again before it is emptied, so nobody can put a device in its place meanwhile.
+    The opened file is checked again before it is emptied, so nobody can replace it with a device in the meantime.
     """
     exists = check_output(path, force=force, append=append)
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | (os.O_APPEND if append else 0)
@@ -59,7 +62,7 @@ def open_output(path: Path, *, force: bool = False, append: bool = False) -> Tex
 
 
 def write_output(path: Path, text: str, *, force: bool = False) -> None:
-    """Write `text` to a file that the user named. Raises UsageError and StoreError as `open_output` does."""
+    """Write `text` to a file named by the user. Raises UsageError and StoreError like `open_output`."""
     with open_output(path, force=force) as file:
         try:
             file.write(text)

@@ -1,4 +1,4 @@
-"""Reads runs. Nothing is written, and damaged or unknown files are reported."""
+"""Read runs without writing anything, and report damaged or unknown files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 @dataclass(slots=True)
 class StoredRun:
-    """A run on disk. Methods that read raise StoreError. `notes` lists incomplete lines that were ignored."""
+    """A run on disk. Its reading methods raise StoreError. `notes` lists incomplete lines that were ignored."""
 
     layout: RunLayout
     run: Run
@@ -42,14 +42,11 @@ class StoredRun:
         return [current(body, "event", place) for body, place in self._objects(self.layout.journal)]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """Return the status of each repeat according to the journal. A later end replaces an earlier one."""
+        """Return the status of each repeat according to the journal. The last end of a repeat counts."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
-        """Return whether the last line of the journal or of the records is incomplete.
-
-        Resuming the run repairs this.
-        """
+        """Return whether the last line of the journal or of the records is incomplete. Resuming the run repairs it."""
         paths = (self.layout.journal, self.layout.records)
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 
@@ -69,29 +66,26 @@ class StoredRun:
         return load(model, kind, self.inside(path)) if path.exists() else None
 
     def resolved(self) -> dict[str, Any]:
-        """Return plan.resolved.json as it was written. The planner parses it."""
+        """Return the content of plan.resolved.json, which the planner parses."""
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """Return status.json from a repeat's folder; None if the repeat did not end."""
+        """Return status.json from a repeat's folder; None if the repeat has not ended."""
         return self._document(Status, "status", self.layout.status(repeat))
 
     def status_if_readable(self, repeat: Path) -> Status | None:
-        """Do the same as `status`, but also return None for a damaged file."""
+        """Return the same as `status`, but also None if the file is damaged."""
         try:
             return self.status(repeat)
         except StoreError:
             return None
 
     def command(self, repeat: Path) -> CommandDocument | None:
-        """Return command.json from a repeat's folder; None if the repeat did not end."""
+        """Return command.json from a repeat's folder; None if the repeat has not ended."""
         return self._document(CommandDocument, "command", self.layout.command(repeat))
 
     def repeats(self) -> Iterator[Path]:
-        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups and earlier attempts.
-
-        Links are not followed.
-        """
+        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups, earlier attempts and links."""
         for host in real_folders(self.layout.root / "jobs"):
             for job in real_folders(host):
                 for point in real_folders(job):
@@ -118,13 +112,13 @@ class StoredRun:
 
 
 def torn_line(path: Path, number: int) -> Diagnostic:
-    """Return the warning about an incomplete last line."""
+    """Return a warning about an incomplete last line."""
     message = f"{path}:{number}: the last line is incomplete and ignored"
     return Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
 
 
 def _safe(name: str) -> str:
-    """Return `name` if it is safe as a folder name. Raises StoreError (E510) otherwise."""
+    """Return `name` if it is safe as a folder name; otherwise raise StoreError (E510)."""
     try:
         return safe_name(name)
     except ValueError as error:
@@ -151,15 +145,16 @@ def read_run(root: Path) -> StoredRun:
         raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json")
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
-        for name in (job.host, job.id, job.benchmark):  # names of folders in the tree and of report files
+        for name in (job.host, job.id, job.benchmark):  # they are names of folders in the tree and of report files
             _safe(name)
     return StoredRun(layout, run)
 
 
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
-    """Return the notes about the finished steps of a repeat.
+    """Return the notes about the finished steps of a repeat, up to the first one that is incomplete or whose files have
+    changed.
 
-    They end before the first note that is incomplete or whose files have changed. Raises StoreError (E508, E510, E515).
+    Raises StoreError (E508, E510, E515).
     """
     path = inside(layout.root, layout.relative(layout.steps(repeat)))
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Generates the JSON Schemas in results_schema/ from the models. A test compares them with the files."""
+"""Generate the JSON Schemas in results_schema/ from the models. A test compares them with the files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def file_name(kind: str) -> str:
 
 
 def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema that begins with its dialect, name and description."""
+    """Return a schema that starts with its dialect, name and description."""
     rest = {key: value for key, value in body.items() if key not in ("title", "description")}
     version = VERSIONS.get(kind, 1)
     head = {"$schema": _DIALECT, "$id": f"urn:asct:{kind}:{version}", "title": f"asct.{kind}/{version}"}
@@ -53,7 +53,7 @@ def document_schemas() -> dict[str, dict[str, Any]]:
 
 
 def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[str, Any]:
-    """Return the schema of a kind of document. Its field `schema` is required, although the model fills it in."""
+    """Return the schema of a kind of document. Its field `schema` is required, even though the model supplies it."""
     body = model.model_json_schema(by_alias=True, mode="validation")
     if "schema" in body.get("properties", {}):
         body["required"] = sorted({"schema", *body.get("required", ())})
@@ -61,32 +61,31 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """Return the schema of one kind of document, read from results_schema/.
+    """Return the schema of one kind of document from results_schema/, including that of events, which the engine
+    generates.
 
-    This includes the schema of events, which the engine generates. Raises FileNotFoundError for an unknown kind or an
-    incomplete installation.
+    Raises FileNotFoundError for an unknown kind or an incomplete installation.
     """
     schema: dict[str, Any] = json.loads((folder("results_schema") / file_name(kind)).read_text(encoding="utf-8"))
     return schema
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """Return the text of a schema as its file in results_schema/ contains it."""
+    """Return the text of a schema in the format of the files in results_schema/."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 @cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
-    """Return a validator for a schema in results_schema/.
-
-    Raises FileNotFoundError if the installation is incomplete.
-    """
+    """Return a validator for a schema in results_schema/. Raises FileNotFoundError if the installation is
+    incomplete."""
     return jsonschema.Draft202012Validator(schema_of(kind))
 
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Return a validator for each `t` in a schema of alternatives. This is faster, and errors name the wrong field."""
+    """Return a validator for each `t` in a schema of alternatives. It is faster than the whole schema, and its errors
+    name the invalid field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():
@@ -98,7 +97,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return findings (E508) about the places where `document` violates the schema of its kind, at most `limit`."""
+    """Return findings (E508) about at most `limit` places where `document` violates the schema of its kind."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):
@@ -111,7 +110,7 @@ def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 
 
 
 def write(target: Path, schemas: Mapping[str, Mapping[str, Any]]) -> list[Path]:
-    """Write each schema into the folder `target`. Returns the paths."""
+    """Write each schema to the folder `target`, and return the paths."""
     paths = []
     for kind, schema in sorted(schemas.items()):
         path = target / file_name(kind)

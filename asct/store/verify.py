@@ -1,4 +1,4 @@
-"""Checks a run: every document against its schema, the raw files of the records, and the counts."""
+"""Check a run: every document against its schema, the raw files of the records, and the counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIMIT = 50
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Return all findings about the run, the worst kinds first; empty for a complete run."""
+    """Return all findings about the run, the most severe kinds first; empty for a complete run."""
     layout = stored.layout
     findings = _document(layout.run, "run", stored)
     findings += _document(layout.resolved, "", stored)
@@ -55,7 +55,7 @@ def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
 
 
 def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
-    """Yield findings about the audits of written targets and the output of guard that they refer to."""
+    """Yield findings about the audits of written targets, and about the output of guard that they refer to."""
     for path in sorted(stored.layout.root.glob("jobs/*/*/audit.json")):
         found = _document(path, "audit", stored)
         yield from found
@@ -104,7 +104,7 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
 
 
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
-    """Yield a finding if the folder `raw` that a document refers to does not contain `file`."""
+    """Yield a finding if the folder `raw`, which a document refers to, does not contain `file`."""
     if Path(raw).is_absolute():
         yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct")
         return
@@ -142,7 +142,7 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
 
 
 def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
-    """Return a finding for each repeat whose number of records differs between status.json and records.jsonl."""
+    """Return a finding for each repeat for which status.json and records.jsonl contain different numbers of records."""
     there = Counter(str(record["raw"]) for record in records)
     findings = []
     for folder, status in _statuses(stored):

@@ -1,4 +1,4 @@
-"""Writes one run: whole files atomically, the journal and the records by appending.
+"""Write one run: whole files atomically, the journal and the records by appending.
 
 A run has one writer, which any thread may use. A repeat is written in this order: its folder and raw files (by the
 transport), command.json, its lines in records.jsonl, status.json, and finally the journal line of its end, which is
@@ -36,15 +36,15 @@ def _document(model: BaseModel) -> str:
 
 
 class RunWriter:
-    """Writes the folder of a run. All methods raise StoreError if the results tree cannot be written."""
+    """The writer of a run folder. All methods raise StoreError if the results tree cannot be written."""
 
     def __init__(self, layout: RunLayout, run: Run) -> None:
         self.layout = layout
         self.run = run
         self.notes: list[Diagnostic] = []
-        """Warnings about the results tree (such as a missing `latest` link)."""
+        """Warnings about the results tree (such as a failure to set the link `latest`)."""
         self.failure: StoreError | None = None
-        """The first write that failed, after which the run must end; None if none failed."""
+        """The first failed write, after which the run must end; None if there was none."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
@@ -55,9 +55,9 @@ class RunWriter:
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
-        """Create the run folder, and write what is known at the start.
+        """Create the run folder, and write everything known at the start.
 
-        The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced by the name of
+        The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced with the name of
         the folder, because a second run in the same second gets the suffix `-2`. Raises StoreError before anything else
         happens if the folder cannot be created or written.
         """
@@ -77,17 +77,14 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
-        """Continue an existing run (resume).
-
-        Incomplete last lines are removed. Raises SafetyError if the run is locked.
-        """
+        """Continue an existing run, after removing incomplete last lines. Raises SafetyError if the run is locked."""
         writer = cls(layout, run)
         writer._open_streams()
         clear_unfinished(layout.root)
         return writer
 
     def drop_records(self, repeats: Collection[RepeatKey]) -> None:
-        """Remove the records of repeats that are measured again."""
+        """Remove the records of repeats that will be measured again."""
         with self._mutex, writing(self.layout.records):
             lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if _record_key(line) not in repeats]
@@ -107,7 +104,7 @@ class RunWriter:
         self._lock.take()
         self._journal = LineFile(self.layout.journal)
         self._records = LineFile(self.layout.records)
-        with suppress(OSError):  # without it only the end of run.json is lost on a full disk
+        with suppress(OSError):  # without it, only the end of run.json is lost on a full disk
             self.layout.reserve.write_bytes(b"\1" * _RESERVE_BYTES)
 
     # ---- documents of the whole run ----
@@ -118,12 +115,12 @@ class RunWriter:
             self._put(self.layout.run, _document(self.run))
 
     def document(self, path: Path, model: BaseModel, *, sync: bool = True) -> None:
-        """Write any other document of the tree, after creating its folder."""
+        """Write any other document of the tree, creating its folder if necessary."""
         self.folder(path.parent)
         self._put(path, _document(model), sync=sync)
 
     def folder(self, path: Path) -> Path:
-        """Create a folder below the run folder. Returns its path."""
+        """Create a folder below the run folder, and return its path."""
         with self._writing(path):
             path.mkdir(parents=True, exist_ok=True)
         return path
@@ -131,7 +128,7 @@ class RunWriter:
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
-        """Create an empty folder for a repeat. Files of the earlier attempt (`attempt` - 1) are moved aside."""
+        """Create an empty folder for a repeat, and move the files of the earlier attempt (`attempt` - 1) aside."""
         parent = folder.parent
         with self._writing(folder):
             if parent not in self._points:
@@ -148,14 +145,14 @@ class RunWriter:
         return folder
 
     def finish_repeat(self, folder: Path, command: CommandDocument, status: Status, records: Sequence[Record]) -> None:
-        """Write command.json, the lines of records.jsonl, then status.json, which marks the repeat as ended."""
+        """Write command.json and the lines of records.jsonl, then status.json, which marks the repeat as ended."""
         status = status.model_copy(update={"records": len(records)})
         self._put(self.layout.command(folder), _document(command), sync=False)
         if not records or self._records is None:
             self._put(self.layout.status(folder), _document(status), sync=False)
             return
         lines = "".join(map(_line, records))
-        with self._mutex:  # if the disk becomes full in between, neither remains
+        with self._mutex:  # if the disk becomes full between them, neither remains
             before = self._records.size
             self._append(self._records, lines, sync=False)
             try:
@@ -165,9 +162,9 @@ class RunWriter:
                 raise
 
     def adopt(self, sources: Mapping[Path, Path]) -> None:
-        """Create the folders of reused repeats. Each gets the raw files of an earlier run, but not its documents.
+        """Create the folders of reused repeats, with the raw files of an earlier run but without its documents.
 
-        Raises StoreError, also if the earlier run cannot be read (E515): then the folders are removed.
+        Raises StoreError, also if the earlier run cannot be read (E515), after removing the folders.
         """
         for folder, source in sources.items():
             self.repeat_folder(folder)
@@ -182,14 +179,14 @@ class RunWriter:
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
-        """Append a line to the repeat's steps.jsonl, after flushing the files that it names to disk."""
+        """Append a line to the repeat's steps.jsonl after flushing the files that it names to disk."""
         path = self.layout.steps(repeat)
         with self._writing(path), closing(LineFile(path)) as stream:
             sync_files(self.layout.root, self.layout.root / note.folder, note.files)
             stream.append(_line(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after these steps. Other notes and the repeat's status.json are removed."""
+        """Continue a repeat after these steps, and remove other notes and the repeat's status.json."""
         self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
         self._unlink(self.layout.status(repeat))
 
@@ -204,8 +201,8 @@ class RunWriter:
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
         """Append a line to journal.jsonl. `sync` flushes it to disk, at most once in 250 ms unless `force` is True.
 
-        A killed process loses nothing. After a power failure, at most the points of the last 250 ms are missing, and a
-        resumed run measures them again.
+        If the process is killed, nothing is lost. After a power failure, at most the points of the last 250 ms are
+        missing, which a resumed run measures again.
         """
         if self._journal is None:
             return
@@ -218,10 +215,8 @@ class RunWriter:
     # ---- the end ----
 
     def finish(self, **changes: Any) -> Run:
-        """Write `changes` (verdicts, exit_code, status, ...) into run.json, if possible even on a full disk.
-
-        Returns the run.
-        """
+        """Write `changes` (verdicts, exit_code, status, ...) to run.json, if possible even on a full disk. Returns the
+        run."""
         with self._mutex:
             self._release_reserve()
             self.run = self.run.model_copy(update=changes)
@@ -229,13 +224,13 @@ class RunWriter:
             return self.run
 
     def journal_last(self, event: Mapping[str, Any]) -> None:
-        """Append the last line of the journal, even after a failure. Never raises."""
+        """Append the last line of the journal, even after a failure. Raises no exception."""
         if self._journal is not None:
             with self._mutex, suppress(StoreError):
                 self._journal.append(_event(event), sync=True)
 
     def close(self) -> None:
-        """Close the files and release the lock. Closing twice is harmless, and failures are ignored."""
+        """Close the files and release the lock. Can be called repeatedly; failures are ignored."""
         with self._mutex:
             self._release_reserve()
             for stream in (self._journal, self._records):
@@ -251,14 +246,14 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Check that space is left. Raises StoreError (E502, E503)."""
+        """Check that there is space left. Raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
             path.unlink()
 
     def fail(self, path: Path, error: OSError) -> StoreError:
-        """Record that the results tree cannot be written, and release the space reserved for the end of the run."""
+        """Record that the results tree cannot be written, and free the space reserved for the end of the run."""
         return self._failed(write_error(path, error))
 
     def _failed(self, error: StoreError) -> StoreError:
@@ -270,10 +265,8 @@ class RunWriter:
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Turn an OSError raised by the body into the failure of the run.
-
-        Raises an earlier failure if there was one.
-        """
+        """Convert an OSError raised by the body to the failure of the run. Raise an earlier failure if there was
+        one."""
         if self.failure is not None:
             raise self.failure
         try:

@@ -1,4 +1,4 @@
-"""Kernel builds, compiled on the host or cross-compiled and copied to it, and cached by a hash of all inputs."""
+"""Kernel builds: compiled on the host, or cross-compiled and copied to it, and cached by a hash of all inputs."""
 
 from asct.toolchain.provide import BuiltKernel, provide
 

@@ -1,4 +1,4 @@
-"""The compilers of a host, and the compilers of this machine that build for the host's architecture."""
+"""The compilers on a host, and those on this machine that can build for the host's architecture."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ _ERROR = re.compile(r"error|undefined reference|cannot find", re.IGNORECASE)
 
 
 class BuildFailed(NotMeasured):
-    """A kernel could not be compiled or stored."""
+    """Raised if a kernel could not be compiled or stored."""
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """Return the error for a failed compilation.
-
-    Its notes are the first error lines of `text`, the compiler's output.
-    """
+    """Return the error for a failed compilation. Its notes are the first error lines of `text`, the compiler's
+    output."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"
@@ -38,7 +36,7 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:
-    """Return the diagnostic for a kernel that neither a compiler of the host nor one of this machine can build."""
+    """Return the diagnostic for a kernel that no compiler on the host or on this machine can build."""
     hint = (
         f"install gcc and the C library headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
         f"or a compiler for {arch} on this machine (Debian: {package}, or gcc libc6-dev on an {arch} machine)"
@@ -60,10 +58,8 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Yield the compilers of the host, best first.
-
-    A compiler whose version is not in the facts is queried only when needed.
-    """
+    """Yield the compilers of the host, best first. If the facts do not contain a compiler's version, it is queried only
+    when needed."""
     yielded: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
@@ -79,10 +75,8 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 
 def here(arch: str) -> Compiler | None:
-    """Return a compiler of this machine for `arch`; None if there is none.
-
-    It is the native compiler if this machine has that architecture, otherwise a cross compiler.
-    """
+    """Return a compiler on this machine for `arch`: the native one if the architectures match, otherwise a cross
+    compiler; None if there is none."""
     own = NAMES if platform.machine() == arch else ()
     for name in (*own, *CROSS.get(arch, ())):
         path = shutil.which(name)

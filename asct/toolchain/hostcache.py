@@ -1,6 +1,7 @@
 """Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, each with a SHA-256 file.
 
-sha256sum computes the checksum on the host. If the host lacks it, asct computes the checksum from a copy of the file.
+sha256sum computes the checksum on the host. If the host does not have it, asct computes the checksum from a copy of the
+file.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Let the first thread of this process build `path` while others wait; yield whether another thread was first.
+    """Let the first thread of this process build `path` while the others wait. Yield whether another thread was first.
 
-    Hosts may share a home folder: one of them builds, and the others then find the result. Each thread waits only for
-    the first one, so hosts that share nothing wait for a single build.
+    Hosts may share a home folder, in which case one of them builds and the others find the result. Each thread waits
+    only for the first one, so hosts that share nothing wait for a single build.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -74,7 +75,8 @@ def verified(host: Host, path: str) -> str | None:
 def _sum(host: Host, path: str, printed: str) -> str:
     """Return the SHA-256 of a file on the host. Raises HostError.
 
-    It is taken from `printed`, the output of sha256sum, if that is valid, otherwise computed from a copy of the file.
+    It is taken from `printed`, the output of sha256sum, if that is valid; otherwise, it is computed from a copy of the
+    file.
     """
     found = printed.partition(" ")[0]
     if _SUM.fullmatch(found):
@@ -92,7 +94,7 @@ def unusable(host: str, kernel: str, path: str) -> Diagnostic:
 
 
 def install(host: Host, built: str, path: str) -> bool:
-    """Copy a binary that was built on the host into the cache, first under a temporary name, and store its SHA-256."""
+    """Copy a binary built on the host into the cache, first under a temporary name, and store its SHA-256."""
     if host.execute(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
     printed = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout

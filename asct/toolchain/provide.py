@@ -1,4 +1,4 @@
-"""Provide a kernel on a host: from its cache, built by its compiler, or built on this machine and copied."""
+"""Provide a kernel on a host: take it from the cache, build it there, or build it on this machine and copy it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class BuiltKernel:
     log: Path
     sha256: str
     where: str
-    """Where it was compiled: `host` or `here`."""
+    """The place of compilation: `host` or `here`."""
     elapsed_s: float
 
 
 def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> BuiltKernel:
-    """Make a kernel ready to run on an open host; write <kernel>.json and <kernel>.log to `build_folder`.
+    """Prepare a kernel for running on an open host, and write <kernel>.json and <kernel>.log to `build_folder`.
 
-    Each compiler of the host is tried, then one of this machine for the host's architecture. A cached binary is used
-    only if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401 to E404) or HostError.
+    All compilers of the host are tried, then one on this machine for the host's architecture. A cached binary is used
+    only if its SHA-256 is the one recorded by the build. Raises NotMeasured (E401 to E404) or HostError.
     """
     began = time.monotonic()
     arch = facts.system.arch
@@ -68,10 +68,10 @@ _Found = tuple[str, Compiler, str, bool, str]
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
-    """Return the kernel built on the host; None if no compiler there can build it.
+    """Return the kernel built on the host; None if no compiler there can build it, for example without a static C
+    library.
 
-    A static C library may be missing, for example. If this machine has no compiler either, raises the error of the
-    host's compiler.
+    If this machine has no compiler either, raise the error of the host's compiler.
     """
     failure: BuildFailed | None = None
     for compiler in known:
@@ -92,10 +92,8 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """Build a kernel that the host's cache lacks.
-
-    Return its SHA-256, and whether another host has built it in the meantime.
-    """
+    """Build a kernel that the host's cache lacks. Return its SHA-256, and whether another host has built it in the
+    meantime."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:
@@ -127,10 +125,8 @@ def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
 
 
 def _cross_built(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str]:
-    """Return the binary for the host's architecture, from the cache if possible, and its SHA-256.
-
-    Raises BuildFailed.
-    """
+    """Return the binary for the host's architecture, from the cache if possible, and its SHA-256. Raises
+    BuildFailed."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     cache = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "asct"
     binary = cache / "cross" / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"

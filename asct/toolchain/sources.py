@@ -21,7 +21,7 @@ _READ_LOCK = Lock()
 
 @dataclass(frozen=True, slots=True)
 class KernelSources:
-    """The files of a kernel and the files that kernels share, by path relative to kernels/."""
+    """The files of a kernel and those shared by all kernels, by path relative to kernels/."""
 
     kernel: str
     arch: str
@@ -29,7 +29,7 @@ class KernelSources:
     _keys: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def flags(self) -> list[str]:
-        """Return the compiler flags, without input files and output."""
+        """Return the compiler flags, without the input files and the output."""
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:
@@ -38,7 +38,7 @@ class KernelSources:
         return [compiler, *self.flags(), *own, "-o", output]
 
     def key(self, compiler: str) -> str:
-        """Return the cache key: hexadecimal digits of a SHA-256 of the files, flags, kernel and compiler version."""
+        """Return the cache key: hexadecimal digits of a SHA-256 over the files, flags, kernel and compiler version."""
         if compiler not in self._keys:
             self._keys[compiler] = self._key(compiler)
         return self._keys[compiler]
@@ -54,10 +54,8 @@ class KernelSources:
 
 
 def own(kernel: str, arch: str | None) -> KernelSources:
-    """Return the sources of one of asct's kernels. See `load`.
-
-    They are read only once, so that all hosts of a run get the same sources.
-    """
+    """Return the sources of one of asct's kernels (see `load`), read only once so that all hosts of a run get the same
+    sources."""
     with _READ_LOCK:  # the hosts of a run call this at the same time
         return _own(kernel, arch)
 

@@ -1,1 +1,1 @@
-"""Parses and formats values with units. Every parser raises BadValueError, which is a ValueError."""
+"""Parse and format values with units. Every parser raises BadValueError, which is a ValueError."""

@@ -1,4 +1,4 @@
-"""Lists of CPUs and of whole numbers, as read by taskset and numactl: `0-3,8`, or with a stride `5-9:2` (5, 7, 9)."""
+"""Lists of CPUs and of integers in the notation of taskset and numactl: `0-3,8`, or with a stride `5-9:2` (5, 7, 9)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """Return the numbers of `3000,900,5-9:2` in their order, at most 100,000. Empty text yields an empty list.
+    """Return the numbers in `3000,900,5-9:2` in their order, at most 100,000. Empty text results in an empty list.
 
     Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
     """
@@ -47,8 +47,8 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """Return the CPU numbers of `0-3,8`, sorted and without duplicates. Empty text yields an empty list (a memory-only
-    NUMA node).
+    """Return the CPU numbers in `0-3,8`, sorted and without duplicates. Empty text results in an empty list (a
+    memory-only NUMA node).
 
     Raises BadValueError (a ValueError) for anything else, and for a CPU above 65,535.
     """
@@ -59,7 +59,7 @@ def parse_cpulist(text: str) -> list[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """Format CPU numbers, given in any order, as the Linux kernel does: `0-3,8`. Empty if there are none."""
+    """Format CPU numbers in any order like the Linux kernel: `0-3,8`; empty if there are none."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:

@@ -37,9 +37,10 @@ _HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
 
 
 def parse_duration(value: object) -> float:
-    """Return the seconds of text with units, or of a number, which is already in seconds.
+    """Return the seconds in text with units, or in a number, which is already in seconds.
 
-    Raises BadValueError (a ValueError) for text without a unit, units out of order, or a negative or infinite duration.
+    Raises BadValueError (a ValueError) for text without a unit, units in the wrong order, or a negative or infinite
+    duration.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadValueError(f"`{shown(value)}` is not a duration", _HINT)
@@ -51,9 +52,9 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Reject a duration without a unit, except 0, for values in a plan or after `--set`.
+    """Reject a duration without a unit, except 0, in a plan or after `--set`.
 
-    Raises BadValueError with the number and possible units as a hint.
+    Raises BadValueError with the number, and possible units as a hint.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
@@ -75,9 +76,7 @@ def _read(text: str) -> float:
     total, position, last = Fraction(0), 0, Fraction(10**9)
     while position < len(text):
         found = _PART.match(text, position)
-        if found is None or (
-            not found[2] and found.end() < len(text)
-        ):  # `3:1`: a unit after it would not make it valid
+        if found is None or (not found[2] and found.end() < len(text)):  # `3:1`: no unit makes it valid
             raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
         number, unit = found.groups()
         factor = _factor(text.strip(), number, unit)
@@ -105,7 +104,7 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
 
 
 def format_duration(seconds: float) -> str:
-    """Return the shortest common text that parses to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
+    """Return the shortest common notation that parses to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
     if seconds == int(seconds):
         return _whole(int(seconds))
     exact = Decimal(repr(float(seconds)))

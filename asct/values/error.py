@@ -1,4 +1,4 @@
-"""The error that the parsers of this package raise, with a separate hint."""
+"""The error raised by the parsers of this package, with a separate hint."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _SHOWN = 40
 class BadValueError(ValueError):
     """An invalid value.
 
-    `message` describes the error (lower case, no full stop), `label` is printed next to the caret, and `hint` tells the
-    user what to write instead. `str()` joins the message, label and hint.
+    `message` describes the error (in lower case, without a full stop), `label` is printed next to the caret, and `hint`
+    says what to write instead. `str()` joins the message, label and hint.
     """
 
     def __init__(self, message: str, hint: str, *, label: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Groups items by a key, and shortens lists of names."""
+"""Group items by a key, and shorten lists of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Return the items by key. The keys, and the items of each, are in order of first appearance."""
+    """Return the items by key. Keys and items are in order of first appearance."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -18,6 +18,7 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
 
 
 def shortened(names: Sequence[str], most: int) -> str:
-    """Join names with commas. If there are more than `most + 1` names, join the first `most` and count the others."""
+    """Join names with commas. If there are more than `most + 1` names, join the first `most` and add the number of
+    others."""
     left = len(names) - most
     return ", ".join(names) if left < 2 else f"{', '.join(names[:most])} and {left} more"

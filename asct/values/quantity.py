@@ -1,7 +1,7 @@
 """Quantities: a number in the base unit of a metric, or text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
 
-The base units are s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI),
-except in sizes and rates with binary units (`KiB`, `GiB/s`).
+Base units are s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI), except
+in sizes and rates with binary units (`KiB`, `GiB/s`).
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def parse_quantity(text: object, unit: str) -> float:
     """Return the value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
 
     A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises
-    BadValueError, which names the units that fit, if the dimension is another one, and KeyError if the base unit is
-    unknown.
+    BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
     """
     known = _UNITS[unit]
     written = _as_text(text)
@@ -77,7 +76,7 @@ def parse_quantity(text: object, unit: str) -> float:
 
 
 def _spelt(suffix: str) -> str:
-    """Remove spaces, so that `k ops/s` and `kops/s` are the same unit."""
+    """Remove spaces, so that `k ops/s` and `kops/s` denote the same unit."""
     return suffix.replace(" ", "")
 
 
@@ -118,9 +117,9 @@ _COUNT: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kKMGT]?
 
 
 def parse_count(value: object) -> int | float:
-    """Return a count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`. A number is returned unchanged.
+    """Return a count or rate with a decimal suffix: `550k` = `550K` = 550,000, `1.5M`. A number is returned unchanged.
 
-    Whole results are int. Raises BadValueError (a ValueError) for anything else.
+    Results without a fraction are int. Raises BadValueError (a ValueError) for anything else.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
@@ -165,7 +164,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
 def _significant(value: float, digits: int) -> str:
     """Format a number with `digits` significant digits.
 
-    All digits before the point are kept; there are no trailing zeros, and no exponent up to 1e15.
+    All digits before the decimal point are kept; there are no trailing zeros, and no exponent up to 1e15.
     """
     if value == 0:
         return "0"

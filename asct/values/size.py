@@ -1,4 +1,4 @@
-"""Sizes: bytes as a whole number, or text with a unit.
+"""Sizes: bytes as an integer, or text with a unit.
 
 `K`, `Ki`, `KiB` (and M, G, T, P) are powers of 1024; `kB`, `KB`, `MB` ... are powers of 1000 (IEC 80000-13). A single
 lower-case letter is rejected because it is ambiguous: `4k` is 4096 in fio, but 4000 in SI.
@@ -35,7 +35,7 @@ _UNITS: Final = _units()
 
 
 def parse_size(value: object) -> int:
-    """Return the bytes of `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512`. An integer is returned
+    """Return the bytes in `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512`. An integer is returned
     unchanged.
 
     Raises BadValueError (a ValueError) for anything else: a bool, a float, a negative number, an unknown or ambiguous
@@ -89,7 +89,7 @@ def _grouped(number: Fraction) -> str:
 
 
 def _decimal(number: int, factor: int, places: int) -> str | None:
-    """Return `number / factor` written exactly with at most `places` decimals; None if that is not possible."""
+    """Return `number / factor`, written exactly with at most `places` decimals; None if this is impossible."""
     scaled, rest = divmod(number * 10**places, factor)
     if rest:
         return None
@@ -98,7 +98,7 @@ def _decimal(number: int, factor: int, places: int) -> str | None:
 
 
 def about_size(n: int) -> str:
-    """Format `n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
+    """Format `n` rounded to three digits for short labels: `47.9K`, `1.39M`, `1023K`."""
     for letter in reversed(_LETTERS):
         if n >= _BINARY[letter]:
             share = n / _BINARY[letter]
@@ -107,7 +107,7 @@ def about_size(n: int) -> str:
 
 
 def format_size(n: int) -> str:
-    """Return the shortest exact text, such that `parse_size(format_size(n)) == n`: `64K`, `32.0625K`, `400MB`,
+    """Return the shortest exact text for which `parse_size(format_size(n)) == n`: `64K`, `32.0625K`, `400MB`,
     `1001`."""
     texts = [f"{_decimal(n, _BINARY[letter], 4)}{letter}" for letter in _LETTERS if n >= _BINARY[letter]]
     texts += [

@@ -9,9 +9,9 @@ _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def age(moment: str, present: str) -> str:
-    """Return the time from `moment` to `present` in the largest unit that gives at least 2: `3 h`, `2 d`.
+    """Return the time from `moment` to `present` in the largest unit in which it is at least 2: `3 h`, `2 d`.
 
-    A `moment` in the future gives `0 s`. Raises ValueError if a timestamp is invalid.
+    If `moment` is in the future, the result is `0 s`. Raises ValueError if a timestamp is invalid.
     """
     seconds = max(0.0, (datetime.fromisoformat(present) - datetime.fromisoformat(moment)).total_seconds())
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= 2 * size), ("s", 1))

@@ -1,4 +1,4 @@
-"""Runs on the nodes of a Slurm cluster, from a machine that has `sbatch`. Each benchmark gets one exclusive job."""
+"""The nodes of a Slurm cluster, used from a machine that has `sbatch`. Each benchmark gets one exclusive job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return the host of `spec`, which is a node of the cluster. `folder` is not needed."""
+    """Return the host of `spec`, a node of the cluster. `folder` is not needed."""
     from asct.hosts.slurm.host import SlurmHost
 
     return SlurmHost(spec)

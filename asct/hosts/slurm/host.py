@@ -1,4 +1,4 @@
-"""The Host protocol over Slurm jobs, and the state that is saved for `asct resume`."""
+"""The Host protocol over Slurm jobs, and the state saved for `asct resume`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from asct.hosts.slurm.link import SlurmLink
 from asct.plan.model import HostSpec
 
 CHECK_S = 1.0
-"""Interval in seconds at which a wait checks whether the run was interrupted."""
+"""Interval in seconds at which a wait checks for an interruption of the run."""
 END_S = 60.0
 """Seconds within which a job must end on request."""
 HOPELESS = frozenset(
@@ -47,16 +47,16 @@ HOPELESS = frozenset(
         "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
-"""Reasons for which a job is pending that do not resolve by themselves."""
+"""Reasons for pending jobs that do not disappear without an intervention."""
 
 
 _NODES: dict[str, str] = {}
-"""The host of each node that this process uses, because two hosts of a plan must be two machines."""
+"""The host that uses each node in this process, because two hosts of a plan must be different machines."""
 _NODES_LOCK = threading.Lock()
 
 
 def _claim(node: str, host: str) -> bool:
-    """Reserve a node for a host. Returns False if another host has it."""
+    """Reserve a node for a host. Returns False if another host has reserved it."""
     with _NODES_LOCK:
         return _NODES.setdefault(node, host) == host
 
@@ -64,9 +64,9 @@ def _claim(node: str, host: str) -> bool:
 class SlurmHost(RemoteHost):
     """The Host protocol over Slurm jobs on one node.
 
-    A first, short job selects the node; facts, checks and builds run in it. All later jobs request the same node, so
-    that facts and measurements describe the same machine. They are submitted together, and each starts after the
-    previous one. A job ends only when the next one starts, so that commands between them still have the node.
+    A short first job selects the node and is used for facts, checks and builds. All later jobs request the same node,
+    so facts and measurements describe the same machine. They are submitted together, and each starts after the previous
+    one. A job ends only when the next one starts, so the node remains available for commands between them.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -114,7 +114,7 @@ class SlurmHost(RemoteHost):
         self._save_state()
 
     def _take_up(self) -> None:
-        """Resume the job that holds the node if an earlier part of the run left one. Cancel the waiting jobs."""
+        """Resume the job that holds the node if an earlier part of the run left one, and cancel the waiting jobs."""
         memory = self._memory
         known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
         ours = query_jobs(known, memory.names) if known and memory.names else {}
@@ -134,7 +134,7 @@ class SlurmHost(RemoteHost):
             memory.held = None
 
     def _find_node(self) -> None:
-        """Submit the first job, or a lost job again, on a node that no other host of this run uses."""
+        """Submit the first job, or resubmit a lost one, on a node that no other host of this run uses."""
         memory, what = self._memory, self._memory.id or "look"
         memory.node = memory.node or self._request.node
         while True:
@@ -151,7 +151,7 @@ class SlurmHost(RemoteHost):
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
-        """Submit a job for the node of this host, or for any node if the host has none yet."""
+        """Submit a job for the node of this host, or for any node as long as the host has none."""
         comment = f"asct: {what} on {self.name}"
         request = replace(self._request, node=self._memory.node)
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
@@ -200,7 +200,7 @@ class SlurmHost(RemoteHost):
             try:
                 last = self._submit(request.id, request.seconds, after)
             except HostError:
-                break  # possibly a limit of jobs per user: it is submitted again when it is due
+                break  # this may be a limit on jobs per user, so the job is submitted again when it is due
             self._planned[request.id] = done[request.id] = last
         self._memory.waiting = [one.job for one in self._planned.values()]
         self._save_state()
@@ -234,7 +234,8 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that holds the node. It succeeds if its benchmark was measured: then dependent jobs may run."""
+        """End the job that holds the node. If its benchmark was measured, the job succeeds, so that dependent jobs may
+        run."""
         held, self._memory.held = self._memory.held, None
         if held is None:
             return
@@ -268,7 +269,7 @@ class SlurmHost(RemoteHost):
         self._steps.close()
         left = [one.job for one in self._planned.values()]
         self._planned = {}
-        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs end by themselves
+        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs will end without it
             cancel(self.name, left)
             self._end_held()
         for job in left:
@@ -287,10 +288,8 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """The work folder and the submitted Slurm jobs of a host.
-
-    `held` is the Slurm job that holds the node, for the job `id` of the run.
-    """
+    """The work folder and the submitted Slurm jobs of a host. `held` is the Slurm job that holds the node for the run's
+    job `id`."""
 
     node: str = ""
     work: str = ""
@@ -300,11 +299,11 @@ class SlurmState:
     seconds: dict[str, float] = field(default_factory=dict)
     """The expected duration of each job in seconds."""
     names: list[str] = field(default_factory=list)
-    """The names of the jobs, which are needed because Slurm reuses job numbers."""
+    """The names of the jobs, because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the state file of a host in a run. Its hash distinguishes hosts whose shortened job names are equal."""
+    """Return the state file of a host in a run. A hash distinguishes hosts with equal shortened job names."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
@@ -312,7 +311,7 @@ def state_file(run: str, host: str) -> Path:
 
 
 def load_state(file: Path) -> SlurmState | None:
-    """Return the saved state; None if it does not exist or cannot be read."""
+    """Return the saved state; None if there is none or it cannot be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")
@@ -324,7 +323,7 @@ def load_state(file: Path) -> SlurmState | None:
 def save_state(file: Path, memory: SlurmState) -> None:
     """Save the state so that only this account can read it.
 
-    If this fails, the run cannot be resumed, but the measurement continues.
+    If this fails, the measurement continues, but the run cannot be resumed.
     """
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

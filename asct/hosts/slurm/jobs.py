@@ -19,13 +19,13 @@ from asct.plan.model import HostSpec
 
 COMMAND_S = 60.0
 _LONGEST = 1000
-"""Maximum number of characters that a diagnostic quotes from a Slurm message."""
+"""Maximum number of characters of a Slurm message quoted in a diagnostic."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that change Slurm's commands; these variables exist inside a job."""
+    """Return the environment without variables that affect Slurm's commands, which are set inside a job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
@@ -47,7 +47,7 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
         raise HostError(host, errors.not_here(host, argv[0])) from error
     except subprocess.TimeoutExpired as error:
         raise HostError(host, errors.silent(host, f"`{argv[0]}` did not end", COMMAND_S)) from error
-    except OSError as error:  # no process or memory left
+    except OSError as error:  # out of processes or memory
         raise HostError(host, errors.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
 
 
@@ -60,17 +60,15 @@ def message_of(done: subprocess.CompletedProcess[str]) -> str:
 
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Shell text that writes an order, but only into a folder of this account.
+"""Shell text that writes an order, but only to a folder of this account.
 
-After the job has ended, another account could create a folder of the same name.
+After the job has ended, another account could create a folder with the same name.
 """
 PATIENCE_S = 180
-"""Seconds after which a job ends if no process of asct runs in it."""
+"""Seconds after which a job ends if it contains no process of asct."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The time limit of a job is its estimate multiplied by the first value, plus the second value in seconds.
-
-The additional time is for opening the session and copying results.
-"""
+"""The time limit of a job is its estimate multiplied by the first value, plus the second value in seconds for opening
+the session and copying results."""
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
@@ -81,7 +79,7 @@ _NUMBER = re.compile("[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class SbatchRequest:
-    """The sbatch options from the plan. If `node` is empty, Slurm selects a node."""
+    """The sbatch options in a plan. If `node` is empty, Slurm selects a node."""
 
     partition: str = ""
     account: str = ""
@@ -91,7 +89,7 @@ class SbatchRequest:
 
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
-        """Return the request that the plan keys of a host describe."""
+        """Return the request described by a host's plan keys."""
         partition, account, constraint, node = (
             str(spec.options.get(key, "")) for key in ("partition", "account", "constraint", "nodelist")
         )
@@ -100,7 +98,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs that a job depends on: those that must have ended, and those that must have succeeded (`ok`)."""
+    """The jobs that a job depends on: some must have ended, others (`ok`) must have succeeded."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -113,7 +111,7 @@ class JobOrder:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A submitted job: its number, and the unpredictable part of the name of its folder on the node."""
+    """A submitted job: its number, and the unpredictable part of its folder's name on the node."""
 
     job: int
     token: str
@@ -125,16 +123,16 @@ def job_name(run: str, host: str) -> str:
 
 
 def minutes(seconds: float) -> int:
-    """Return the time limit of a job in minutes, given its expected seconds."""
+    """Return the time limit of a job in minutes for an expected duration in seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 
 def arguments(
     request: SbatchRequest, name: str, comment: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line that submits a job on one node; the job's script is passed on standard input.
+    """Return the command line that submits a job on one node, which reads the job's script from standard input.
 
-    The user's options come last and take precedence.
+    The user's options come last and therefore take precedence.
     """
     argv = ["sbatch", "--parsable", "--exclusive", "--nodes=1", "--ntasks=1", "--mem=0", "--no-requeue", "--chdir=/"]
     argv += ["--output=/dev/null", "--error=/dev/null", "--input=/dev/null", EXPORT]
@@ -152,12 +150,12 @@ def arguments(
 
 
 def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
-    """Return the batch script. `token` is hexadecimal and needs no quoting."""
+    """Return the batch script. `token` is hexadecimal and requires no quoting."""
     return f"#!/bin/sh\ntoken={token} patience={patience_s}\n{Path(__file__).with_name('batch.sh').read_text('utf-8')}"
 
 
 def submit(host: str, argv: Sequence[str]) -> Allocation:
-    """Submit a job. Raises HostError with Slurm's message if that fails."""
+    """Submit a job. Raises HostError with Slurm's message if this fails."""
     token = secrets.token_hex(16)
     done = command(host, argv, batch_text(token))
     number = done.stdout.strip().partition(";")[0]
@@ -167,7 +165,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """Cancel jobs, except those that have already ended. Raises HostError if Slurm fails to do so."""
+    """Cancel the jobs that have not ended. Raises HostError if Slurm fails to do so."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
@@ -176,13 +174,13 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
-    """Send an order to the batch script. Does nothing if the job has ended."""
+    """Send an order to the batch script. Has no effect after the job has ended."""
     shell = ["sh", "-c", ORDER, "sh", _job_folder(allocation), words]
     command(host, [*_srun(allocation), "--output=none", "--error=none", *shell])
 
 
 def _job_folder(allocation: Allocation) -> str:
-    return f"/tmp/asct-job-{allocation.token}"  # noqa: S108 - the batch script makes it, mode 0700 or not at all
+    return f"/tmp/asct-job-{allocation.token}"  # noqa: S108 - the batch script creates it with mode 0700 or fails
 
 
 def _srun(allocation: Allocation) -> list[str]:
@@ -192,16 +190,17 @@ def _srun(allocation: Allocation) -> list[str]:
 
 
 def step_arguments(allocation: Allocation, number: str, text: str) -> list[str]:
-    """Return the command line of a step that runs `text` inside the job with the standard streams of this process."""
+    """Return the command line of a step that runs `text` inside the job, connected to the standard streams of this
+    process."""
     step = STEP.read_text(encoding="utf-8")
     return [*_srun(allocation), "sh", "-c", step, "sh", _job_folder(allocation), number, text]
 
 
 SOONEST_S = 0.5
 RAREST_S = 10.0
-"""Longest interval in seconds between two queries. The interval doubles each time that nothing has changed."""
+"""Longest interval in seconds between two queries. The interval doubles after each query that shows no change."""
 SILENCE_S = 300.0
-"""Seconds for which slurmctld may be unavailable, for instance during a restart. Jobs continue meanwhile."""
+"""Seconds for which slurmctld may be unavailable, for example during a restart. Jobs continue to run meanwhile."""
 OVER = frozenset(
     {
         "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
@@ -213,7 +212,7 @@ _UNKNOWN = "Invalid job id"
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job as of the last query. `node` is empty until the job starts."""
+    """A job's state at the last query. `node` is empty until the job starts."""
 
     state: str
     node: str = ""
@@ -226,7 +225,7 @@ class QueuedJob:
 
 
 def read_rows(text: str) -> dict[int, QueuedJob]:
-    """Return the jobs in lines of `squeue --format=%A|%T|%N|%r`, by job number. Other lines are ignored."""
+    """Return the jobs in the output of `squeue --format=%A|%T|%N|%r` by job number, ignoring malformed lines."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)
@@ -238,7 +237,7 @@ def read_rows(text: str) -> dict[int, QueuedJob]:
 def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
     """Return the current state of jobs. Raises HostError if Slurm does not respond.
 
-    A job is GONE if Slurm no longer lists it, or if `names` is not empty and does not contain its name.
+    A job is GONE if Slurm no longer lists it, or if its name is missing from a non-empty `names`.
     """
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
@@ -250,7 +249,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """Polls the state of jobs in one thread, which ends when no job is left. All hosts' threads share the queue."""
+    """Polls the state of jobs in one thread, which ends when there are no jobs left. All hosts share the queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query
@@ -279,12 +278,12 @@ class JobQueue:
             self._news.notify_all()
 
     def seen(self, job: int) -> QueuedJob:
-        """Return the state of the job as of the last query."""
+        """Return the state of the job at the last query."""
         with self._news:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
-        """Wait until the state of the job differs from `known` or the time is over, and return the state.
+        """Wait until the state of the job differs from `known` or the timeout expires, and return the state.
 
         Raises HostLost if Slurm does not respond.
         """
@@ -296,9 +295,9 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """Return the state of the job as of a query that starts after this call."""
+        """Return the state of the job according to a query that starts after this call."""
         with self._news:
-            wanted = self.rounds + 2  # a query may be under way
+            wanted = self.rounds + 2  # a query may already be running
             self._hurry()
             while self.rounds < wanted and job in self._jobs:
                 self._hurry()
@@ -312,7 +311,7 @@ class JobQueue:
             raise HostLost(host, errors.silent(host, self._trouble, silent))
 
     def hurry(self) -> None:
-        """Poll at the shortest interval again, because a change is expected."""
+        """Poll at the shortest interval again, because a change is imminent."""
         with self._news:
             self._hurry()
 

@@ -1,4 +1,4 @@
-"""A Link into a Slurm job: every command is a step (srun), which the batch script runs as its own child."""
+"""A Link into a Slurm job: every command is a step (srun), which the batch script starts as its child."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from asct.hosts.slurm import errors as slurm_errors
 from asct.hosts.slurm.jobs import Allocation, JobQueue, QueuedJob, environment, step_arguments
 
 END_S = 60.0
-"""Seconds within which a completing job must end."""
+"""Seconds within which a job in the state COMPLETING must end."""
 _NOISE = b"srun: "
-"""Prefix of srun's own lines on the standard error stream, which it shares with the command."""
+"""Prefix of srun's own lines on standard error, which srun shares with the command."""
 _LONGEST_LINE = 1 << 16
 
 
 class SlurmLink(ShellLink):
-    """A Link over the steps of one job at a time, which `move` selects."""
+    """A Link over the steps of one job at a time; `move` selects the job."""
 
     def __init__(self, name: str, queue: JobQueue) -> None:
         super().__init__(name, self._step)
@@ -30,7 +30,7 @@ class SlurmLink(ShellLink):
         self._numbers = count(1)
 
     def move(self, allocation: Allocation, node: str) -> None:
-        """Use this job, starting with the next `connect`."""
+        """Use this job from the next `connect` on."""
         self._allocation = allocation
         self.label = f"{self._name} (job {allocation.job} on {node})"
 
@@ -42,7 +42,7 @@ class SlurmLink(ShellLink):
         super().connect()
 
     def _settled(self, job: int) -> QueuedJob:
-        """Return the current state of a job, after waiting for a completing job to end."""
+        """Return the current state of a job. If it is completing, wait for its end first."""
         until = time.monotonic() + END_S
         current = self._queue.fresh(self._name, job)
         while current.state == "COMPLETING" and time.monotonic() < until:
@@ -67,7 +67,7 @@ class SlurmLink(ShellLink):
 
 
 class StepChannel(ProcessChannel):
-    """A Channel over srun, which forwards the standard streams of the command."""
+    """A Channel over srun, which forwards the command's standard streams."""
 
     _half = b""
 

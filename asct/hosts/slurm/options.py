@@ -19,7 +19,7 @@ _TAKEN: Final = {
     "dependency": "d", "kill-on-invalid-dep": "", "requeue": "", "no-requeue": "", "chdir": "D", "export": "",
     "export-file": "", "get-user-env": "", "output": "o", "error": "e", "input": "i", "open-mode": "",
 }  # fmt: skip
-"""Options that asct sets itself. The first four have their own keys in a plan."""
+"""Options that asct sets by itself. The first four have their own keys in a plan."""
 _BREAKING: Final = {
     "array": "a", "wrap": "", "wait": "W", "parsable": "", "test-only": "", "hold": "H", "quiet": "Q", "verbose": "v",
     "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
@@ -27,7 +27,7 @@ _BREAKING: Final = {
 }  # fmt: skip
 """Options that change the type of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""Options that make sbatch read a file on this machine, as does a slash in a list of nodes."""
+"""Options that make sbatch read a file on this machine. A slash in a list of nodes has the same effect."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
 _READS: Final = "it would read a file of the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
@@ -49,7 +49,7 @@ def nodes_of(text: str) -> list[str]:
 
 
 def _numbers(text: str, inside: str) -> list[str]:
-    """Expand `01-03,7` to 01, 02, 03, 7. The numbers in a range get the leading zeros of its first number."""
+    """Expand `01-03,7` to 01, 02, 03, 7. All numbers in a range have the leading zeros of its first number."""
     found: list[str] = []
     for part in inside.split(","):
         match = _NUMBERS.fullmatch(part)
@@ -61,7 +61,8 @@ def _numbers(text: str, inside: str) -> list[str]:
 
 
 def option_problem(option: str) -> str:
-    """Return why an item of `options` is not allowed; empty if it is. sbatch accepts abbreviated long options."""
+    """Return the reason why an item of `options` is not allowed; empty if it is. sbatch accepts abbreviated long
+    options."""
     name, _, _ = option.partition("=")
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
         return "it is not an sbatch option"
@@ -81,20 +82,20 @@ def option_problem(option: str) -> str:
 
 
 def _means(known: str, long: str) -> bool:
-    """Return whether sbatch may read `long` as an abbreviation of `known`. `--bb` is a separate option."""
+    """Return whether sbatch may interpret `long` as an abbreviation of `known`. `--bb` is a separate option."""
     return known.startswith(long) and not (known == "bbf" and long == "bb")
 
 
 def control_problem(text: str) -> str:
-    """Return why a value cannot be passed to sbatch; empty if it can be."""
+    """Return the reason why a value cannot be passed to sbatch; empty if it can."""
     return "" if text.isprintable() else "it contains control characters"
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
     """Return the hosts that `nodelist` and `nodes` expand to; empty for a single node. Raises BadValueError.
 
-    For a host `lab`, `nodelist: n[1-2]` yields `lab-n1` and `lab-n2`; `nodes: 2` alone yields `lab-1` and `lab-2`,
-    whose nodes Slurm selects.
+    For a host `lab`, `nodelist: n[1-2]` results in `lab-n1` and `lab-n2`. `nodes: 2` alone results in `lab-1` and
+    `lab-2`, whose nodes Slurm selects.
     """
     nodelist, nodes = given.get("nodelist"), given.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):

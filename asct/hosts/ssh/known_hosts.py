@@ -1,6 +1,6 @@
 """The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only lines that match the host are decoded, because a fleet has as many lines as hosts and each host reads the file.
+Only lines that match the host are decoded: the file of a fleet has one line per host, and each host reads the file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
-"""The type of the key, and the key itself as ssh sends it."""
+"""The type of the key, and the key itself in the encoding of ssh."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """The keys of a host: the trusted ones in the order of their lines, and those marked @revoked.
+    """The keys of a host: the trusted ones in the order of their lines, and those marked with @revoked.
 
     Lines of certificate authorities (@cert-authority) are ignored, because asct does not use host certificates.
     """
@@ -31,7 +31,7 @@ class KnownKeys:
     revoked: frozenset[Key] = frozenset()
 
     def with_more(self, other: KnownKeys) -> KnownKeys:
-        """Return the keys of two files. A key that one file revokes is not trusted because of the other."""
+        """Return the keys of both files. A key that one of them revokes is not trusted, even if the other lists it."""
         revoked = self.revoked | other.revoked
         return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
 
@@ -39,7 +39,7 @@ class KnownKeys:
 def known_keys(file: Path, name: str) -> KnownKeys:
     """Return the keys of a host in a file (`name` comes from `known_as`).
 
-    Raises OSError if the file cannot be read, ValueError if it is not text or contains no keys.
+    Raises OSError if the file cannot be read, and ValueError if it is not text or contains no keys.
     """
     status = file.stat()
     found: list[Key] = []
@@ -59,19 +59,21 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """Return the lines of a file without comments. The file is read again after a change."""
+    """Return the lines of a file without comments. If the file has changed, it is read again."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _concerns(patterns: Sequence[str], name: str) -> bool:
-    """Return whether the first field of a line matches the host: by at least one pattern, and by none with `!`."""
+    """Return whether the first field of a line matches the host: at least one pattern matches, and none with `!`
+    does."""
     matching = [pattern for pattern in patterns if _matches(pattern.removeprefix("!"), name)]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether a pattern matches the host. `*` and `?` are wildcards; brackets around an address are literal."""
+    """Return whether a pattern matches the host. `*` and `?` are wildcards; brackets are literal, because they enclose
+    an address."""
     if pattern.startswith("|"):
         return _is_hash_of(pattern, name)
     if "*" in pattern or "?" in pattern:
@@ -80,7 +82,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _is_hash_of(text: str, name: str) -> bool:
-    """Return whether `|1|salt|hash` contains the HMAC-SHA1 of the name (salt and hash are in Base64)."""
+    """Return whether `|1|salt|hash` contains the HMAC-SHA1 of the name (salt and hash in Base64)."""
     _, kind, *rest = text.split("|")
     if kind != "1" or len(rest) != 2:
         return False
@@ -89,12 +91,12 @@ def _is_hash_of(text: str, name: str) -> bool:
 
 
 def known_as(address: str, port: int) -> str:
-    """Return the name under which known_hosts lists a host: `[address]:port`, or the address if the port is 22."""
+    """Return the host's name in known_hosts: `[address]:port`, or the address alone for port 22."""
     return address if port == 22 else f"[{address}]:{port}"
 
 
 def fingerprint(key_type: str, blob: bytes) -> str:
-    """Return the fingerprint of a key as `ssh-keygen -lf` prints it, such as `ssh-ed25519 SHA256:...`."""
+    """Return the fingerprint of a key in the format of `ssh-keygen -lf`, such as `ssh-ed25519 SHA256:...`."""
     digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
     return f"{key_type} SHA256:{digest}"
 
@@ -105,5 +107,6 @@ def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
 
 
 def resolve(path: str, folder: Path) -> Path:
-    """Return a path from the plan: `~` is the home folder, and a relative path is resolved against `folder`."""
-    return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises if there is no home
+    """Return a path in the plan as an absolute path: `~` is the home folder, and `folder` is the base of relative
+    paths."""
+    return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises without a home folder

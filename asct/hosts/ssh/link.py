@@ -28,12 +28,12 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""Held while a key file is read, so that one thread reads it for all hosts of a fleet."""
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
+"""Held while a key file is read, so that only one thread reads it for all hosts of a fleet."""
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its messages are part of diagnostics
 
 
 class SshLink(TimedLink):
-    """A Link over a Fabric connection and its paramiko transport, with one sftp channel that is opened once."""
+    """A Link over a Fabric connection and its paramiko transport, with one sftp channel opened once."""
 
     broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 
@@ -75,7 +75,7 @@ class SshLink(TimedLink):
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
 
     def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
-        """Return the jump hosts before `target`. The first of them may itself have a ProxyJump in ~/.ssh/config."""
+        """Return the jump hosts before `target`. The first of them may have its own ProxyJump in ~/.ssh/config."""
         if depth > MAX_JUMPS:
             detail = f"more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
@@ -154,7 +154,7 @@ class _KeyUnknown(Exception):
 
 
 class _Refuse(paramiko.MissingHostKeyPolicy):
-    """A policy like paramiko.RejectPolicy that keeps the key for the message."""
+    """A policy like paramiko.RejectPolicy that stores the key for the message."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
         raise _KeyUnknown(key)
@@ -172,11 +172,11 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""The name, modification time and size of a file. A file whose state has changed is read again."""
+"""The name, modification time and size of a file. If they change, the file is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:
-    """Return the states of those files that exist."""
+    """Return the states of the files that exist."""
     found = []
     for file in map(os.path.expanduser, files):
         with contextlib.suppress(OSError):
@@ -186,10 +186,8 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 
 def _private_key(file: str) -> paramiko.PKey | None:
-    """Return the key of an identity file, with its certificate.
-
-    None if the key cannot be read: paramiko then tries it and reports the reason.
-    """
+    """Return the key in an identity file, with its certificate; None if it cannot be read, so that paramiko tries it
+    and reports the reason."""
     with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
@@ -201,7 +199,7 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
 
 
 class Hop:
-    """An ssh server on the route: the host itself or a jump host. The host key of each is checked."""
+    """An ssh server on the route: the host itself or a jump host. Each host key is checked."""
 
     def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
         self._spec = spec
@@ -225,7 +223,7 @@ class Hop:
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
-        """The jump hosts in the order of the route: those of the plan, otherwise the ProxyJump of ~/.ssh/config."""
+        """The jump hosts in the order of the route: those of the plan, otherwise the ProxyJump in ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
@@ -243,7 +241,7 @@ class Hop:
         try:
             connection.connect_kwargs["sock"] = self._socket(through)
             connection.open()
-        except Exception as error:  # paramiko raises many types; each gets its diagnostic
+        except Exception as error:  # paramiko raises many types; each has its own diagnostic
             connection.client.close()
             raise ConnectError(self._spec.name, self._diagnostic(error)) from error
         connection.transport.set_keepalive(KEEPALIVE_S)

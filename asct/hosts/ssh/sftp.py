@@ -17,14 +17,12 @@ from asct.hosts.downloads import first_blocks, save
 
 _BLOCK = 1 << 18
 READ_BYTES = 32768
-"""Bytes per sftp read. A smaller file needs only one read."""
+"""Number of bytes per sftp read. A smaller file requires only one read."""
 
 
 class Files:
-    """A FileTransfer over sftp. `client` is a paramiko.SFTPClient.
-
-    `alive` makes it possible to distinguish a file error from a broken connection.
-    """
+    """A FileTransfer over sftp. `client` is a paramiko.SFTPClient; `alive` distinguishes file errors from a broken
+    connection."""
 
     def __init__(self, name: str, client: Any, alive: Callable[[], bool]) -> None:
         self._name = name
@@ -50,7 +48,7 @@ class Files:
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
         """See `FileTransfer.fetch_regular`.
 
-        The file object is left to the garbage collector, because paramiko then closes it without waiting for the reply.
+        The file object is left to the garbage collector, because paramiko then closes it without waiting for a reply.
         """
         with self._errors(source):
             file = self._client.open(source, "rb")
@@ -63,7 +61,7 @@ class Files:
         return True
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        with contextlib.suppress(HostError), self._errors(partial):  # usually it does not exist
+        with contextlib.suppress(HostError), self._errors(partial):  # the file usually does not exist
             self._client.remove(partial)
         with source.open("rb") as data:
             self._place(target, partial, iter(lambda: data.read(_BLOCK), b""), mode)
