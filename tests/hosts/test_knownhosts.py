@@ -87,7 +87,7 @@ def test_hashed_names_as_ssh_keygen_writes_them(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"[127.0.1.7]:2222,n7 {kind} {key}\nn8 {kind} {key}\n")
     subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(file)], check=True, capture_output=True)
-    assert "n7" not in file.read_text()
+    assert ",n7 " not in file.read_text()
     for name in ("[127.0.1.7]:2222", "n7", "n8"):
         assert known_keys(file, name).keys == ((kind, base64.b64decode(key)),)
     assert known_keys(file, "n9").keys == ()
