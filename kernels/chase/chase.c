@@ -39,7 +39,7 @@ static struct opt table[] = {
      OPT_INTEGER, 0, 1 << 20, NULL, &asked.stride, false},
     {"window", "bytes", "0", "walk windows of this size one after another, so that few pages are in use at a time; 0: no windows",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.window, false},
-    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"cpu", "", "-1", "CPU to bind to; -1: the one that the kernel starts on",
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
     {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",

@@ -224,12 +224,11 @@ static inline void arena_note_lost(struct arena *arena, const char *why)
     snprintf(arena->lost + used, sizeof arena->lost - used, "%s%s: %s", used ? "; " : "", arena_kind_name(arena->kind), why);
 }
 
-/* Whether auto tries a kind: the range fills at least one page of a pool, and whole pages of 1 GiB are at most an eighth larger
- * than the range, because populating the rest would take longer than larger pages save. */
+/* Whether auto tries a kind: the range fills a page, but none of 1 GiB. So memory of any size has the same kind and results are
+ * comparable; the system takes seconds to make a page of 1 GiB. */
 static inline bool arena_suits(enum arena_kind kind, size_t bytes)
 {
-    size_t page = arena_is_pool(kind) ? (size_t)arena_page_bytes(kind) : 1, rest = bytes % page;
-    return bytes >= page && (kind != ARENA_1G || rest == 0 || page - rest <= bytes / 8);
+    return kind != ARENA_1G && (!arena_is_pool(kind) || bytes >= (size_t)arena_page_bytes(kind));
 }
 
 /* Maps `bytes` for `arena`, of which only the writer and its context are set (or nothing). `kinds` is one of ARENA_KINDS; auto

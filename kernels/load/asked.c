@@ -38,7 +38,7 @@ static struct opt table[] = {
     {"touch", "bytes", "64", "bytes of each array that a step accesses: 64, 128 or 256",
      OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
     {"probe", "", "chain", "what is measured under the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
-    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"level-ms", "ms", "80", "time limit for one level, also if it has fewer windows then", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
     {"windows", "", "63", "windows of each level", OPT_INTEGER, 1, WINDOWS_MAX, NULL, &asked.windows, false},
     {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},

@@ -43,7 +43,7 @@ static struct opt table[] = {
      OPT_INTEGER, 0, 1, NULL, &asked.parallel, false},
     {"check-pairs", "", "4", "number of pairs to measure again alone",
      OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
-    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"time-cap-ms", "ms", "40", "time limit for one method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "10000", "time after which a pair that does not respond ends the program",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},

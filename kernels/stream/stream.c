@@ -30,7 +30,7 @@ static struct opt table[] = {
      OPT_CHOICES, 0, 0, WIDTH_WORDS, &asked.widths, false},
     {"variants", "", "best", "loops to measure completely: the best after short trials, all, or the plain one only",
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
-    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
     {"windows", "", "63", "windows of each loop that is measured completely",
      OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},

@@ -220,6 +220,12 @@ def test_auto_takes_the_largest_that_is_to_be_had(chase: Path) -> None:
     assert (ran.meta["pages"] == "2m") == (ran.meta["pages_lost"] is None)
 
 
+def test_auto_takes_the_same_kind_for_memory_of_any_size(chase: Path) -> None:
+    """Pages of 1 GiB would be used for the largest memory only, and the system takes seconds to make one."""
+    kinds = {run(chase, "--sizes", f"4194304,{size}", *QUICK).meta["pages"] for size in (8 << 20, 1 << 30)}
+    assert "1g" not in kinds
+
+
 def test_cpu_and_node_are_bound_without_tools(chase: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     ran = run(chase, "--cpu", str(cpu), "--node", "0", "--sizes", "4096", *QUICK)

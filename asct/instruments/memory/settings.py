@@ -108,8 +108,8 @@ def pages_setting(pitfalls: str = "") -> Any:
     """Declare the page size."""
     return setting(
         "auto",
-        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: the largest "
-        "available (1G only if whole pages are at most an eighth larger than the memory)",
+        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: 2M, otherwise THP, "
+        "otherwise 4K",
         aliases=("page_size", "page_kind"),
         pitfalls=pitfalls,
     )
