@@ -25,8 +25,9 @@ from asct.instruments.memory.matrix import (
     node_table,
     pair_table,
 )
+from asct.instruments.memory.notes import working_set_note
 from asct.instruments.memory.settings import CYCLE_BASE, from_pools
-from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
+from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -60,7 +61,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     name = "idle-latency"
     title = "Idle memory latency"
-    version = "2"
+    version = "3"
     summary = "Latency of local and remote memory from every NUMA node, without load"
     aliases = ("il",)
     keywords = ("memory", "latency", "uses-huge-pages")
@@ -98,7 +99,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     def processes(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
         """One process for each pair of nodes with enough free memory. Raises ValueError if there is none."""
-        optimum = chain_size(context) if params.data_size is None else params.data_size
+        optimum = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:
             raise ValueError(f"no NUMA node has {needed_bytes(optimum)} B of free memory; set a smaller `data_size`")
@@ -117,7 +118,8 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The matrix; with several nodes, its ratios and distances as well; and the spread of every pair."""
         look = _look(records)
-        tables = [node_table(records, look)]
+        matrix = node_table(records, look)
+        tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]
         if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
             shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
             tables += [node_table(records, one) for one in shown]

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from asct.benchmarks.latency_sweep.command import (
+    EDGES,
+    LOCAL,
     LatencySweepParams,
     edge_arguments,
     estimated_seconds,
     largest,
+    local_arguments,
     memory_bytes,
     shortest,
     smallest,
@@ -42,7 +45,8 @@ _EXAMPLES: dict[str, tuple[int, int, int, float]] = {
     "dram": (134_217_728, 1_073_741_824, 603_979_776, 110.0e-9),
 }
 _AT_LEVEL: dict[str, tuple[str, ...] | None] = {"level": LEVELS}
-_AT: dict[str, tuple[str, ...] | None] = {"size": None, **_AT_LEVEL}
+_AT_SIZE: dict[str, tuple[str, ...] | None] = {"size": None}
+_AT: dict[str, tuple[str, ...] | None] = {**_AT_SIZE, **_AT_LEVEL}
 
 
 def _results() -> tuple[ResultField, ...]:
@@ -51,7 +55,7 @@ def _results() -> tuple[ResultField, ...]:
         name = level.upper()
         fields += [
             ResultField(f"{level}.lower_bound", "B", f"Smallest working set at the latency of {name}", lower),
-            ResultField(f"{level}.upper_bound", "B", f"Largest working set at the latency of {name}", upper),
+            ResultField(f"{level}.upper_bound", "B", f"Largest working set that {name} holds", upper),
             ResultField(f"{level}.optimum_size", "B", f"Working set well inside {name}", optimum),
             ResultField(f"{level}.latency", "s", f"Latency of {name}", latency),
         ]
@@ -66,7 +70,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     name = "latency-sweep"
     title = "Memory latency sweep"
-    version = "3"
+    version = "4"
     summary = "Load-to-use latency by working set size; detects the cache levels and DRAM"
     aliases = ("ls",)
     keywords = ("memory", "latency", "sweep", "uses-huge-pages")
@@ -76,11 +80,14 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         **NOISE_FLAGS,
         **VISIT_FLAGS,
         "noisy": f"{VISIT_FLAGS['noisy']}; for a level also: its sizes differ by more than 5 %",
-        "noisy-fraction": "the latency of the first level is more than 1 % off a whole number of core cycles",
+        "noisy-fraction": "a latency of the first level is 1 % or more off a whole number of core cycles",
+        "noisy-sizes": "a latency of the first level differs by 1 % or more from that of its other sizes",
         "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
         "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
         "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
+        "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host reports: "
+        "other programs use part of it, or a hypervisor reports a size of its choice",
         "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
         **PAGE_FLAGS,
     }
@@ -88,8 +95,19 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),
+        Metric("local_latency", "s", "lower", "Latency of a chain local to few pages", _AT_SIZE, comparable=False),
+        Metric("local_latency_cycles", "cycles", "lower", "The same in core cycles", _AT_SIZE, comparable=False),
         Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
-        Metric("upper_bound", "B", "neither", "Largest working set of the level", _AT_LEVEL, comparable=False),
+        Metric("upper_bound", "B", "neither", "Largest working set that the level holds", _AT_LEVEL, comparable=False),
+        Metric(
+            "tlb_end",
+            "B",
+            "neither",
+            "Working set in the level beyond which random loads wait for translations",
+            _AT_LEVEL,
+            comparable=False,
+        ),
+        Metric("data_size", "B", "neither", "Working set of the latency of DRAM", _AT_LEVEL, comparable=False),
         Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
         Metric("levels", "1", "neither", "Number of levels found", comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
@@ -132,25 +150,52 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return bool(params.sizes) and super().steps_known_ahead(params, facts)
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """The curve; a short process for bounds that are still coarse; then visits of the levels, or of the sizes that
-        are set."""
-        from asct.benchmarks.latency_sweep.measure import sizes_to_add, sizes_to_visit
-        from asct.sdk.samples import read_kernel
+        """The curve; more sizes at its bounds, and a chain local to few pages; then visits of the curve and the levels,
+        or of the sizes that are set."""
+        from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
         if params.sizes:
             return super().steps(params, context)
         if not done or done[0].status != 0:
             return () if done else (whole,)
-        first = [read_kernel(output) for output in done if visit_number(output.step.name) == 1]
-        missing = sizes_to_add(first[0], context.facts) if len(done) == 1 else ()
-        if missing:
-            return (replace(whole, name="edges", arguments=edge_arguments(params, context.facts, missing)),)
-        sizes = sizes_to_visit(first, context.facts)
-        again = replace(whole, arguments=visit_arguments(params, context.facts, sizes))
-        count = self.count(params, done, len(first), context.facts) if sizes else 1
-        every = [step for number in range(2, count + 1) for step in visit((again,), number, params.seed)]
+        if len(done) == 1:
+            more = self.additions(params, context.facts, done[0], whole)
+            if more:
+                return more
+        first = [output for output in done if visit_number(output.step.name) == 1]
+        survey = survey_of(self.runs(first), context.facts)
+        pilot, count = self.planned(params), self.count(params, done, len(first), context.facts)
+        again, brief = (
+            replace(whole, arguments=visit_arguments(params, context.facts, sizes))
+            for sizes in (survey.sizes_to_visit(), survey.sizes_of_levels())
+        )
+        every = [
+            step
+            for number in range(2, count + 1)
+            for step in visit((again if number <= pilot else brief,), number, params.seed)
+        ]
         return every[len(done) - len(first) :]
+
+    def additions(self, params: LatencySweepParams, facts: HostFacts, curve: Output, whole: Step) -> list[Step]:
+        """The processes of the first visit that follow from the curve; none if it has no levels."""
+        from asct.benchmarks.latency_sweep.survey import survey_of
+
+        survey = survey_of(self.runs([curve]), facts)
+        sizes, local = survey.sizes_to_add(), survey.local_range()
+        found = []
+        if sizes:
+            found.append(replace(whole, name=EDGES, arguments=edge_arguments(params, facts, sizes)))
+        if local:
+            found.append(replace(whole, name=LOCAL, arguments=local_arguments(params, facts, *local)))
+        return found
+
+    def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
+        """Return the runs, with the combined noise of all except the chain local to few pages, from which only bounds
+        follow."""
+        values = [output for output in outputs if output.step.name != LOCAL]
+        local = [output for output in outputs if output.step.name == LOCAL]
+        return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, done: Sequence[Output], first: int, facts: HostFacts) -> int:
         """The number of visits; from the pilot once it is over. The curve of the first took `first` processes."""
@@ -165,21 +210,31 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     ) -> Sequence[Measurement]:
         """The curve, the levels, core clock, page size, and the caches that the host reports."""
         from asct.benchmarks.latency_sweep.measure import measurements
+        from asct.benchmarks.latency_sweep.survey import survey
 
-        return measurements(params, list(runs.values()), facts)
+        curve = [run for name, run in runs.items() if name != LOCAL]
+        return measurements(params, survey(curve, runs.get(LOCAL), facts))
 
     def of_visits(
         self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts
     ) -> list[Sequence[Measurement]]:
-        """The first visit finds the levels; the others measure some sizes of each again."""
-        from asct.benchmarks.latency_sweep.measure import levels_again
+        """The first visit finds the levels; the others measure the curve and the levels, or only these, again."""
+        from asct.benchmarks.latency_sweep.measure import measured_again
+        from asct.benchmarks.latency_sweep.survey import survey_of
 
         if params.sizes:
             return super().of_visits(params, outputs, facts)
-        runs = [(visit_number(output.step.name), run) for output, run in self.runs(outputs)]
-        first = [run for number, run in runs if number == 1]
-        again = levels_again(first, [run for number, run in runs if number > 1], facts)
-        return [self.values(params, {str(at): run for at, run in enumerate(first)}, facts), *again]
+        runs = self.runs(outputs)
+        first = [item for item in runs if visit_number(item[0].step.name) == 1]
+        survey = survey_of(first, facts)
+        again = [measured_again(survey, run) for output, run in runs if visit_number(output.step.name) > 1]
+        return [self.values(params, {output.step.name: run for output, run in first}, facts), *again]
+
+    def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """Return the combined values of all visits, checked against the physics of the first level."""
+        from asct.benchmarks.latency_sweep.physics import checked
+
+        return checked(super().parse(params, outputs, facts), facts)
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
         """Bounds, optimum size and latency of each level found."""

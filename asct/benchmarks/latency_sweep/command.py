@@ -30,6 +30,21 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 1 << 30
 """Much larger than the last-level cache of most machines, and mapped within a second or two."""
+EDGES: Final = "edges"
+"""Process of the first visit that measures more sizes than those of the curve."""
+LOCAL: Final = "local"
+"""Process of the first visit with the chain that is local to few pages."""
+_BATCHES: Final = 31
+"""Batches of a size in the first visit, which finds the levels, ..."""
+_BATCHES_AGAIN: Final = 15
+"""... and in the others: visits differ more than the batches within one."""
+WINDOW: Final = 128 << 10
+"""Window of a chain that is local to few pages: 32 pages of 4 KiB, which every first TLB covers. A host may back larger
+pages of its guests with these."""
+LOCAL_MOST: Final = 128 << 20
+"""Largest size of such a chain: a larger one takes longer to build than all the others."""
+VISITED_MOST: Final = 64 << 20
+"""Largest size of the curve that every visit measures: each larger one takes 20 to 150 ms to build."""
 _SURROUNDINGS: Final = 16 << 20
 
 
@@ -142,17 +157,12 @@ def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], gran
     return tuple(sorted(found - set(measured)))
 
 
-_IN_CACHE: Final = 4 << 20
-_QUICK_S: Final = 0.01
-_SLOW_S: Final = 0.05
-_LEVELS_S: Final = 0.5
-"""Time of some sizes of each level in one visit."""
-_BUILD_S: Final = 0.05
-_MAP_S_PER_GIB: Final = 1.0
-_REFINE_S: Final = 3.0
 _REFINE_MOST: Final = 24
-_REFINE_MS: Final = 2000
+_REFINE_MS: Final = 1000
+_LOCAL_REFINE_MS: Final = 300
 _EDGE_S: Final = 0.03
+_PATIENCE_MS: Final = 500
+_VISIT_PATIENCE_MS: Final = 60
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
@@ -168,19 +178,40 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
         "refine-jump": 10,
         "refine-max": _REFINE_MOST,
         "refine-cap-ms": _REFINE_MS,
+        "batches": _BATCHES,
+        "patience-ms": _PATIENCE_MS,
     }
     return _arguments(params, facts, params.time_cap, grid)
 
 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for more sizes near the bounds. A short time suffices, because latencies inside and outside
-    differ by 10 %."""
-    return _arguments(params, facts, min(params.time_cap, _EDGE_S), {"sizes": sizes})
+    """Return the arguments for more sizes of the first visit. A short time suffices, because latencies inside and
+    outside a level differ by 10 %."""
+    given = {"sizes": sizes, "batches": _BATCHES, "patience-ms": _VISIT_PATIENCE_MS}
+    return _arguments(params, facts, min(params.time_cap, _EDGE_S), given)
+
+
+def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high: int) -> tuple[str, ...]:
+    """Return the arguments for a chain that is local to few pages, over sizes from `low` to `high`."""
+    grid = {
+        "min-size": low,
+        "max-size": high,
+        "window": WINDOW,
+        "points-per-octave": params.points_per_octave,
+        "refine-to": 2,
+        "refine-jump": 10,
+        "refine-max": _REFINE_MOST,
+        "refine-cap-ms": _LOCAL_REFINE_MS,
+        "batches": _BATCHES,
+        "patience-ms": 0,
+    }
+    return _arguments(params, facts, min(params.time_cap, _EDGE_S), grid)
 
 
 def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for some sizes of each level, for another visit."""
-    return _arguments(params, facts, params.time_cap, {"sizes": sizes})
+    """Return the arguments for the sizes of another visit."""
+    given = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
+    return _arguments(params, facts, params.time_cap, given)
 
 
 def _arguments(
@@ -201,14 +232,31 @@ def _arguments(
     )
 
 
+_START_S: Final = 0.06
+_MAP_S_PER_GIB: Final = 0.5
+"""Between 0.15 s, if a hypervisor has allocated the memory before, and 2 s."""
+_SIZE_S: Final = 0.004
+_MEMORY_S: Final = 0.025
+_MEMORY: Final = 32 << 20
+_SPARSE_S: Final = 0.12
+_FIRST_S: Final = 1.2
+"""Refined sizes of the first visit, disturbed sizes measured again, and the chain that is local to few pages."""
+
+
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:
-    """Return the time to map the memory, some milliseconds for each size, the refined sizes, and the further visits."""
+    """Return the time of the first visit, which finds the levels, and of the others, which measure the smaller sizes
+    and the levels."""
     low, stride = smallest(params), params.stride or LINE
     high = max(largest(params, facts), low)
     sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)
-    slow = sum(1 for size in sizes if size > _IN_CACHE)
-    mapping = _MAP_S_PER_GIB * max(sizes) / 2**30
-    measuring = (len(sizes) - slow) * _QUICK_S + slow * (min(params.time_cap, _SLOW_S) + _BUILD_S)
+    whole = _START_S + _MAP_S_PER_GIB * max(sizes) / 2**30 + sum(map(_size_s, sizes))
     if params.sizes:
-        return visits * (mapping + measuring)
-    return mapping + measuring + _REFINE_S + (visits - 1) * (mapping + _LEVELS_S)
+        return visits * whole
+    again = [size for size in sizes if size <= VISITED_MOST] + [max(sizes) // 2]
+    visit = _START_S + _MAP_S_PER_GIB * max(again) / 2**30 + sum(map(_size_s, again)) + _REFINE_MOST * _SIZE_S
+    return whole + _FIRST_S + (visits - 1) * visit
+
+
+def _size_s(size: int) -> float:
+    """Time to build, verify and measure a chain."""
+    return _SIZE_S if size <= _MEMORY else _MEMORY_S if size <= VISITED_MOST else _SPARSE_S

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered, missing_sizes
-from asct.instruments.memory.chase import ChaseLatency, chase_flags, chase_latency
-from asct.instruments.memory.kernel_flags import (
-    many_dropped,
-    noise_flags,
-    page_flags,
-)
+from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
+from asct.benchmarks.latency_sweep.survey import SizeLatency, Survey, cache_hints, inside, size_latencies
+from asct.instruments.memory.chase import ChaseLatency
+from asct.instruments.memory.kernel_flags import noise_flags, page_flags
 from asct.instruments.memory.settings import CYCLE_BASE
+from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, stats_of
+from asct.statistics.level_ends import LevelEnd
 from asct.statistics.level_names import CacheHint
-from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
+from asct.statistics.levels import LevelSearch, MemoryLevel
 
 if TYPE_CHECKING:
     from asct.benchmarks.latency_sweep.command import LatencySweepParams
     from asct.sdk.facts import HostFacts
 
 NO_LEVELS: Final = "no-levels"
+UNLIKE_REPORTED: Final = "unlike-reported"
 
 NOTES: Final = {
     "flat-curve": "the latency is the same at all sizes (an emulator, or a range within one cache)",
@@ -49,102 +48,32 @@ NO_LEVELS_HINT: Final = (
     "latency-sweep."
 )
 
-
-FEW_LINES: Final = 8
-FRACTION: Final = "noisy-fraction"
-"""Flag of an L1 latency that is not a whole number of core cycles."""
-_FRACTION: Final = 0.01
-_VISITED_SIZES: Final = 3
-_FLAT: Final = 0.02
-"""Sizes this near to the latency of a level are its flat part."""
 _NOISY_LEVEL: Final = 0.05
 """A level is noisy if its latencies scatter by more from size to size, or if the interval of most sizes is wider."""
 _PRIVATE: Final = ("L1", "L2")
 """Levels that only programs on the same core use. Other programs always use part of the shared levels, so a steady
 latency may still be 10 % above the latency of an idle host."""
+_LESS, _MORE = 0.5, 1.3
+"""Range of the end of a cache, as a share of its reported size: lines at random pages share sets before it is full."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeLatency:
-    """The result for one size, with its flags."""
-
-    chase: ChaseLatency
-    flags: tuple[str, ...]
-
-
-def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: HostFacts) -> list[Measurement]:
-    """Return all measurements from the runs of the kernel. Raises ValueError for an invalid sample."""
-    points = size_latencies(runs)
-    if not points:
-        raise ValueError("the kernel chase measured no size")
-    meta = runs[0].meta
-    search = search_levels(points, int(number(meta, "stride")), facts)
-    found = [item for size in sorted(points) for item in _of_size(points[size], search)]
-    found += [item for level in search.levels for item in _of_level(level, points, runs[0].end)]
-    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search, facts)))
-    found.append(_clock(points.values()))
-    found.append(Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)))
-    return found + _caches(facts)
+def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]:
+    """Return all measurements of the first visit. Raises ValueError for an invalid sample."""
+    meta, search = found.runs[0].meta, found.search
+    items = [item for size in sorted(found.points) for item in _of_size(found.points[size], search)]
+    items += [item for chase in found.local.values() for item in _of_local(chase)]
+    items += [item for level in search.levels for item in _of_level(level, found)]
+    items.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search, found.facts)))
+    items.append(_clock(found.points.values()))
+    items.append(Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)))
+    return items + _caches(found.facts)
 
 
-def sizes_to_add(run: KernelRun, facts: HostFacts) -> tuple[int, ...]:
-    """Return the sizes to measure beside bounds that are still coarse."""
-    points, granule = size_latencies([run]), int(number(run.meta, "stride"))
-    return missing_sizes(search_levels(points, granule, facts).levels, points, granule)
-
-
-def sizes_to_visit(first: Sequence[KernelRun], facts: HostFacts) -> tuple[int, ...]:
-    """Some sizes of each level that the first visit found; empty if it found none."""
-    search = search_levels(size_latencies(first), int(number(first[0].meta, "stride")), facts)
-    return tuple(sorted({size for level in search.levels for size in _inside(level)}))
-
-
-def levels_again(
-    first: Sequence[KernelRun], again: Sequence[KernelRun], facts: HostFacts
-) -> list[Sequence[Measurement]]:
-    """The latencies of the levels in each visit after the first."""
-    search = search_levels(size_latencies(first), int(number(first[0].meta, "stride")), facts)
-    visits = [(size_latencies([run]), run.end) for run in again]
-    return [[item for level in search.levels for item in _latency_of(level, points, end)] for points, end in visits]
-
-
-def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
-    """Return the sizes of all runs; if a size was measured twice, the first result."""
-    points: dict[int, SizeLatency] = {}
-    for run in runs:
-        for point in (_point(sample, run.end) for sample in run.samples):
-            points.setdefault(point.chase.size, point)
-    return points
-
-
-def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
-    """Search the levels of the curve; sizes of a few lines form none."""
-    return find_levels(
-        {size: point.chase.latency.median for size, point in points.items()},
-        hints=cache_hints(facts),
-        uncertain={size for size, point in points.items() if point.chase.lines <= FEW_LINES},
-        granule=granule,
-    )
-
-
-def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
-    """Return the data caches that the host reports. A cache that only threads of one core share counts as private."""
-    threads = facts.cpu.threads_per_core or 1
-    return tuple(
-        CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)
-        for cache in facts.data_caches()
-        if cache.size_bytes > 0
-    )
-
-
-def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
-    found = chase_latency(sample)
-    marks = {
-        "few-lines": found.lines <= FEW_LINES,
-        "switched": many_dropped(found.latency.n, found.dropped),
-    }
-    flags = (*chase_flags(found, end), *(flag for flag, holds in marks.items() if holds))
-    return SizeLatency(found, flags)
+def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
+    """Return the sizes and the latencies of the levels in a further visit."""
+    points = size_latencies([run])
+    curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
+    return [*curve, *(item for level in found.search.levels for item in _latency_of(level, points, run.end))]
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
@@ -158,48 +87,53 @@ def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
     ]
 
 
-def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """The level as the whole curve shows it; the latency is that of the sizes that every visit measures."""
-    at: dict[str, Scalar] = {"level": level.name}
-    scattered = ("noisy",) if level.scatter > _NOISY_LEVEL else ()
+def _of_local(chase: ChaseLatency) -> list[Measurement]:
+    at: dict[str, Scalar] = {"size": chase.size}
     return [
-        *_latency_of(level, points, end, scattered),
-        Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
-        Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
-        Measurement("optimum_size", float(level.optimum), dict(at)),
+        Measurement("local_latency", chase.latency.median, dict(at), chase.latency, detail=True),
+        Measurement("local_latency_cycles", chase.cycles.median, dict(at), chase.cycles, detail=True),
     ]
 
 
-def _latency_of(
-    level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any], flags: tuple[str, ...] = ()
-) -> list[Measurement]:
-    """Latency of a level in one visit: the median over its sizes to visit."""
+def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
+    """The level as the whole curve shows it; the latency is that of the sizes that every visit measures."""
     at: dict[str, Scalar] = {"level": level.name}
-    mine = [points[size] for size in _inside(level) if size in points]
+    end = found.ends.get(level.name, LevelEnd(level.upper, level.above))
+    gap = None if end.above is None else end.above / end.cache - 1.0
+    flags = (*_gap_flags(gap), *_reported_flags(level, end, cache_hints(found.facts)))
+    extra = {"tlb_end": end.tlb, "data_size": level.optimum if level.name == MEMORY_LEVEL else None}
+    return [
+        *_latency_of(level, found.points, found.runs[0].end),
+        Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
+        Measurement("upper_bound", float(end.cache), dict(at), flags=flags),
+        Measurement("optimum_size", float(level.optimum), dict(at)),
+        *(Measurement(metric, float(size), dict(at)) for metric, size in extra.items() if size is not None),
+    ]
+
+
+def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint]) -> tuple[str, ...]:
+    """Whether the cache ends far from where the host reports; of a guest, the report is hearsay."""
+    mine = [hint.size for hint in hints if level.name == f"L{hint.level}"]
+    sizes = [max(hint.size for hint in hints)] if hints and level.name == "LLC" else mine
+    unlike = any(not _LESS * size <= end.cache <= _MORE * size for size in sizes) and level.name != MEMORY_LEVEL
+    return (UNLIKE_REPORTED,) if unlike else ()
+
+
+def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
+    """Latency of a level in one visit: the median over its sizes to visit; none if the visit measured none of them."""
+    at: dict[str, Scalar] = {"level": level.name}
+    mine = [points[size] for size in inside(level) if size in points]
+    if not mine:
+        return []
     noise = () if level.name in _PRIVATE else noise_flags(end)
+    scattered = ("noisy",) if level.scatter > _NOISY_LEVEL and level.name != MEMORY_LEVEL else ()
     in_time = stats_of([point.chase.latency.median for point in mine], independent=False)
     in_cycles = stats_of([point.chase.cycles.median for point in mine], independent=False)
-    flags = tuple(dict.fromkeys((*noise, *flags, *_fraction_flags(level, in_cycles.median))))
+    flags = tuple(dict.fromkeys((*noise, *scattered)))
     return [
         Measurement("latency", in_time.median, dict(at), in_time, flags),
         Measurement("latency_cycles", in_cycles.median, dict(at), in_cycles, flags),
     ]
-
-
-def _inside(level: MemoryLevel) -> list[int]:
-    """The sizes of a level that every visit measures: up to three of its flat part, spread over the smaller half."""
-    flat = [
-        size
-        for size, latency in zip(level.sizes, level.latencies, strict=True)
-        if abs(latency - level.latency) <= _FLAT * level.latency
-    ]
-    small = [size for size in flat if size <= level.optimum] or flat[:1]
-    return small[:: max(1, len(small) // _VISITED_SIZES)][-_VISITED_SIZES:]
-
-
-def _fraction_flags(level: MemoryLevel, cycles: float) -> tuple[str, ...]:
-    """A load from the first level takes a whole number of core cycles; another value is that of a disturbed core."""
-    return (FRACTION,) if level.name == "L1" and abs(cycles - round(cycles)) > _FRACTION * cycles else ()
 
 
 def _gap_flags(gap: float | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NO_LEVELS_HINT, NOTES
+from asct.instruments.memory.notes import working_set_note
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.record import Record, doubtful
@@ -24,6 +25,7 @@ from asct.statistics.robust import median
 from asct.values.size import about_size
 
 _NS = 1e-9
+_LOCAL = "local to few pages"
 _INTERVAL_HELP = "Of the latency of the level, over the visits"
 
 
@@ -42,7 +44,9 @@ def level_table(records: Sequence[Record]) -> Table:
 
     flags = flags_of(r for r in records if "level" in r.coords or r.metric == "page_size")
     shown = point_rows(records, _columns(cycles), rows)
-    return Table("levels", "Latencies at different levels of cache", *shown, _notes(records), flags)
+    columns, found = shown
+    columns = tuple(column for column in columns if column.key != "tlb_end" or any(row.get("tlb_end") for row in found))
+    return Table("levels", "Latencies at different levels of cache", columns, found, _notes(records), flags)
 
 
 def _columns(cycles: bool) -> tuple[Column, ...]:
@@ -51,7 +55,8 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
     return (
         Column("level", "Level", format="text"),
         Column("lower_bound", "Lower bound", format="size", help="Smallest working set of the level"),
-        Column("upper_bound", "Upper bound", format="size", help="Largest working set of the level"),
+        Column("upper_bound", "Upper bound", format="size", help="Largest working set that the level holds"),
+        Column("tlb_end", "TLB end", format="size", help="Beyond it, random loads in the level wait for translations"),
         Column("optimum_size", "Optimum data size", format="size", help="Halfway between the bounds"),
         *((in_cycles, latency) if cycles else (latency, in_cycles)),
         Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help=_INTERVAL_HELP),
@@ -60,7 +65,7 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
 
 
 def _row(mine: Sequence[Record], level: str, cycles: bool) -> Row:
-    keys = ("lower_bound", "upper_bound", "optimum_size", "latency", "latency_cycles")
+    keys = ("lower_bound", "upper_bound", "tlb_end", "optimum_size", "latency", "latency_cycles")
     metric, unit = ("latency_cycles", 1.0) if cycles else ("latency", _NS)
     return {
         "level": level,
@@ -75,6 +80,7 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     notes = [f"{NOTES[word][0].upper()}{NOTES[word][1:]}." for word in searches if word in NOTES]
     if NO_LEVELS in searches:
         notes.insert(0, NO_LEVELS_HINT)
+    notes += [*_tlb_notes(records), *working_set_note(records, "Latency of DRAM")]
     curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
     doubted = sum(any(map(doubtful, r.flags)) for r in curve)
     if doubted:
@@ -82,32 +88,48 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _tlb_notes(records: Sequence[Record]) -> list[str]:
+    """A note for each level in which the TLB ends before the cache."""
+    levels = dict.fromkeys(str(r.coords["level"]) for r in records if r.metric == "tlb_end")
+    return [
+        f"{level} ends at {_size(records, 'upper_bound', level)}. Beyond {_size(records, 'tlb_end', level)}, random "
+        "loads in it are slower, because their pages exceed the reach of a TLB."
+        for level in levels
+    ]
+
+
+def _size(records: Sequence[Record], metric: str, level: str) -> str:
+    return about_size(int(middle(at(records, metric, level=level)) or 0))
+
+
 def latency_curve(records: Sequence[Record]) -> tuple[Figure, ...]:
     """Return the curve with one line per point (medians over the repeats); empty without values."""
     cycles = _in_cycles(records)
     metric = "latency_cycles" if cycles else "latency"
     points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
+    local = by_point(record for record in records if record.metric == f"local_{metric}")
     curve = Line(
         slug="latency-curve",
         title="Latency by working set size",
         caption=(
-            "Time of one dependent load in random order. A flat part is a level. Lines mark the end of a level; "
-            "dotted lines mark the caches that the host reports. Bars are 95 % intervals."
+            "Time of one dependent load in random order. A flat part is a level. The lower curve is that of a chain "
+            "that is local to few pages: it rises where a cache ends, and not where a TLB does. Lines mark the end of "
+            "a level; dotted lines mark the caches that the host reports. Bars are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),
-        series=tuple(_series(mine) for mine in points),
+        series=(*(_series(mine, "latency") for mine in points), *(_series(mine, _LOCAL) for mine in local)),
         markers=(*(_bounds(records) if len(points) == 1 else ()), *_reported(records)),
         better="lower",
     )
     return (curve,) if points else ()
 
 
-def _series(mine: Sequence[Record]) -> Series:
+def _series(mine: Sequence[Record], what: str) -> Series:
     sizes = sorted({int(record.coords["size"]) for record in mine})
     by_size = {size: [r for r in mine if r.coords["size"] == size] for size in sizes}
     return Series(
-        name=point_label(mine[0], "latency"),
+        name=what if not mine[0].point else f"{point_label(mine[0], '')}{f', {what}' if what == _LOCAL else ''}",
         x=tuple(sizes),
         y=tuple(median([r.value for r in by_size[size]]) for size in sizes),
         low=tuple(min(_ends(by_size[size], 0), default=None) for size in sizes),

@@ -9,7 +9,7 @@ from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.settings import from_pools
-from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
+from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
@@ -32,7 +32,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
     name = "loaded-latency"
     title = "Loaded memory latency"
-    version = "2"
+    version = "3"
     summary = "Memory latency and bandwidth at rising load from other CPUs; knee and peak"
     aliases = ("ll",)
     keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
@@ -95,7 +95,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
     def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """One process for all levels. Raises LookupError if no size is set and none was found."""
-        chain = chain_size(context) if params.data_size is None else params.data_size
+        chain = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
         asked = arguments(params, context.facts, chain)
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
+from asct.instruments.memory.notes import working_set_note
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.stream import shown_unit
 from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
@@ -79,7 +80,8 @@ def _levels(records: Sequence[Record], shown: TableUnits) -> Table:
     columns = (Column("delay", "Injected NOPs", format="integer"), *_columns(shown))
     title = "Loaded latency with background memory activity"
     flags = flags_of(record for record in records if "delay" in record.coords)
-    return Table("loaded-latency", title, *point_rows(records, columns, rows), (COUNTING,), flags)
+    notes = (COUNTING, *working_set_note(records, "Latency"))
+    return Table("loaded-latency", title, *point_rows(records, columns, rows), notes, flags)
 
 
 def _targets(records: Sequence[Record], shown: TableUnits) -> Table:

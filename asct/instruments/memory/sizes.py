@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """The dependency that determines `data_size` if it is `auto`."""
 CACHES: Final = 2
-"""Minimum length of a chain in memory, in multiples of the last-level cache: loads from a shorter one hit the cache."""
+"""Minimum working set of random loads in memory, in multiples of the last-level cache: a smaller one partly fits."""
 
 
 def optimum_size(context: Context, level: str) -> int:
@@ -25,15 +25,6 @@ def optimum_size(context: Context, level: str) -> int:
     if found is None:
         raise LookupError(f"{CACHE.benchmark} found no {level} level on this host; set `data_size`")
     return int(found)
-
-
-def chain_size(context: Context) -> int:
-    """Return the bytes of a chain in memory: the optimum size of DRAM, but at least `CACHES` times the largest cache.
-
-    Raises LookupError like `optimum_size`.
-    """
-    caches = [cache.size_bytes for cache in context.facts.data_caches()]
-    return max(optimum_size(context, MEMORY_LEVEL), CACHES * max(caches, default=0))
 
 
 ALIGNMENT: Final = 1 << 16
@@ -101,7 +92,7 @@ def mapping_seconds(demanded: int) -> float:
 
 def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
     """Return the privileges that `kernel` needs for its pages."""
-    wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
+    wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB pages"}.get(pages)
     lost = "; without it transparent pages are used" if pages == "auto" else ""
     return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()
 

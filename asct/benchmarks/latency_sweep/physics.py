@@ -1,0 +1,63 @@
+"""Checks latencies of the first level: every load takes the same whole number of core cycles, whatever the size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from asct.statistics.robust import median
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.record import Measurement, Scalar
+
+FRACTION: Final = "noisy-fraction"
+"""Flag of a latency that is not a whole number of core cycles."""
+UNEVEN: Final = "noisy-sizes"
+"""Flag of a latency that differs from those of other sizes."""
+_FIRST: Final = "L1"
+_DEVIATION: Final = 0.01
+_WELL_INSIDE: Final = 0.9
+"""Part of the first level in which every load hits it."""
+_METRICS: Final = ("latency", "latency_cycles")
+
+
+def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
+    """Return the measurements, with flags on the latencies of the first level, and of sizes well inside it, that break
+    its physics. If the end of the first level is unknown, only its latency is checked."""
+    cycles = {_place(item): item.value for item in found if item.metric == "latency_cycles"}
+    few = {item.coords.get("size") for item in found if "few-lines" in item.flags}
+    inside = {
+        place: value
+        for place, value in cycles.items()
+        if place[0] == _FIRST or (0 < place[1] <= _WELL_INSIDE * _end(found, facts) and place[1] not in few)
+    }
+    middle = median([value for place, value in inside.items() if place[0] is None] or list(inside.values()) or [0.0])
+    flags = {place: _flags(value, middle) for place, value in inside.items()}
+    return [_flagged(item, flags) for item in found]
+
+
+def _end(found: Sequence[Measurement], facts: HostFacts) -> float:
+    """The end of the first level in bytes, as measured and as the host reports it, whichever is less; 0 if unknown."""
+    ends = [item.value for item in found if item.metric == "upper_bound" and item.coords.get("level") == _FIRST]
+    ends += [float(cache.size_bytes) for cache in facts.data_caches() if cache.level == 1]
+    return min(ends, default=0.0)
+
+
+def _place(item: Measurement) -> tuple[Scalar | None, int]:
+    """The level and the size of a value; None and 0 without one."""
+    return item.coords.get("level"), int(item.coords.get("size", 0))
+
+
+def _flags(cycles: float, middle: float) -> tuple[str, ...]:
+    broken = {
+        FRACTION: abs(cycles - round(cycles)) >= _DEVIATION * cycles,
+        UNEVEN: abs(cycles - middle) >= _DEVIATION * middle,
+    }
+    return tuple(flag for flag, holds in broken.items() if holds)
+
+
+def _flagged(item: Measurement, flags: Mapping[tuple[Scalar | None, int], tuple[str, ...]]) -> Measurement:
+    more = flags.get(_place(item), ()) if item.metric in _METRICS else ()
+    return replace(item, flags=(*item.flags, *more)) if more else item

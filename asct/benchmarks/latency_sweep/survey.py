@@ -1,0 +1,170 @@
+"""What the first visit of latency-sweep finds: the curve, the levels, their ends, and the sizes to measure again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from asct.benchmarks.latency_sweep.command import LOCAL, LOCAL_MOST, VISITED_MOST, WINDOW, missing_sizes
+from asct.instruments.memory.chase import ChaseLatency, chase_flags, chase_latency
+from asct.instruments.memory.kernel_flags import many_dropped
+from asct.instruments.memory.sizes import CACHES, MEMORY_LEVEL
+from asct.sdk.samples import KernelRun, number
+from asct.statistics.level_ends import LevelEnd, find_end
+from asct.statistics.level_names import CacheHint
+from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.step import Output
+
+FEW_LINES: Final = 8
+_VISITED_SIZES: Final = 3
+_FLAT: Final = 0.02
+"""Sizes this near to the latency of a level are its flat part."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLatency:
+    """The result for one size, with its flags."""
+
+    chase: ChaseLatency
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The runs of the first visit, their points by size, the levels, the end of each cache by name, and the points of
+    the chain that is local to few pages (empty without it)."""
+
+    runs: tuple[KernelRun, ...]
+    facts: HostFacts
+    points: Mapping[int, SizeLatency]
+    search: LevelSearch
+    ends: Mapping[str, LevelEnd]
+    local: Mapping[int, ChaseLatency]
+
+    def sizes_to_add(self) -> tuple[int, ...]:
+        """Return the sizes to measure beside bounds that are still coarse."""
+        return missing_sizes(self.search.levels, self.points, self._granule())
+
+    def local_range(self) -> tuple[int, int] | None:
+        """Return the range of sizes in which caches may end beyond the reach of the TLB; None if there are none."""
+        levels = self.search.levels
+        ends = [*(level.lower for level in levels[1:]), max(self.points)]
+        far = [end for level, end in zip(levels, ends, strict=False) if level.name != MEMORY_LEVEL and end > WINDOW]
+        if not far or 4 * self._granule() > WINDOW:
+            return None
+        return WINDOW // 2, min(2 * max(far), max(self.points), LOCAL_MOST)
+
+    def sizes_to_visit(self) -> tuple[int, ...]:
+        """Return the sizes that every visit measures: those of the levels, and the curve as far as it is built quickly.
+
+        Without levels, the curve is the result, and every visit measures all of it.
+        """
+        if not self.search.levels:
+            return tuple(sorted(self.points))
+        return tuple(sorted({*(size for size in self.points if size <= VISITED_MOST), *self.sizes_of_levels()}))
+
+    def sizes_of_levels(self) -> tuple[int, ...]:
+        """Return the sizes whose latency is that of a level; the whole curve without levels."""
+        if not self.search.levels:
+            return self.sizes_to_visit()
+        return tuple(sorted({size for level in self.search.levels for size in inside(level)}))
+
+    def _granule(self) -> int:
+        return int(number(self.runs[0].meta, "stride"))
+
+
+def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Survey:
+    """Return what the processes of the first visit found. Raises ValueError if they measured nothing."""
+    named = {output.step.name: run for output, run in runs}
+    return survey([run for name, run in named.items() if name != LOCAL], named.get(LOCAL), facts)
+
+
+def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
+    """Return the curve of `runs`, its levels, and their ends, which `local` parts from those of the TLB."""
+    points = size_latencies(runs)
+    if not points:
+        raise ValueError("the kernel chase measured no size")
+    search = search_levels(points, int(number(runs[0].meta, "stride")), facts)
+    near = {size: point.chase for size, point in size_latencies([local] if local else []).items()}
+    return Survey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)
+
+
+def _ends(
+    levels: Sequence[MemoryLevel], points: Mapping[int, SizeLatency], near: Mapping[int, ChaseLatency]
+) -> dict[str, LevelEnd]:
+    usual = {size: point.chase.cycles.median for size, point in points.items()}
+    local = {size: chase.cycles.median for size, chase in near.items()}
+    limits: list[int | None] = [*(level.lower for level in levels[1:]), None]
+    return {
+        level.name: find_end(level, limit, usual, local, WINDOW)
+        for level, limit in zip(levels, limits, strict=False)
+        if level.name != MEMORY_LEVEL
+    }
+
+
+def inside(level: MemoryLevel) -> list[int]:
+    """Return the sizes of a level that every visit measures: the optimum of DRAM, with which other benchmarks measure
+    memory; of a cache, up to three sizes of its flat part, spread over the smaller half."""
+    if level.name == MEMORY_LEVEL:
+        return [level.optimum]
+    flat = [
+        size
+        for size, latency in zip(level.sizes, level.latencies, strict=True)
+        if abs(latency - level.latency) <= _FLAT * level.latency
+    ]
+    small = [size for size in flat if size <= level.optimum] or flat[:1]
+    return small[:: max(1, len(small) // _VISITED_SIZES)][-_VISITED_SIZES:]
+
+
+def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
+    """Return the sizes of all runs; if a size was measured twice, the first result."""
+    points: dict[int, SizeLatency] = {}
+    for run in runs:
+        for point in (_point(sample, run.end) for sample in run.samples):
+            points.setdefault(point.chase.size, point)
+    return points
+
+
+def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
+    """Search the levels of the curve; sizes of a few lines form none."""
+    found = find_levels(
+        {size: point.chase.latency.median for size, point in points.items()},
+        hints=cache_hints(facts),
+        uncertain={size for size, point in points.items() if point.chase.lines <= FEW_LINES},
+        granule=granule,
+    )
+    return replace(found, levels=tuple(_in_memory(level, facts) for level in found.levels))
+
+
+def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
+    """DRAM with a size of the grid as its optimum, so that every run measures the same one: at least `CACHES` times the
+    largest cache if there is one, and nearest to the middle."""
+    if level.name != MEMORY_LEVEL:
+        return level
+    largest = max((cache.size_bytes for cache in facts.data_caches()), default=0)
+    fitting = [size for size in level.sizes if size >= CACHES * largest] or [max(level.sizes)]
+    return replace(level, optimum=min(fitting, key=lambda size: abs(size - level.optimum)))
+
+
+def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
+    """Return the data caches that the host reports. A cache that only threads of one core share counts as private."""
+    threads = facts.cpu.threads_per_core or 1
+    return tuple(
+        CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)
+        for cache in facts.data_caches()
+        if cache.size_bytes > 0
+    )
+
+
+def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
+    found = chase_latency(sample)
+    marks = {
+        "few-lines": found.lines <= FEW_LINES,
+        "switched": many_dropped(found.latency.n, found.dropped),
+    }
+    flags = (*chase_flags(found, end), *(flag for flag, holds in marks.items() if holds))
+    return SizeLatency(found, flags)

@@ -1,0 +1,103 @@
+"""Parts the end of a cache from the reach of the TLB, with the curve of a chain that is local to few pages.
+
+Random loads over a working set need a translation for nearly every load. Where the TLB covers less than the cache,
+their latency rises before the cache ends, and the plateau of the curve ends at the TLB. A chain that walks one window
+of a few pages after another misses the TLB once per page and window, so its latency rises where the cache ends.
+Saavedra and Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on
+Computers 44(10), 1995, part the two by the stride of the loads.
+
+Beyond the first caches, such a chain is faster than random loads everywhere, because the line that the core prefetches
+beside another is used soon. Both curves are therefore compared relative to their latencies where the level begins.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from asct.statistics.levels import MemoryLevel
+from asct.statistics.robust import median
+
+TOLERANCE = 0.10
+"""Share by which latencies inside a level differ, as in the bounds of levels, ..."""
+_TOLERANCE_MOST = 0.15
+"""... and at most if the level varies."""
+_DEVIATIONS = 4.0
+_REFERENCE = 3
+"""Sizes whose median represents a part of a curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEnd:
+    """The ends of a level in bytes.
+
+    `cache` is the largest size that the cache holds, `above` the next measured size (None if unknown), and `tlb` the
+    largest size that the TLB covers; None if it covers the cache, or if that is unknown.
+    """
+
+    cache: int
+    above: int | None
+    tlb: int | None = None
+
+
+def find_end(
+    level: MemoryLevel, limit: int | None, usual: Mapping[int, float], local: Mapping[int, float], window: int
+) -> LevelEnd:
+    """Return the ends of a level from the latencies by size of both chains, in the same unit.
+
+    `window` is the size within which both chains are the same, and `limit` the lower bound of the next level. If the
+    chain with windows says nothing about the level (too few sizes, or the level ends within a window), the end is the
+    bound of the level.
+    """
+    sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
+    begin = [size for size in sizes if size <= level.upper]
+    if level.upper <= window or len(begin) < _REFERENCE:
+        return LevelEnd(level.upper, level.above)
+    tolerance = min(max(_DEVIATIONS * level.scatter, TOLERANCE), _TOLERANCE_MOST)
+    last = _last_inside([local[size] for size in sizes], len(begin), tolerance)
+    cache = max(sizes[last], level.upper)
+    above = next((size for size in sorted({*sizes, *([limit] if limit else [])}) if size > cache), level.above)
+    tlb = _tlb_end(sizes[: last + 1], usual, local, tolerance)
+    return LevelEnd(cache, above, tlb if tlb is not None and tlb * (1.0 + TOLERANCE) < cache else None)
+
+
+def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
+    """Return the index of the last value at the level of the first `begin` ones; a single value above it is skipped."""
+    most = median(values[begin - _REFERENCE : begin]) * (1.0 + tolerance)
+    at = begin - 1
+    while at + 1 < len(values):
+        if values[at + 1] <= most:
+            at += 1
+        elif at + 2 < len(values) and values[at + 2] <= most:
+            at += 2
+        else:
+            break
+    return at
+
+
+def _tlb_end(
+    sizes: Sequence[int], usual: Mapping[int, float], local: Mapping[int, float], tolerance: float
+) -> int | None:
+    """Return the last size before random loads become slower than those in windows; None if they never do."""
+    ratios = [interpolated(usual, size) / local[size] for size in sizes]
+    most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
+    for at in range(1, len(sizes)):
+        if ratios[at] > most and all(ratio > most for ratio in ratios[at + 1 : at + 2]):
+            return sizes[at - 1]
+    return None
+
+
+def interpolated(curve: Mapping[int, float], size: int) -> float:
+    """Return the value of a curve at a size: between measured sizes on a straight line in logarithms, beyond its ends
+    the value at the end. Raises ValueError for an empty curve."""
+    known = sorted(curve)
+    if not known:
+        raise ValueError("a curve without values")
+    at = bisect_left(known, size)
+    if at == 0 or at == len(known) or known[at] == size:
+        return curve[known[min(at, len(known) - 1)]]
+    low, high = known[at - 1], known[at]
+    share = math.log(size / low) / math.log(high / low)
+    return math.exp((1.0 - share) * math.log(curve[low]) + share * math.log(curve[high]))
