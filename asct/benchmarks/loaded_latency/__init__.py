@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
-from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
+from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, is_slow, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
+from asct.benchmarks.loaded_latency.physics import checked
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
@@ -19,7 +21,7 @@ from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import KernelRun
-from asct.sdk.step import Kernel, Step
+from asct.sdk.step import Kernel, Output, Step
 
 _USUAL_SIZE = 512 << 20
 _AT: dict[str, tuple[str, ...] | None] = {"delay": None, "target_bandwidth": None}
@@ -89,15 +91,27 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
-    def pilot(self, params: LoadedLatencyParams) -> int:
-        """A workload may take minutes, so it runs once for each level unless `visits` is set."""
-        return 1 if params.workload_cmd is not None else super().pilot(params)
-
     def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """One process for all levels. Raises LookupError if no size is set and none was found."""
         chain = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
         asked = arguments(params, context.facts, chain)
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
+
+    def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
+        """As many visits as other values need; of a command that turns out to be slow, the first one alone."""
+        found, done = super().steps(params, context), context.done
+        if params.workload_cmd is None or params.visits is not None or len(done) > 1:
+            return found
+        return found[:1] if not done else () if is_slow(done[0]) else found
+
+    def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The combined values of all visits; latencies that fall with load, and commands that ran once, are flagged."""
+        found = checked(super().parse(params, outputs, facts))
+        once = params.visits is None and len(outputs) == 1
+        return [
+            replace(item, flags=(*item.flags, ONE_VISIT)) if once and item.metric in WORKLOAD else item
+            for item in found
+        ]
 
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
+from asct.benchmarks.loaded_latency.physics import DISAGREES
 from asct.instruments.memory.kernel_flags import (
     ABOVE_THEORETICAL,
     ABOVE_THEORETICAL_FLAGS,
@@ -23,6 +24,7 @@ from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, number, sample_stats
+from asct.sdk.step import Output
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at
 from asct.statistics.robust import median
 
@@ -30,6 +32,10 @@ SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"
 NO_LOAD: Final = "invalid-load"
 GAPS: Final = "noisy-missing"
+ONE_VISIT: Final = "one-visit"
+WORKLOAD: Final = ("workload_time", "idle_workload_time")
+_SLOW_S: Final = 10.0
+"""Time of one visit beyond which a command is measured in this visit alone: six would take more than a minute."""
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
@@ -37,6 +43,8 @@ FLAGS: Final[dict[str, str]] = {
     SET_FLAG: "the working set of a load thread is less than twice its share of the caches, so part of its traffic "
     "never reached memory: free some memory, or set a larger `load_size`",
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
+    DISAGREES: "of two latencies, the one under less load is higher, beyond the intervals of both",
+    ONE_VISIT: "one visit of the command took more than 10 s, so its time has no interval; `visits` sets their number",
     SMALL_CHAIN: "the chain is smaller than twice the last-level cache, so some of its loads hit the cache",
     NOT_REACHED: "the load threads cannot reach this bandwidth; the nearest level was measured instead",
     NO_LOAD: "other processes preempted a thread in every window, so the requested load was never present",
@@ -172,6 +180,11 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
     below = max((x for x, _ in points if x < at), default=at)
     above = min((x for x, _ in points if x > at), default=at)
     return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
+
+
+def is_slow(visit: Output) -> bool:
+    """Return whether the first visit of a command took too long for more of them."""
+    return visit.elapsed_ns * 1e-9 > _SLOW_S
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
