@@ -118,7 +118,8 @@ void crew_start(struct crew *crew, const struct rules *rules, const int64_t *cpu
         sem_init(&crew->seats[i].go, 0, 0);
         crew->seats[i].cpu = crew->seats[i].found_on = cpus[i];
         crew->seats[i].playing = true;
-        series_open(&crew->seats[i].player.series, batches);
+        for (size_t k = 0; k < rules->method_count; k++)
+            series_open(&crew->seats[i].player.series[rules->methods[k]], batches);
     }
     crew->playing = count;
     team_start(&crew->team, rules->timer, cpus, count, serve, crew);
@@ -159,7 +160,8 @@ struct checked crew_end(struct crew *crew)
     for (size_t i = 0; i < count; i++) {
         checked.messages += crew->seats[i].player.messages;
         checked.lines += crew->seats[i].player.lines;
-        series_close(&crew->seats[i].player.series);
+        for (size_t k = 0; k < PLAY_METHODS; k++)
+            series_close(&crew->seats[i].player.series[k]);
     }
     free(crew->seats);
     free(crew->games);

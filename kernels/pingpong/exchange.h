@@ -15,8 +15,6 @@
 
 typedef atomic_uint_least64_t exchange_word;
 
-#define EXCHANGE_STOP UINT64_MAX /* instead of a message: the end */
-
 /* Makes `turns` round trips, starting at the even number `at`. */
 typedef uint64_t exchange_loop(exchange_word *word, uint64_t at, uint64_t turns);
 

@@ -15,6 +15,7 @@
 #define STEPS 256                   /* lines per batch of a walk: 10 to 50 us */
 #define LEAST_AT_ADDRESS 16         /* least number of batches for a meaningful quartile */
 #define LEAST_OF_CHAIN 64
+#define SLICE_TURNS 5000            /* a slice of token or cas takes up to a millisecond */
 #define LEAST_SHARE 8               /* least part of the time cap, because a moment is not representative */
 
 static struct asked {
@@ -53,7 +54,7 @@ static struct opt table[] = {
     {"list-schedule", "", "0", "1: print the rounds and measure nothing", OPT_INTEGER, 0, 1, NULL, &asked.list_schedule, false},
 };
 
-static const struct opts opts = {"pingpong", "1.0", "measures the latency of a cache line from one CPU to another", table,
+static const struct opts opts = {"pingpong", "1.1", "measures the latency of a cache line from one CPU to another", table,
                                  sizeof table / sizeof *table};
 
 /* The methods in their order, each once. */
@@ -85,6 +86,8 @@ static struct rules make_rules(const struct timer *timer)
     while (2 * lines * line <= (uint64_t)asked.chain_bytes)
         lines *= 2;
     rules.steps = lines < STEPS ? lines : STEPS;
+    rules.slice = SLICE_TURNS / rules.turns < (uint64_t)asked.addresses ? SLICE_TURNS / rules.turns : (uint64_t)asked.addresses;
+    rules.slice += rules.slice == 0;
     rules.effort = (struct effort){
         .cap_ns = (uint64_t)asked.time_cap_ms * 1000000,
         .least_ns = (uint64_t)asked.time_cap_ms * 1000000 / LEAST_SHARE,

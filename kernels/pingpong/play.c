@@ -1,41 +1,20 @@
 #include "pingpong/play.h"
 
-#include <sys/resource.h>
+#include <string.h>
 
 #include "kit/loop.h"
-#include "pingpong/exchange.h"
+#include "kit/numbers.h"
+#include "pingpong/slice.h"
 
-#define WARM_TURNS 4    /* untimed, at the start of each batch, to fetch the line and to synchronize the threads */
-#define MEETING 2       /* after these, a context switch counts */
-#define LINE_LONG_NS 1000 /* upper bound of the time to walk and write a line */
 #define CYCLE_PROBES 7
-
-static const char *const out_of_order = "a message arrived out of order";
-
-struct loops {
-    exchange_loop *lead, *follow;
-};
+#define PLAN_STEP 32    /* a plan is a multiple of this, which grows with each round, and the bits of the round */
+#define PLAN_PROBE 8    /* the lower bits are the methods */
+#define PLAN_LAST 16
+#define PLAN_LATE_NS 100000 /* the threads come from the same exchange; a longer wait means that one was descheduled */
 
 size_t play_results(enum method method)
 {
     return method == METHOD_CHAIN ? 2 : 1;
-}
-
-static struct loops loops_of(enum method method)
-{
-    if (method == METHOD_TOKEN)
-        return (struct loops){exchange_token_lead, exchange_token_follow};
-    return (struct loops){exchange_cas_lead, exchange_cas_follow};
-}
-
-/* Whether the thread was descheduled since the last call. */
-static bool lost_cpu(struct player *player)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
-    long before = player->switches;
-    player->switches = usage.ru_nvcsw + usage.ru_nivcsw;
-    return player->switches != before;
 }
 
 /* The current duration of a core cycle in femtoseconds: the fastest of a few, because disturbances only make it longer. */
@@ -51,183 +30,101 @@ static int64_t cycle_fs(const struct timer *timer)
     return (int64_t)((double)fastest * timer->ns_per_tick * 1e6 / (double)adds + 0.5);
 }
 
-static void finish(struct player *player, const struct effort *effort, enum method method, uint64_t turns, uint64_t messages,
-                   struct result *result)
-{
-    *result = (struct result){.method = method, .reversed = !player->leads, .turns = turns, .messages = messages};
-    series_finish(&player->series, player->game->rules->timer, effort, messages, &result->figures);
-    result->cycle_fs = cycle_fs(player->game->rules->timer);
-}
-
-/* The number with which batch `batch` starts, after the previous batches have advanced each word in turn. */
-static uint64_t first_message(const struct rules *rules, uint64_t batch)
-{
-    return batch / rules->layout.addresses * 2 * (WARM_TURNS + rules->turns + 1);
-}
-
-/* One batch: untimed round trips, timed ones, and one in which the follower reports whether it was descheduled. */
-static uint64_t lead_batch(struct player *player, struct loops loops, exchange_word *word, uint64_t at)
+/* A slice of each of the methods in `bits`, in an order that is random and the same in both threads. */
+static void play_round(struct player *player, uint64_t bits)
 {
     const struct rules *rules = player->game->rules;
-    uint64_t timed = at + 2 * WARM_TURNS, last = timed + 2 * rules->turns;
-    uint64_t met = loops.lead(word, at, MEETING);
-    lost_cpu(player);
-    uint64_t warm = loops.lead(word, at + 2 * MEETING, WARM_TURNS - MEETING), before = cpu_ticks();
-    uint64_t end = loops.lead(word, timed, rules->turns);
-    uint64_t ticks = timer_net(rules->timer, before, cpu_ticks());
-    if (met != at + 2 * MEETING || warm != timed || end != last || loops.lead(word, last, 1) != last + 2) {
-        player->fault = out_of_order;
-        return 0;
+    uint64_t seed = random_at(rules->layout.seed, player->game->slot.serial);
+    enum method order[PLAY_METHODS];
+    for (size_t i = 0; i < rules->method_count; i++) { /* Fisher and Yates, inside out */
+        size_t k = random_below(random_at(seed, player->rounds * PLAY_METHODS + i), i + 1);
+        order[i] = order[k];
+        order[k] = rules->methods[i];
     }
-    exchange_await(word, last + 2);
-    return ticks;
+    for (size_t i = 0; i < rules->method_count && !player->fault; i++)
+        if (bits >> order[i] & 1)
+            slice_play(player, order[i]);
+    player->rounds++;
 }
 
-static void lead_exchange(struct player *player, enum method method, struct result *result)
+static const struct effort *effort_of(const struct rules *rules, enum method method)
+{
+    return method == METHOD_CHAIN ? &rules->chain_effort : &rules->effort;
+}
+
+/* The methods of the next round, as bits: all that have time and room left, until each has enough batches or no time left. */
+static uint64_t methods_left(const struct player *player)
 {
     const struct rules *rules = player->game->rules;
-    struct control *control = slot_control(&player->game->slot);
-    struct series *series = &player->series;
-    size_t addresses = rules->layout.addresses;
-    series_begin(series, addresses);
-    for (uint64_t batch = 0; !player->fault; batch++) {
-        size_t address = batch % addresses;
-        exchange_word *word = slot_word(&player->game->slot, address, method);
-        if (series_enough(series, &rules->effort) || series_spent(series, &rules->effort)) {
-            atomic_store_explicit(word, EXCHANGE_STOP, memory_order_release);
-            break;
-        }
-        uint64_t ticks = lead_batch(player, loops_of(method), word, first_message(rules, batch));
-        player->messages += 2 * rules->turns;
-        bool lost = lost_cpu(player) || atomic_load_explicit(&control->lost[false], memory_order_relaxed);
-        if (timer_monotonic_ns() < player->warm_until_ns)
-            continue;
-        series_add(series, ticks, address);
-        if (lost)
-            series_drop(series, series->count - 1);
+    bool settled = atomic_load_explicit(&slot_control(&player->game->slot)->settled, memory_order_relaxed), over = true;
+    uint64_t left = 0;
+    for (size_t i = 0; i < rules->method_count; i++) {
+        enum method method = rules->methods[i];
+        const struct series *series = &player->series[method];
+        const struct effort *effort = effort_of(rules, method);
+        bool enough = series_enough(series, effort) && (settled || method != METHOD_CHAIN);
+        bool spent = series_spent(series, effort) || (enough && series->count == series->most);
+        over &= enough || spent;
+        left |= spent ? 0 : (uint64_t)1 << method;
     }
-    finish(player, &rules->effort, method, rules->turns, 2 * rules->turns, result);
+    return over ? 0 : left;
 }
 
-static void follow_exchange(struct player *player, enum method method)
+/* What both threads do in a round: the leader decides and tells the follower. They probe until their cores had time to raise
+ * their clocks; the last of these probes counts. */
+static uint64_t agree(const struct player *player, uint64_t round)
 {
-    const struct rules *rules = player->game->rules;
-    struct control *control = slot_control(&player->game->slot);
-    struct loops loops = loops_of(method);
-    for (uint64_t batch = 0; !player->fault; batch++) {
-        exchange_word *word = slot_word(&player->game->slot, batch % rules->layout.addresses, method);
-        uint64_t at = first_message(rules, batch), met = at + 2 * MEETING, last = at + 2 * (WARM_TURNS + rules->turns);
-        uint64_t seen = loops.follow(word, at, MEETING);
-        if (seen == EXCHANGE_STOP)
-            return;
-        lost_cpu(player);
-        uint64_t end = loops.follow(word, met, WARM_TURNS - MEETING + rules->turns);
-        atomic_store_explicit(&control->lost[false], lost_cpu(player), memory_order_relaxed);
-        if (seen != met || end != last || loops.follow(word, last, 1) != last + 2)
-            player->fault = out_of_order;
-    }
-}
-
-/* Walks the lines that the other thread wrote for `turn`, in timed batches. */
-static void walk_ring(struct player *player, uint64_t turn)
-{
-    const struct rules *rules = player->game->rules;
-    char *start = slot_ring(&player->game->slot);
-    struct walk walk = ring_begin(&rules->ring, start, turn);
-    for (uint64_t step = 0; step < rules->ring.lines; step += rules->steps) {
-        uint64_t before = cpu_ticks();
-        walk = ring_walk(walk, rules->steps);
-        series_add(&player->series, timer_net(rules->timer, before, cpu_ticks()), 0);
-    }
-    if (!ring_is_whole(&rules->ring, start, turn, walk))
-        player->fault = "a read of the chain did not see every line as written";
-    player->lines += rules->ring.lines;
-}
-
-/* Waits until the other thread hands over; false if it has finished. Sleeps if this takes much longer than walking and writing
- * all lines. */
-static bool await_turn(struct player *player, uint64_t turn)
-{
-    struct control *control = slot_control(&player->game->slot);
-    uint64_t until_ns = timer_monotonic_ns() + player->game->rules->ring.lines * LINE_LONG_NS;
-    for (;;) {
-        uint64_t seen = atomic_load_explicit(&control->turn, memory_order_acquire);
-        if (seen == turn || seen == EXCHANGE_STOP)
-            return seen == turn;
-        if (timer_monotonic_ns() > until_ns)
-            exchange_nap();
-    }
-}
-
-static bool chain_is_over(struct player *player)
-{
-    const struct effort *effort = &player->game->rules->chain_effort;
-    bool other = atomic_load_explicit(&slot_control(&player->game->slot)->settled, memory_order_relaxed);
-    return (series_enough(&player->series, effort) && other) || series_spent(&player->series, effort);
-}
-
-/* Walks the lines that the other thread wrote, writes them again, and hands over. Returns whether the thread was descheduled
- * during the walk. */
-static bool take_turn(struct player *player, uint64_t turn)
-{
-    const struct rules *rules = player->game->rules;
-    struct control *control = slot_control(&player->game->slot);
-    size_t before = player->series.count;
-    if (turn > 0)
-        walk_ring(player, turn);
-    if (timer_monotonic_ns() < player->warm_until_ns)
-        player->series.count = before;
-    bool lost = lost_cpu(player);
-    ring_write(&rules->ring, slot_ring(&player->game->slot), turn + 1);
+    exchange_word *plan = &slot_control(&player->game->slot)->plan;
     if (!player->leads)
-        atomic_store_explicit(&control->settled, series_enough(&player->series, &rules->chain_effort), memory_order_relaxed);
-    atomic_store_explicit(&control->turn, turn + 1, memory_order_release);
-    return lost;
+        return slice_await(plan, round * PLAN_STEP, PLAN_LATE_NS) % PLAN_STEP;
+    uint64_t bits = PLAN_PROBE;
+    if (round > 1 && timer_monotonic_ns() >= player->warm_until_ns) {
+        uint64_t left = methods_left(player);
+        bits = left ? left : PLAN_PROBE | PLAN_LAST;
+    }
+    atomic_store_explicit(plan, round * PLAN_STEP + bits, memory_order_release);
+    return bits;
 }
 
-/* The two threads take turns; the follower starts without a walk. A walk counts if the walking thread was not descheduled during
- * it, nor the other one from writing to the end of the walk: another program would evict the written lines. */
-static void play_chain(struct player *player, struct result *result)
+static void begin(struct player *player)
 {
     const struct rules *rules = player->game->rules;
-    struct control *control = slot_control(&player->game->slot);
-    size_t judged = 0;
-    bool lost = false;
-    series_begin(&player->series, 1);
-    for (uint64_t turn = player->leads; !player->fault; turn += 2) {
-        bool more = turn == 0 || await_turn(player, turn);
-        atomic_store_explicit(&control->lost[player->leads], lost_cpu(player), memory_order_relaxed);
-        if (lost || atomic_load_explicit(&control->lost[!player->leads], memory_order_relaxed))
-            series_drop(&player->series, judged);
-        judged = player->series.count;
-        if (!more || (player->leads && chain_is_over(player)))
-            break;
-        lost = take_turn(player, turn);
-    }
-    if (player->leads)
-        atomic_store_explicit(&control->turn, EXCHANGE_STOP, memory_order_release);
-    finish(player, &rules->chain_effort, METHOD_CHAIN, rules->steps, rules->steps, result);
+    player->warm_until_ns = timer_monotonic_ns() + PLAY_WARM_NS;
+    player->probed = player->rounds = 0;
+    memset(player->slices, 0, sizeof player->slices);
+    for (size_t i = 0; i < rules->method_count; i++)
+        series_begin(&player->series[rules->methods[i]], rules->methods[i] == METHOD_CHAIN ? 1 : rules->layout.addresses);
 }
 
 /* The result of the follower's chain follows that of the leader's. */
-static void play_method(struct player *player, enum method method, struct result *results)
+static void finish(struct player *player)
 {
-    lost_cpu(player);
-    if (method == METHOD_CHAIN)
-        play_chain(player, &results[!player->leads]);
-    else if (player->leads)
-        lead_exchange(player, method, results);
-    else
-        follow_exchange(player, method);
+    const struct rules *rules = player->game->rules;
+    struct result *result = player->game->results;
+    for (size_t i = 0; i < rules->method_count; i++) {
+        enum method method = rules->methods[i];
+        struct result *mine = player->leads ? result : &result[1];
+        uint64_t turns = method == METHOD_CHAIN ? rules->steps : rules->turns;
+        uint64_t messages = method == METHOD_CHAIN ? turns : 2 * turns;
+        result += play_results(method);
+        if (!player->leads && method != METHOD_CHAIN)
+            continue;
+        *mine = (struct result){.method = method, .reversed = !player->leads, .turns = turns, .messages = messages};
+        series_finish(&player->series[method], rules->timer, effort_of(rules, method), messages, &mine->figures);
+        mine->cycle_fs = cycle_fs(rules->timer);
+    }
 }
 
 void play(struct player *player)
 {
-    const struct rules *rules = player->game->rules;
-    struct result *results = player->game->results;
-    player->warm_until_ns = timer_monotonic_ns() + PLAY_WARM_NS;
-    for (size_t i = 0; i < rules->method_count && !player->fault; i++) {
-        play_method(player, rules->methods[i], results);
-        results += play_results(rules->methods[i]);
+    uint64_t bits = 0;
+    begin(player);
+    for (uint64_t round = 1; !player->fault && !(bits & PLAN_LAST); round++) {
+        bits = agree(player, round);
+        if (bits & PLAN_PROBE)
+            slice_probe(player, &player->game->probes[bits & PLAN_LAST ? PROBE_AFTER : PROBE_BEFORE]);
+        else
+            play_round(player, bits);
     }
+    finish(player);
 }

@@ -1,4 +1,5 @@
-/* All methods between two CPUs, executed by both threads. */
+/* All methods between two CPUs, executed by both threads: in rounds with a slice of each method, so that a virtual CPU that moves
+ * affects all of them alike, and between two probes of the distance, which show that it moved. */
 #ifndef PINGPONG_PLAY_H
 #define PINGPONG_PLAY_H
 
@@ -17,6 +18,11 @@ enum method { METHOD_TOKEN, METHOD_CAS, METHOD_CHAIN };
 #define PLAY_RESULTS (PLAY_METHODS + 1) /* the chain has one for each direction */
 #define PLAY_WARM_NS 3000000            /* idle cores raise their clock in the first milliseconds */
 
+/* Compare-and-swap at one address, about a millisecond. */
+#define PROBE_BATCHES 32
+#define PROBE_TURNS 100
+enum { PROBE_BEFORE, PROBE_AFTER, PROBES };
+
 /* The configuration of all pairs. */
 struct rules {
     const struct timer *timer;
@@ -24,6 +30,7 @@ struct rules {
     size_t method_count;
     bool listing;   /* number of single batches in the output */
     uint64_t turns; /* round trips per batch */
+    uint64_t slice; /* batches of token and cas per round */
     uint64_t steps; /* lines per batch of a walk */
     struct effort effort, chain_effort;
     struct ring ring;
@@ -38,9 +45,16 @@ struct result {
     struct figures figures;
 };
 
+/* The batches in which no thread was descheduled, in order of time. */
+struct probe {
+    size_t count, dropped;
+    int64_t ns[PROBE_BATCHES];
+};
+
 struct game {
     const struct rules *rules;
     struct slot slot;
+    struct probe probes[PROBES];
     struct result results[PLAY_RESULTS];
 };
 
@@ -48,7 +62,9 @@ struct game {
 struct player {
     struct game *game;
     bool leads;
-    struct series series;
+    struct series series[PLAY_METHODS];
+    uint64_t slices[PLAY_METHODS]; /* finished batches of token and cas, slices of the chain */
+    uint64_t probed, rounds;       /* finished batches of probes, rounds of the methods */
     uint64_t warm_until_ns;
     long switches;              /* context switches of the thread so far */
     uint64_t messages, lines;   /* verified so far */

@@ -31,15 +31,21 @@ static void print_statistics(struct out *out, const struct figures *figures)
     out_integer(out, "effective", 0);
 }
 
+/* Adds the members that tell which pair was measured when. */
+static void print_occasion(struct out *out, const struct occasion *occasion, bool reversed)
+{
+    out_text(out, "phase", occasion->alone ? "alone" : "round");
+    out_integer(out, "round", (int64_t)occasion->round);
+    out_integer(out, "cpu_a", reversed ? occasion->follower : occasion->leader);
+    out_integer(out, "cpu_b", reversed ? occasion->leader : occasion->follower);
+    out_integer(out, "node", occasion->node);
+}
+
 static void print_result(const struct result *result, const struct occasion *occasion, bool listing)
 {
     const struct figures *figures = &result->figures;
     struct out out = out_begin("sample");
-    out_text(&out, "phase", occasion->alone ? "alone" : "round");
-    out_integer(&out, "round", (int64_t)occasion->round);
-    out_integer(&out, "cpu_a", result->reversed ? occasion->follower : occasion->leader);
-    out_integer(&out, "cpu_b", result->reversed ? occasion->leader : occasion->follower);
-    out_integer(&out, "node", occasion->node);
+    print_occasion(&out, occasion, result->reversed);
     out_text(&out, "method", record_method_name(result->method));
     out_integer(&out, "addresses", (int64_t)figures->addresses);
     out_integer(&out, "turns", (int64_t)result->turns);
@@ -61,9 +67,22 @@ const char *record_method_name(enum method method)
     return names[method];
 }
 
+static void print_probe(const struct probe *probe, const char *when, const struct occasion *occasion)
+{
+    struct out out = out_begin("probe");
+    print_occasion(&out, occasion, false);
+    out_text(&out, "when", when);
+    out_integer(&out, "messages", 2 * PROBE_TURNS);
+    out_integer(&out, "dropped", (int64_t)probe->dropped);
+    out_integers(&out, "ns", probe->ns, probe->count);
+    out_end();
+}
+
 size_t record_print(const struct game *game, const struct occasion *occasion)
 {
     size_t count = 0;
+    print_probe(&game->probes[PROBE_BEFORE], "before", occasion);
+    print_probe(&game->probes[PROBE_AFTER], "after", occasion);
     for (size_t i = 0; i < game->rules->method_count; i++)
         count += play_results(game->rules->methods[i]);
     for (size_t i = 0; i < count; i++)

@@ -27,7 +27,7 @@ void series_begin(struct series *series, size_t addresses)
 {
     series->addresses = addresses;
     series->count = series->dropped = 0;
-    series->started_ns = timer_monotonic_ns();
+    series->spent_ns = 0;
 }
 
 void series_add(struct series *series, uint64_t ticks, size_t address)
@@ -90,20 +90,15 @@ static struct stats summarise(struct series *series)
     return stats;
 }
 
-static uint64_t elapsed_ns(const struct series *series)
-{
-    return timer_monotonic_ns() - series->started_ns;
-}
-
 bool series_enough(const struct series *series, const struct effort *effort)
 {
-    return series->count == series->most || (series->count >= effort->least && elapsed_ns(series) >= effort->least_ns);
+    return series->count == series->most || (series->count >= effort->least && series->spent_ns >= effort->least_ns);
 }
 
 bool series_spent(const struct series *series, const struct effort *effort)
 {
     uint64_t cap_ns = series->count < KEPT_MIN ? SERIES_PATIENCE * effort->cap_ns : effort->cap_ns;
-    return elapsed_ns(series) > cap_ns;
+    return series->spent_ns > cap_ns;
 }
 
 static void drop_jumps(struct series *series, const struct timer *timer)
@@ -134,7 +129,7 @@ void series_finish(struct series *series, const struct timer *timer, const struc
                    struct figures *figures)
 {
     *figures = (struct figures){.capped = true, .addresses = series->addresses, .p25 = -1};
-    figures->elapsed_ns = (int64_t)elapsed_ns(series);
+    figures->elapsed_ns = (int64_t)series->spent_ns;
     figures->ps_per_tick = timer->ns_per_tick * 1e3 / (double)messages;
     if (series->count > 0)
         drop_jumps(series, timer);

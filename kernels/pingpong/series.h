@@ -30,7 +30,7 @@ struct series {
     struct batch *batches;      /* those in which no thread was descheduled */
     double *sorted, *residuals; /* for the statistics */
     size_t most, addresses, count, dropped;
-    uint64_t started_ns;
+    uint64_t spent_ns; /* on this method */
 };
 
 /* The reported values of a series. */

@@ -39,10 +39,12 @@ void slot_prepare(const struct slot *slot)
     const struct layout *layout = slot->layout;
     struct control *control = slot_control(slot);
     atomic_init(&control->turn, 0);
+    atomic_init(&control->plan, 0);
     atomic_init(&control->lost[0], false);
     atomic_init(&control->lost[1], false);
     atomic_init(&control->settled, false);
     line_flush(&control->turn);
+    line_flush(&control->plan);
     line_flush(control->lost);
     for (size_t i = 0; i < SLOT_KINDS * layout->addresses; i++) {
         exchange_word *word = slot_word(slot, i / SLOT_KINDS, i % SLOT_KINDS);

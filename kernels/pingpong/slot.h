@@ -12,11 +12,13 @@
 #include "pingpong/ring.h"
 
 #define SLOT_ADDRESSES_MAX 64
-#define SLOT_KINDS 2
+#define SLOT_KINDS 3 /* token, cas, the probe */
+#define SLOT_PROBE 2
 
 /* Messages between the two threads outside of the timed ones; each line has one writer at a time. */
 struct control {
     exchange_word turn __attribute__((aligned(TEAM_LINE)));   /* of the chain */
+    exchange_word plan __attribute__((aligned(TEAM_LINE)));   /* of the round */
     atomic_bool lost[2] __attribute__((aligned(TEAM_LINE)));  /* whether the follower, the leader was descheduled */
     atomic_bool settled;                                      /* whether the follower has walked enough */
 };

@@ -65,9 +65,9 @@ static void a_message_out_of_order_is_returned(void)
     for (int i = 0; i < 2; i++) {
         atomic_init(&word, 7); /* where 0 or 1 may be */
         assert(followers[i](&word, 0, 4) == 7);
-        atomic_init(&word, EXCHANGE_STOP);
-        assert(followers[i](&word, 0, 4) == EXCHANGE_STOP);
-        assert(atomic_load(&word) == EXCHANGE_STOP);
+        atomic_init(&word, UINT64_MAX);
+        assert(followers[i](&word, 0, 4) == UINT64_MAX);
+        assert(atomic_load(&word) == UINT64_MAX);
         atomic_init(&word, 1);
         assert(followers[i](&word, 0, 1) == 2 && atomic_load(&word) == 2);
     }
@@ -126,11 +126,11 @@ static void words_of_a_slot_are_apart(void)
     for (uint64_t serial = 0; serial < 50; serial++) {
         struct slot slot = {&layout, memory, serial};
         slot_prepare(&slot);
-        for (size_t i = 0; i < 8; i++) {
-            char *word = (char *)slot_word(&slot, i / 2, i % 2);
+        for (size_t i = 0; i < 4 * SLOT_KINDS; i++) {
+            char *word = (char *)slot_word(&slot, i / SLOT_KINDS, i % SLOT_KINDS);
             assert(*(uint64_t *)word == 0 && word >= memory + 4096 && word + 8 <= slot_ring(&slot));
             for (size_t k = 0; k < i; k++)
-                assert(labs((char *)slot_word(&slot, k / 2, k % 2) - word) >= TEAM_LINE);
+                assert(labs((char *)slot_word(&slot, k / SLOT_KINDS, k % SLOT_KINDS) - word) >= TEAM_LINE);
         }
     }
     assert(slot_ring(&(struct slot){&layout, memory, 0}) + ring_span(&ring) <= memory + layout.bytes);

@@ -53,7 +53,7 @@ def numbers(value: Any) -> list[Any]:
 
 
 def test_the_order_of_the_lines_and_their_keys(measured: Ran) -> None:
-    assert [line["t"] for line in measured.lines] == ["meta", "ready", *["sample"] * 4, "end"]
+    assert [line["t"] for line in measured.lines] == ["meta", "ready", *["probe"] * 2, *["sample"] * 4, "end"]
     keys = documented()
     assert all(set(line) == keys[line["t"]] for line in measured.lines)
     assert all(isinstance(number, int) for line in measured.lines for number in numbers(line))
@@ -143,6 +143,22 @@ def test_parts_by_property(tmp_path: Path) -> None:
     program = compile_sources([HERE / "pingpong_property.c", *parts], tmp_path / "property", flags=SANITIZED)
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+def test_methods_alternate_between_two_probes(tmp_path: Path) -> None:
+    parts = [path for path in sources_of("pingpong") if path.stem in ("play", "ring", "series", "slice", "slot")]
+    program = compile_sources([HERE / "pingpong_rounds.c", *parts], tmp_path / "rounds", flags=SANITIZED)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+def test_probes_stand_before_the_samples_of_their_pair(measured: Ran) -> None:
+    before, after = measured.of("probe")
+    assert (before["when"], after["when"]) == ("before", "after")
+    for probe in (before, after):
+        assert len(probe["ns"]) + probe["dropped"] == 32
+        assert all(probe["messages"] < ns < 10**9 for ns in probe["ns"])
+        assert [probe["cpu_a"], probe["cpu_b"]] == CPUS[:2]
 
 
 @pytest.mark.parametrize("flags", [SANITIZED, ("-g", "-fsanitize=thread")], ids=["addresses and undefined", "threads"])
