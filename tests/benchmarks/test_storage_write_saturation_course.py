@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from asct.benchmarks.storage_write_saturation.measure import SaturationRound, measurements
 from asct.benchmarks.storage_write_saturation.params import StopCondition, first_drop, over, samples, steady_window
 from asct.instruments.qualification.journal import TimeSlot
 from asct.statistics.steady import SteadyRule
@@ -98,3 +99,23 @@ def test_a_level_that_wanders_or_rises_has_no_cliff() -> None:
     assert first_drop([slot(1000, 1.0)] * 50 + [slot(650, 1.0)] * 50) is None
     assert first_drop([slot(1000, 1.0)] * 3) is None
     assert first_drop([]) is None
+
+
+@pytest.mark.parametrize(
+    ("rates", "flag"),
+    [
+        ((8000,) * 8 + (1000,) * 8, None),
+        ((8000,) * 16, "burst-possible"),
+        ((8000,) * 8 + (5000,) * 8, "burst-possible"),
+        (tuple(range(16_000, 8000, -500)), "still-changing"),
+    ],
+)
+def test_a_level_without_a_fall_before_it_may_be_a_burst(rates: tuple[int, ...], flag: str | None) -> None:
+    goal = StopCondition(written=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
+    rounds = [SaturationRound(slot(rate), (slot(rate, 30.0),) * 2, None, (), resumed=False) for rate in rates]
+    values = {one.metric: one for one in measurements(rounds, GIB, goal, (), {}) if not one.detail}
+    expected = () if flag is None else (flag,)
+    assert values["iops"].flags == values["bandwidth"].flags == expected
+    assert values["cliffs"].flags == ()
+    again = {one.metric: one for one in measurements(rounds, GIB, goal, (), {}, fell=True) if not one.detail}
+    assert "burst-possible" not in again["iops"].flags

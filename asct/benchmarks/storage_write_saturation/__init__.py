@@ -19,8 +19,8 @@ from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics, response_values
-from asct.instruments.qualification.results import TARGET, opening_flags
-from asct.instruments.qualification.rounds import FAST
+from asct.instruments.qualification.results import BURST, TARGET, opening_flags
+from asct.instruments.qualification.rounds import FAST, precondition_fell
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -50,6 +50,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         FAST: "measured with the profile fast, which ends as soon as a few rounds are steady",
+        BURST: "the last rounds are steady, but the rate never fell by half since the purge: if a burst (a cache, "
+        "credits of a volume) lasts longer than the test, the values are those of the burst",
         "still-changing": "the last rounds differ by more than excursion and slope permit: no level is stable",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
@@ -129,7 +131,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         if params.profile == "fast":
             marks = (FAST, *marks)
         run = {name: getattr(params, name) for name in RUN}
-        yield from measurements(rounds, journal.span, params.goal(journal.span), marks, run)
+        fell = precondition_fell(journal, params.phase)
+        yield from measurements(rounds, journal.span, params.goal(journal.span), marks, run, fell=fell)
         if journal.has(HISTOGRAM):
             point = journal.point(HISTOGRAM, histogram_params(params, journal))
             latency = point.sides[""].lat

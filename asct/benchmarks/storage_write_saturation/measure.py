@@ -20,6 +20,7 @@ from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import fio_step, limit_s
 from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
+from asct.instruments.qualification.results import BURST
 from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, doubtful
@@ -115,12 +116,18 @@ _MOST_DOUBTFUL: Final = 0.1
 
 
 def measurements(
-    rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
+    rounds: Sequence[SaturationRound],
+    span: int,
+    goal: StopCondition,
+    marks: tuple[str, ...],
+    run: dict[str, Scalar],
+    *,
+    fell: bool = False,
 ) -> Iterator[Measurement]:
     """Yield the details of every round, followed by the values of the whole test.
 
     `rounds` must not be empty. Every value gets the flags in `marks`. The setting values in use are coordinates of
-    `rounds`.
+    `rounds`. `fell`: the rate already dropped by half before the first round.
     """
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
@@ -128,7 +135,7 @@ def measurements(
     cliff = first_drop(course)
     flags = (*marks, *_flags(rounds))
     whole = joined(slots)
-    yield from _end(rounds, goal, flags)
+    yield from _end(rounds, goal, flags if fell or cliff else (*flags, BURST))
     yield from _cliff(cliff, span, flags)
     reason = over(slots, goal, last_pause([one.resumed for one in rounds]))
     if reason is None:
@@ -167,7 +174,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
     level = joined([one.whole for one in last])
-    marks = flags if _is_level(rates, goal) else (*flags, "still-changing")
+    marks = flags if _is_level(rates, goal) else (*(flag for flag in flags if flag != BURST), "still-changing")
     yield Measurement("iops", level.iops, stats=stats_of(rates, independent=False), flags=marks)
     yield Measurement("bandwidth", level.bandwidth, flags=marks)
     latency = merged(one.latency for one in last if one.latency is not None)
