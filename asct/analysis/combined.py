@@ -12,14 +12,13 @@ from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
 
 _MOST_SERIES = 24
-"""If there are more series than this, figures are not combined, because their lines would be indistinguishable."""
+"""Maximum number of series of a combined figure. With more, the lines would be indistinguishable."""
 _MOST_CELLS = 4096
-"""Maximum number of cells of a heat map that is also shown as a table."""
+"""Maximum number of cells for which a heat map is also shown as a table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
-    """Return the figures of all hosts in order. Figures with the same slug and axes are combined into one, with a
-    series per host.
+    """Return the figures of all hosts in order, with one combined figure for those with the same slug and axes.
 
     Every series is named after its host. Stacked bars and heat maps remain separate for each host.
     """
@@ -67,7 +66,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 
 
 def _owned(figure: Figure, host: str, several: bool) -> Figure:
-    """Add the host to every series of `figure` and, if there are several hosts, also to its title and slug."""
+    """Add the name of the host to every series of `figure` and, if there are several hosts, to its title and slug."""
     if isinstance(figure, Heatmap):
         owned: Figure = replace(figure, host=host)
     else:
@@ -76,10 +75,10 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table, with a row per x and a column per series, or with the cells of a heat
-    map.
+    """Return the values of a figure as a table, with one row per x and one column per series, or with the cells of a
+    heat map.
 
-    Return None for a heat map with too many cells to be readable.
+    Returns None for a heat map that has too many cells to be readable.
     """
     if isinstance(figure, Heatmap):
         return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
@@ -115,5 +114,5 @@ def _x_cell(x: Scalar, axis: Axis) -> TableCell:
 def _y_cell(y: float | None, unit: str) -> TableCell:
     try:
         return quantity_cell(y, unit or "1")
-    except KeyError:  # the unit of a custom benchmark
+    except KeyError:  # a unit that only this benchmark uses
         return TableCell(f"{y:.4g} {unit}", y or 0.0)

@@ -1,4 +1,4 @@
-"""Records as tidy rows, with a row per value and a column per coordinate. Only `to_frame` loads pandas."""
+"""Records as tidy rows, with one row per value and one column per coordinate. Only `to_frame` loads pandas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Matches characters that json.dumps does not escape: DEL and C1, direction marks, and unpaired surrogates."""
+"""Characters that json.dumps does not escape: DEL and C1, direction marks, and unpaired surrogates."""
 FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
 LAST = (
     "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
@@ -22,8 +22,8 @@ LAST = (
 
 
 def tidy_columns(records: Iterable[Record]) -> list[str]:
-    """Return the columns of `tidy_rows`: fixed ones, with `point.<setting>` and `at.<coordinate>` between them, in
-    order of appearance."""
+    """Return the columns of `tidy_rows`: fixed ones, with `point.<setting>` and `at.<coordinate>` between them in order
+    of appearance."""
     points: dict[str, None] = {}
     places: dict[str, None] = {}
     for record in records:
@@ -89,7 +89,8 @@ def titled_rows(table: Table) -> list[dict[str, Scalar | None]]:
 
 
 def scaled(value: Scalar | None, scale: float) -> Scalar | None:
-    """Return `value / scale` with ten significant digits, which hides rounding errors. Sizes and text are unchanged."""
+    """Return `value / scale` with ten significant digits, which hides rounding errors. Sizes and texts are
+    unchanged."""
     if value is None or isinstance(value, str | bool):
         return value
     if scale == 1.0:
@@ -103,7 +104,7 @@ def visible(document: str) -> str:
 
 
 def compact(records: Sequence[Record]) -> dict[str, Any]:
-    """Return tidy records without repetition: `columns` and `rows`, with each point and metric listed once."""
+    """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once."""
     points: dict[str, Mapping[str, Any]] = {}
     metrics: dict[str, dict[str, str]] = {}
     rows = []

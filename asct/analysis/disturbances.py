@@ -1,4 +1,4 @@
-"""Disturbances at the start of a run, as shown in reports: each finding is listed once for all of its hosts."""
+"""Disturbances at the start of a run, prepared for reports: each finding is listed once for all of its hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from asct.values.grouping import grouped, shortened
 
 Rows = tuple[tuple[str, str], ...]
 _MOST_TITLES: Final = 3
-"""Maximum number of titles per finding. They may differ between hosts, for example for 1 GB and 2 GB of dirty pages."""
+"""Maximum number of titles per finding. Titles may differ between hosts, for example with 1 GB and 2 GB of dirty
+pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class DisturbanceLink:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The fix of a finding on `hosts`: `fix` and `undo` are shell commands for root, `advice` is a manual step."""
+    """The fix of a finding on `hosts`. `fix` and `undo` are shell commands for root; `advice` is a manual step."""
 
     hosts: str
     advice: str
@@ -37,7 +38,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding on all `hosts` that have it, as text that is safe to display; `rows` are pairs of label and text."""
+    """A finding on all `hosts` that have it, as text that is safe to display. `rows` are pairs of label and text."""
 
     slug: str
     title: str
@@ -65,7 +66,7 @@ _Place = tuple[str, Disturbance]
 
 
 def _key(item: Disturbance) -> tuple[str, str]:
-    """Return the key of a finding: disturbances with the same name and effect are one finding."""
+    """Return the key of a finding. Disturbances with the same name and effect are the same finding."""
     return item.name, item.effect
 
 
@@ -79,7 +80,7 @@ def findings_of(view: RunView) -> DisturbanceSummary:
 
 
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """Return the disturbances that are at least likely, and that affect what a job measures."""
+    """Return the disturbances that are at least likely and that affect the values of a job."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []
@@ -105,7 +106,8 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
 
 
 def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a finding. If observations or certainties differ between hosts, each names its hosts."""
+    """Yield the rows of a finding. Observations or certainties that differ between hosts are shown with the names of
+    their hosts."""
     first = places[0][1]
     seen = grouped(places, lambda one: one[1].seen)
     reasons = grouped(places, lambda one: (one[1].sure, one[1].why))

@@ -1,8 +1,8 @@
-"""Judges measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
+"""Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-A place is one combination of swept settings and coordinates; its value is the median of its repeats. A value that was
-not measured is unknown, and never passes. This module reads no files and prints nothing.
+A place is one combination of swept settings and coordinates; its value is the median of its repeats. If the value was
+not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
-"""Maps the names that `of:` accepts to facts."""
+"""Maps the names that `of:` accepts to the paths of facts."""
 NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
-    """All repeats of one metric at one place of a job on one host; `records` is never empty."""
+    """All repeats of one metric at one place of a job on one host. `records` is never empty."""
 
     host: str
     id: str
@@ -43,7 +43,8 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags in all repeats that question a value, sorted. With `strict`, such a value is unknown."""
+        """The flags that question a value, of all repeats, sorted. With `strict`, the verdict on such a value is
+        unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
@@ -71,8 +72,8 @@ def judge(
 
 
 def is_blocking(verdict: Verdict) -> bool:
-    """Return whether the verdict changes the exit code: it failed with severity `fail`, or it is unknown although the
-    expectation does not allow that."""
+    """Return whether the verdict changes the exit code: it is a failure with severity `fail`, or it is unknown although
+    the expectation requires a result."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
@@ -93,7 +94,7 @@ def gather(records: Iterable[Record]) -> list[MetricGroup]:
 
 
 def same(wanted: Any, found: Any) -> bool:
-    """Return whether a value under `at` matches a measured one: 4096 equals 4096.0, true does not equal 1, and a list
+    """Return whether a value under `at` matches a measured one: 4096 equals 4096.0, true differs from 1, and a list
     matches any of its items."""
     if isinstance(wanted, list | tuple):
         if isinstance(found, list | tuple):
@@ -150,7 +151,7 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:
-    """Return the lower and upper bound in the unit of the metric, and the reason if they are unknown."""
+    """Return the lower and the upper bound in the unit of the metric, and the reason if they are unknown."""
     if check.min is None and check.max is None:
         return None, None, "the expectation has no bound"
     if check.relative_to is None:
@@ -164,8 +165,8 @@ def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | No
 def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
-    """Return the reference value for relative bounds, from the same point of the job, or else from the facts of the
-    host; None if neither has it."""
+    """Return the reference value of relative bounds, from the same point of the job or otherwise from the facts; None
+    if neither contains it."""
     name = check.relative_to
     if name is None:
         return None
@@ -186,8 +187,8 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 
 
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """Return a note if a bound is within the confidence interval of a single repeat, or between the lowest and highest
-    of several."""
+    """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and the
+    highest of several repeats."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
     span = (min(values), max(values))
@@ -202,7 +203,8 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
 
 
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Why the verdict is unknown if the visits alternate between a value that holds and one that does not; or empty."""
+    """Return why the verdict is unknown if visits alternate between a value that satisfies the bounds and one that does
+    not; otherwise empty."""
     stats = place.records[0].stats
     if len(place.records) != 1 or stats is None or not stats.states:
         return ""
@@ -238,7 +240,7 @@ def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) -> list[Verdict]:
-    """Return an unknown verdict for each job that lacks measurements to which the check may refer."""
+    """Return an unknown verdict for each job that lacks measurements to which the check may apply."""
     verdicts = []
     for job in run.jobs:
         lost = _lost(job.counts)
@@ -246,14 +248,14 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) ->
             continue
         swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
         if swept and swept <= set(check.at):
-            continue  # the check selects one place, and it was measured
+            continue  # the check selects one place, which was measured
         text = ", ".join(f"{count} {status}" for status, count in lost)
         verdicts.append(_verdict(check, host, f"part of the job is missing: {text}", id=job.id))
     return verdicts
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return a verdict for `check`, by default an unknown one; `fields` replace its values."""
+    """Return a verdict for `check`; `fields` override the values of an unknown verdict."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

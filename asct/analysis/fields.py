@@ -1,5 +1,4 @@
-"""Facts field by field: as a flat map, and as the differences between two machines, or between two states of one
-machine."""
+"""Facts field by field: as a flat map, and as the differences between two machines or two states of a machine."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _LISTS_OF_CPUS: Final = frozenset(
      "irq_default_affinity"}
 )  # fmt: skip
 _NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes")
-"""Fields that name an entry of a list, so that the same entries are compared even if others have been added or
+"""Fields that identify an entry in a list, so that matching entries are compared even if others were added or
 removed."""
 _MOVING: Final = re.compile(
     r"collected_at|dated_by_file|host|notes|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
@@ -27,20 +26,21 @@ _MOVING: Final = re.compile(
 )
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""Maximum number of items to list individually, both entries that differ in the same field and fields on one side
+"""Maximum number of items to list individually: of entries that differ in the same field, and of fields on one side
 only."""
 _LONGEST: Final = 160
 """Maximum length of a displayed value in characters."""
 _MANY_WORDS: Final = 12
-"""Longer values, such as CPU flags, are reduced to the words that are only on one side."""
+"""Maximum number of words of a value. Longer values, such as CPU flags, are reduced to the words that are on one side
+only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field with different values; a value is None if the field is missing on that side.
+    """A field with different values. A value is None if that side does not have the field.
 
     `moves` marks fields that change all the time, such as free memory, or that do not describe the machine, such as the
-    time at which the facts were read.
+    time when the facts were read.
     """
 
     field: str
@@ -50,9 +50,9 @@ class Difference:
 
 
 def flat(document: Mapping[str, Any], *, by_name: bool = False) -> dict[str, Any]:
-    """Return the leaves of a document by their dotted paths (`cpu.cpus`). A list of plain values becomes one string.
+    """Return the leaves of a document by dotted path (`cpu.cpus`). A list of plain values becomes one string.
 
-    Entries of a list are identified by number (`block_devices.0.size_bytes`), or with `by_name` by name
+    Entries of a list are identified by number (`block_devices.0.size_bytes`) or, with `by_name`, by name
     (`block_devices.sda.size_bytes`).
     """
     return dict(_leaves(document, "", by_name))
@@ -74,7 +74,8 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
-    """Return the entry names of each list (`block_devices`, `cpu.logical`) and map of components (`tools`), by path.
+    """Return the names of the entries in each list (`block_devices`, `cpu.logical`) and in each map of components
+    (`tools`), by path.
 
     Lists inside entries are skipped.
     """
@@ -91,7 +92,7 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of entries, or the number of an entry that has no name. Repeated names have a counter."""
+    """Return the names of entries, or the number of an entry without a name. Repeated names get a counter."""
     taken: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):
@@ -108,10 +109,8 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """Return the differences between two states, in the order of the fields.
-
-    A field that only one side has is a difference.
-    """
+    """Return the differences between two states, in the order of the fields. A field that only one side has is a
+    difference."""
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []
     for field in dict.fromkeys((*first, *second)):
@@ -122,7 +121,7 @@ def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
 
 
 def whole_line(one: Difference, title: str) -> str:
-    """Return a difference as a line with both values in full and without the title of its section: `cpus: 4 -> 2`."""
+    """Return a difference as one line with both values in full, without the title of its section: `cpus: 4 -> 2`."""
     return f"{one.field.removeprefix(f'{title}.')}: {_text(one.base)} -> {_text(one.other)}"
 
 
@@ -151,7 +150,7 @@ def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> It
 
 
 def _part(field: str, known: Mapping[str, Any]) -> str:
-    """Return the path of the list to which a field belongs, or else the first two parts of the field's path."""
+    """Return the path of the list to which a field belongs, or otherwise the first two parts of the field's path."""
     names = field.split(".")
     paths = (".".join(names[:count]) for count in range(1, len(names)))
     return next((path for path in paths if path in known), ".".join(names[:2]))
@@ -177,20 +176,16 @@ def _of_entries(
 
 
 def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
-    """Return the name of the entry, and the field within it.
-
-    Names may contain dots, so the longest known name is used.
-    """
+    """Return the name of the entry, and the field within it. Names may contain dots, so the longest known name is
+    used."""
     dots = [at for at, char in enumerate(rest) if char == "."]
     at = next((at for at in reversed(dots) if rest[:at] in known), len(rest))
     return rest[:at], rest[at + 1 :]
 
 
 def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
-    """Yield a line for each difference.
-
-    If one side alone has many of the fields (kernel options), yield only their number.
-    """
+    """Yield one line per difference. If only one side has the fields and there are many (kernel options), yield only
+    their number."""
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
     many = [len(some) > _MOST_ALIKE for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):

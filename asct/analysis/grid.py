@@ -1,7 +1,4 @@
-"""Tables for display, with the same cells in HTML, Markdown and plain text.
-
-Renderers escape the cells but compute nothing.
-"""
+"""Tables for display, with the same cells in HTML, Markdown and plain text. Renderers only escape the cells."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ ABSENT = "–"
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: `text` is displayed, `sort` is its sort key, `tone` is its color, and `note` explains it."""
+    """A cell. `text` is displayed, `sort` is its sort key, `tone` is its color, and `note` explains it."""
 
     text: str
     sort: float | str = ""
@@ -37,7 +34,7 @@ NO_VALUE = TableCell(ABSENT, tone="muted")
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The title of a column, the alignment of its cells, a line of help text, and whether the column is kept if it is
+    """The title of a column, the alignment of its cells, a line of help text, and whether to keep the column if it is
     empty."""
 
     title: str
@@ -58,7 +55,7 @@ class TextTable:
 
 
 def from_table(table: Table) -> TextTable:
-    """Return a benchmark's table, with values scaled and rounded as its columns specify."""
+    """Return a benchmark's table, with values scaled and rounded according to its columns."""
     heads = tuple(
         ColumnHead(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
         for column in table.columns
@@ -68,7 +65,7 @@ def from_table(table: Table) -> TextTable:
 
 
 def cell(column: Column, value: Any) -> TableCell:
-    """Return a value in the format of its column; a missing value is shown as a dash."""
+    """Return a value in the format of its column. A missing value becomes a dash."""
     if value is None:
         return NO_VALUE
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -80,7 +77,7 @@ def cell(column: Column, value: Any) -> TableCell:
 
 
 def size_text(size: float) -> str:
-    """Format bytes with a binary suffix: exactly if four decimals suffice (`128`, `32.0625K`, `1G`), else rounded
+    """Format bytes with a binary suffix: exactly if four decimals suffice (`128`, `32.0625K`, `1G`), otherwise rounded
     (`24.99M`)."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
@@ -93,12 +90,13 @@ def size_text(size: float) -> str:
 
 
 def quantity_cell(value: float | None, unit: str) -> TableCell:
-    """Return a value with its unit, for columns that mix units."""
+    """Return a value with its unit, for a column that contains different units."""
     return NO_VALUE if value is None else TableCell(format_quantity(value, unit, 4), value)
 
 
 def shown(value: Any) -> str:
-    """Format a setting or coordinate on one line: lists joined with commas, booleans as in YAML, None as a dash."""
+    """Format a setting or coordinate on one line: lists are joined with commas, booleans are written as in YAML, and
+    None becomes a dash."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
@@ -113,13 +111,13 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, keep_lines: bool = False) -> str:
-    """Replace control characters and characters that change the direction of text, which could forge what a terminal or
-    page displays."""
+    """Replace control characters and characters that change the text direction, because they could falsify what a
+    terminal or page displays."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 
 class _Plain(dict[int, str]):
-    """Maps each character to its replacement, which is computed once per character because a plan may be megabytes
+    """A map from each character to its replacement, computed once per character because a plan may be megabytes
     long."""
 
     def __missing__(self, code: int) -> str:
@@ -134,7 +132,7 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
-    """Format coordinates: `level L1, block_size 4K`. `sizes` are the keys whose values are bytes."""
+    """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes."""
     return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
 
 
@@ -144,12 +142,12 @@ def _placed(value: Any, is_size: bool) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a stable id for links: lower case letters, digits and hyphens, never empty."""
+    """Return a stable id for links: lower-case letters, digits and hyphens, never empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
 def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
-    """Make slugs unique, in order: the second `a` becomes `a-2`. `others` are already in use."""
+    """Make slugs unique, in order: a second `a` becomes `a-2`. `others` contains slugs that are already in use."""
     taken = set(others)
     result = []
     for name in slugs:
@@ -172,6 +170,6 @@ def without_empty_columns(grid: TextTable) -> TextTable:
 
 
 def with_columns(grid: TextTable, kept: Collection[int]) -> TextTable:
-    """Keep only the columns with these numbers."""
+    """Return the columns with these numbers."""
     rows = tuple(tuple(row[i] for i in kept) for row in grid.rows)
     return replace(grid, heads=tuple(grid.heads[i] for i in kept), rows=rows)

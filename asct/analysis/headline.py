@@ -1,4 +1,4 @@
-"""The key results of a report: the highlights that a benchmark declares, or else one metric of each unit."""
+"""The key results of a report: the highlights that a benchmark declares, or otherwise one metric of each unit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _UNITS = ("s", "B/s", "ops/s")
-"""Units of key results. Cycles, percentages and sizes appear only in tables."""
+"""Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
 _TOLD = {"burst-possible": "burst possible"}
-"""Flags that key results show even though `strict` does not reject values with them."""
+"""Flags shown with key results even though `strict` accepts values that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """Why the value is questionable: `noisy` or `invalid`, the host state, or `burst possible`; empty if reliable."""
+    """The reason why the value is questionable: `noisy` or `invalid`, the host state, or `burst possible`; empty if it
+    is reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
@@ -41,7 +42,7 @@ class HeadlineMetric:
 def headlines(job: JobView) -> list[HeadlineMetric]:
     """Return the highlights of the benchmark.
 
-    If it declares none, return its first metric of each unit, with the value of each level or the best valid value.
+    If it declares none, return its first metric of each unit, with the value at each level or the best valid value.
     """
     if job.benchmark is None:
         return []
@@ -76,7 +77,7 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
 def _highlighted(
     job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
 ) -> Iterator[HeadlineMetric]:
-    """Yield the best valid value at the coordinates of a highlight, if any value was measured."""
+    """Yield the best valid value at the coordinates of a highlight, if there is one."""
     own = [place for place in places if place.metric == metric.name and _matches(place.records[0].coords, wanted.at)]
     if own:
         yield _of_best(job, metric, own, wanted.label)
@@ -123,7 +124,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 
 
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
-    """The value and its unit as text; both values if the visits have two states."""
+    """Return the value and its unit as text; both values if the visits have two states."""
     number, _, shown = format_quantity(place.value, unit).partition(" ")
     stats = place.records[0].stats
     states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
@@ -134,8 +135,7 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """Return the headlines of several hosts: a table for each benchmark with a row for each host, in the given
-    order."""
+    """Yield the headlines of several hosts: one table per benchmark with one row per host, in the given order."""
     for name, items in grouped(found, lambda item: item.id).items():
         cells = {(item.host, item.label): item for item in items}
         labels = list(dict.fromkeys(item.label for item in items))
@@ -178,5 +178,5 @@ def _spread(place: MetricGroup, metric: Metric) -> str:
     if half is None:
         return ""
     text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
-    # the interval of a median over the sizes of a level includes the differences between the sizes
+    # the interval of a median over the sizes of a level includes differences between the sizes
     return f"{text} across sizes" if "size" in metric.coords and "size" not in place.at else text

@@ -24,7 +24,7 @@ _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The worst outcome of a job on a host, and how many of its measurements have it."""
+    """The worst outcome of a job on a host, and the number of its measurements with that outcome."""
 
     status: str
     number: int
@@ -32,7 +32,7 @@ class JobOutcome:
 
     @property
     def text(self) -> str:
-        """`ok`, `failed`, or `failed 2/10` if the other measurements have a better outcome."""
+        """The outcome as text: `ok`, `failed`, or `failed 2/10` if the other measurements have a better outcome."""
         return self.status if self.number == self.of else f"{self.status} {self.number}/{self.of}"
 
     @property
@@ -45,7 +45,7 @@ class JobOutcome:
 class HostRow:
     """Hosts with the same outcomes.
 
-    `state` is `ok`, or the reason why the hosts could not be used. The outcome of a job that these hosts do not have is
+    `state` is `ok`, or the reason why the hosts could not be used. If these hosts do not have a job, its outcome is
     None.
     """
 
@@ -55,14 +55,14 @@ class HostRow:
 
     @property
     def label(self) -> str:
-        """The names of the hosts in short form, followed by their state if it is not `ok`."""
+        """The host names in short form, followed by their state unless it is `ok`."""
         names = short_names(self.hosts)
         return names if self.state == "ok" else f"{names}: {self.state}"
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """Outcomes by host (row) and benchmark entry (column); `ids` are the names of the columns."""
+    """Outcomes by host (row) and benchmark entry (column). `ids` are the names of the columns."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]
@@ -89,7 +89,7 @@ def outcome(job: JobEntry) -> JobOutcome:
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
-    """Return a sort key: hosts that could not be used come first, then the others in order of their worst outcomes."""
+    """Return a sort key: unusable hosts come first, then the others by their worst outcomes."""
     ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None and item.status != "ok")
     return row.state == "ok", (*ranks, len(WORST_FIRST))
 
@@ -136,8 +136,10 @@ def _cell(item: JobOutcome | None) -> TableCell:
 
 
 def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
-    """Return `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`, with the age
-    relative to the start of the run, or an empty string if none were reused."""
+    """Return a text such as `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`.
+
+    The age is relative to the start of the run. Returns an empty string if nothing was reused.
+    """
     jobs = list(jobs)
     sources = grouped((item for job in jobs for item in job.reused), lambda item: item.run)
     counts = {run: sum(item.repeats for item in items) for run, items in sources.items()}
@@ -150,7 +152,7 @@ def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
 
 
 def _age(moment: str, present: str) -> str:
-    """Return an age, or `?` for malformed times, which a results tree from elsewhere may contain."""
+    """Return an age, or `?` for malformed times, which a results tree from another source may contain."""
     try:
         return age(moment, present)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The provenance of results: settings, commands, raw files, remarks and failures."""
+"""The origin of results: settings, commands, raw files, remarks and failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """The commands of one repeat in shell syntax, and the folder with its raw files."""
+    """The commands of one repeat in shell syntax, and the folder that contains its raw files."""
 
     label: str
     lines: tuple[str, ...]
@@ -34,7 +34,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A repeat without values, or several such repeats with the same outcome."""
+    """A repeat without values, or several of them with the same outcome."""
 
     label: str
     status: str
@@ -45,12 +45,13 @@ class Failure:
 
 
 def text_at(item: Mapping[str, Any], key: str) -> str:
-    """Return the value of `key` in a document as text that is safe to display, or an empty string if absent."""
+    """Return the value of `key` in a document as text that is safe to display; empty if it is missing."""
     return plain(str(item.get(key) or ""))
 
 
 def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextTable:
-    """Return a table of all settings with their values and layers. For swept settings, it lists all values."""
+    """Return a table of all settings with their values and layers. Swept settings are shown with all of their
+    values."""
     swept: dict[str, list[Any]] = {}
     settings: dict[str, Any] = {}
     for command in (item.command for item in job.repeats if item.command is not None):
@@ -70,7 +71,7 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextT
 
 
 def _value(value: Any, unit: str | None) -> str:
-    """Format a setting in its unit; a size is also given in bytes, as programs receive it."""
+    """Format a setting in its unit. Sizes are also shown in bytes, the form in which programs receive them."""
     if isinstance(value, list | tuple):
         return ", ".join(_value(item, unit) for item in value) if unit == "B" else shown(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or unit is None:
@@ -83,7 +84,7 @@ def _value(value: Any, unit: str | None) -> str:
 
 
 def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
-    """Return the layer of each setting according to plan.resolved.json; empty if it contains none."""
+    """Return the layer of each setting according to plan.resolved.json; empty if the file contains none."""
     for item in resolved.get("jobs") or ():
         if isinstance(item, dict) and (item.get("host"), item.get("id")) == (job.entry.host, job.entry.id):
             origins = item.get("origins")
@@ -102,7 +103,7 @@ def _layer(origin: Any) -> str:
 
 
 def command_of(root: Path, item: RepeatView) -> CommandLine:
-    """Return the commands that one repeat ran."""
+    """Return the commands of one repeat."""
     lines = []
     for step in item.command.steps if item.command else ():
         for companion in step.get("companions") or ():
@@ -117,7 +118,7 @@ def _shell(argv: Any) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the raw files of a repeat and its steps, relative to its folder. Hidden files and links are omitted."""
+    """Return the raw files of a repeat and its steps, relative to its folder, without hidden files and links."""
     found: list[str] = []
     for pattern in ("*", "*/*"):
         paths = (path for path in folder.glob(pattern) if path.is_file() and not path.is_symlink())
@@ -126,7 +127,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Return the reasons why measured repeats are noisy, and their notes, each with the repeats that it concerns."""
+    """Return the reasons why measured repeats are noisy, and their notes, each with the repeats that it applies to."""
     found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
     return [f"{_several([label for _, label in places])}: {text}" for text, places in found.items()]
 
@@ -146,7 +147,7 @@ def _several(labels: Sequence[str]) -> str:
 def failures_of(root: Path, job: JobView) -> list[Failure]:
     """Return the repeats without values.
 
-    Repeats of a point with the same outcome are merged, with the end of the first one's standard error.
+    Repeats of a point with the same outcome are merged, and shown with the end of the first one's standard error.
     """
     lost = (item for item in job.repeats if not item.measured)
     groups = grouped(lost, lambda item: (item.point_id, _problem(item)))
@@ -171,7 +172,7 @@ def _problem(item: RepeatView) -> tuple[str, str, str]:
 
 
 def _tail(path: Path) -> str:
-    """Return the last lines of a text file, or an empty string if it cannot be read."""
+    """Return the last lines of a text file; empty if it cannot be read."""
     if path.is_symlink() or not path.is_file():
         return ""
     try:

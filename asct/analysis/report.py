@@ -36,9 +36,9 @@ _OWN = frozenset(
         "page-data-gzip", "plotly-gzip",
     }
 )  # fmt: skip
-"""Ids of the HTML page, which must not be used as slugs of benchmark entries."""
+"""Ids on the HTML page, which benchmark entries must not use as slugs."""
 _MOST_NAMED = 6
-"""Maximum number of hosts that a warning names; the others are counted."""
+"""Maximum number of hosts that a warning lists by name; any others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class HostPart:
     failures_left: int
     remarks: tuple[str, ...] = ()
     disturbed: tuple[DisturbanceLink, ...] = ()
-    """Disturbances that were present at the start of the run and affect its results."""
+    """Disturbances at the start of the run that affect its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """One benchmark entry of the plan, on all of its hosts."""
+    """One benchmark entry of the plan on all of its hosts."""
 
     slug: str
     title: str
@@ -85,15 +85,13 @@ class ReportSection:
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
     flags: tuple[Row, ...] = ()
-    """The meaning of each flag in the tables, and of each reason for a noisy host."""
+    """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """One host: a one-line description, its state and its facts.
-
-    `picture` is its topology as an SVG element, or empty.
-    """
+    """One host: a one-line description, its state and its facts. `picture` is its topology as an SVG element, or
+    empty."""
 
     name: str
     slug: str
@@ -121,17 +119,17 @@ class RunReport:
     """Disturbances on the hosts at the start of the run, each listed once for all hosts."""
     headlines: tuple[HeadlineMetric, ...]
     headline_grids: tuple[TextTable, ...]
-    """The key results as one table per benchmark, with a row for each host; empty if there is only one host."""
+    """The key results as one table per benchmark, with one row per host; empty if there is only one host."""
     outcomes: TextTable | None
     """The outcome of each benchmark on each host."""
     sections: tuple[ReportSection, ...]
     facts: tuple[Row, ...]
-    """The plan, times, status and asct version of the run, for the line below the title and for the appendix."""
+    """The plan, times, status and asct version of the run, shown below the title and in the appendix."""
 
 
 @lru_cache(maxsize=1)
 def build(view: RunView) -> RunReport:
-    """Return the content of the report on a run. It is cached, so that all formats share it."""
+    """Return the content of the report on a run. The result is cached and shared by all formats."""
     run = view.run
     slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
@@ -170,7 +168,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
 
 
 def together(findings: Iterable[Caution]) -> list[Caution]:
-    """Merge equal warnings about several hosts into one that names the hosts."""
+    """Merge equal warnings about several hosts into one that names all of them."""
 
     def general(item: Caution) -> Caution:
         message = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
@@ -215,7 +213,7 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Yield the meaning of each flag in the displayed tables; flags that question a value come first."""
+    """Yield the meanings of the flags in the displayed tables. Flags that question a value come first."""
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
@@ -283,7 +281,7 @@ def _run_rows(view: RunView) -> Iterable[Row]:
 
 
 def elapsed(start: str, end: str | None) -> str:
-    """Return the time between two ISO 8601 timestamps as text, or an empty string if either is missing or malformed."""
+    """Return the time between two ISO 8601 timestamps as text; empty if one of them is missing or malformed."""
     try:
         first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
         return duration_text(max(0.0, (last - first).total_seconds()))

@@ -1,4 +1,4 @@
-"""Describes how quiet the hosts were during measurements. The verdicts come from status.json and run.json."""
+"""Describe how quiet the hosts were during measurements, using the verdicts in status.json and run.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reason_text(reason: Reason) -> str:
 
 
 def host_remarks(job: JobView) -> list[str]:
-    """Return a line for each reason why the host was noisy or its values are invalid, with the worst repeat."""
+    """Return one line per reason why the host was noisy or its values are invalid, each with the worst repeat."""
     found = grouped(_reasons(job), lambda item: (item[0].state, item[0].what))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
@@ -32,7 +32,7 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """Return what each reason means for the values, in order of first appearance."""
+    """Return the consequence of each reason for the values, in order of first appearance."""
     groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: plain(reason.what))
     return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 
@@ -45,7 +45,7 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """Return `noisy host` or `invalid host`, or an empty string for all other repeats."""
+    """Return `noisy host` or `invalid host`; empty for all other repeats."""
     told = item.status.telemetry if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 

@@ -32,7 +32,7 @@ _TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on a run in one `sentence`, with `details`; `tone` is its color."""
+    """The verdict on a run in one `sentence`, with `details`. `tone` is its color."""
 
     sentence: str
     details: tuple[str, ...]
@@ -40,7 +40,7 @@ class VerdictSummary:
 
 
 def summarize(view: RunView) -> VerdictSummary:
-    """Summarize a run: failed expectations first, followed by unknown ones and missing measurements."""
+    """Summarize a run: first failed expectations, then unknown ones and missing measurements."""
     run = view.run
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
     problems = [*_verdict_problems(run, counting), *_run_problems(run)]
@@ -110,13 +110,13 @@ def _remarks(run: Run) -> list[str]:
 
 
 def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Sort verdicts by outcome (failed, unknown, passed), and within each outcome in the order of the plan."""
+    """Sort verdicts by outcome (failed, unknown, passed), keeping the order of the plan within each outcome."""
     return sorted(verdicts, key=lambda item: _RANK[item.outcome])
 
 
 def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
-    """Return a table of all verdicts, failed ones first, with a column for the host if there are several hosts, and one
-    for the severity if it varies."""
+    """Return a table of all verdicts, failed ones first. The columns for host and severity are omitted if they do not
+    vary."""
     hidden = set() if len({item.host for item in verdicts if item.host}) > 1 else {"Host"}
     hidden |= set() if any(item.severity != "fail" for item in verdicts) else {"Severity"}
     titles = ("Outcome", "Metric", "At", "Host", "Measured", "Expected", "Severity", "Note")
@@ -145,7 +145,8 @@ def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
 
 
 def bound_text(verdict: Verdict) -> str:
-    """Return the bound: `at most 130 ns`, `150 to 200 ns`. If the unit is unknown, it is as written in the plan."""
+    """Return the bound: `at most 130 ns`, `150 to 200 ns`. If the unit is unknown, return the bound as written in the
+    plan."""
     unit = verdict.unit
     low, high = (
         None if bound is None or not unit else format_quantity(bound, unit, 4) for bound in (verdict.min, verdict.max)

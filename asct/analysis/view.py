@@ -1,5 +1,4 @@
-"""A run as seen by reports: the contents of its results tree, and the tables and figures that its benchmarks
-produce."""
+"""A run for reports: the contents of its results tree, and the tables and figures that its benchmarks produce."""
 
 from __future__ import annotations
 
@@ -23,15 +22,13 @@ from asct.values.grouping import grouped
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
-"""Coordinates that are in bytes; settings declare their unit."""
+"""Coordinates that are in bytes; for settings, the schema contains the unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
-    """One repeat of one point in the results tree.
-
-    `folder` is relative to the run. `status` and `command` are None if they cannot be read.
-    """
+    """One repeat of one point in the results tree. `folder` is relative to the run; `status` and `command` are None if
+    unreadable."""
 
     host: str
     id: str
@@ -57,7 +54,7 @@ class RepeatView:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job: all points of a benchmark entry on one host. Tables and figures are those of the benchmark."""
+    """One job: all points of a benchmark entry on one host. Its tables and figures come from the benchmark."""
 
     entry: JobEntry
     benchmark: Benchmark[Any] | None
@@ -66,7 +63,7 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """The reason why the tables and figures of the benchmark are missing; empty if they are not."""
+    """The reason why the benchmark's tables and figures are missing; empty if they are present."""
 
     @property
     def key(self) -> str:
@@ -83,7 +80,7 @@ class JobView:
 class RunView:
     """All data for a report, compared by identity.
 
-    `plan_text` has no control characters; `notes` list the files that could not be read.
+    `plan_text` contains no control characters; `notes` lists the files that could not be read.
     """
 
     root: Path
@@ -95,10 +92,10 @@ class RunView:
     resolved: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Diagnostic, ...] = ()
     disturbances: Mapping[str, Disturbances] = field(default_factory=dict)
-    """The disturbances on each host at the start of the run, by host."""
+    """The disturbances at the start of the run, by host."""
 
     def ids(self) -> list[str]:
-        """Return the benchmark entries of the plan in the order of their first jobs."""
+        """Return the benchmark entries of the plan, in the order of their first jobs."""
         return list(dict.fromkeys(job.entry.id for job in self.jobs))
 
 
@@ -106,7 +103,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     """Read the run in the folder `root`; `catalog` provides the benchmarks.
 
     Raises StoreError if there is no run, or if its run.json or records.jsonl is damaged or was written by a newer
-    version. Damage elsewhere is skipped and reported in `notes`.
+    version. All other damage is skipped and reported in `notes`.
     """
     stored = read_run(root)
     records = tuple(stored.records())
@@ -183,10 +180,8 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
 
 @cache
 def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
-    """Return the unit of each setting that has one, from the settings schema.
-
-    The result is cached, because creating the schema is slow.
-    """
+    """Return the unit of each setting that has one, from the settings schema. Cached, because creating the schema is
+    slow."""
     found: dict[str, str] = {}
     for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
@@ -197,12 +192,12 @@ def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
 
 
 def sizes_of(benchmark: Benchmark[Any] | None) -> frozenset[str]:
-    """Return the settings and coordinates in bytes."""
+    """Return the settings and coordinates that are in bytes."""
     return _SIZES | {name for name, unit in units_of(benchmark).items() if unit == "B"}
 
 
 def _plain_table(records: Sequence[Record]) -> Table:
-    """Return a table of all values, for a benchmark whose own tables are not available."""
+    """Return a table of all values, for a benchmark whose own tables are unavailable."""
     rows: list[dict[str, Scalar | None]] = [
         {
             "metric": item.metric,

@@ -1,4 +1,4 @@
-"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with the
+"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with their
 reasons."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST_FIELDS = 8
 
 
 def sections(facts: HostFacts) -> list[MachineSection]:
-    """Return all known facts by subject. Subjects without facts are omitted."""
+    """Return all known facts by subject, omitting subjects without facts."""
     found = [*system.whole(facts), *hardware.sections(facts), *system.rest(facts)]
     return [one for one in found if one.rows or one.details]
 
@@ -28,7 +28,8 @@ def network_sections(facts: HostFacts) -> list[MachineSection]:
 
 
 def unknown(facts: HostFacts, below: str = "") -> list[Row]:
-    """Return each reason why facts are unknown, with the names of the facts. Facts that root can read come first.
+    """Return the reasons why facts are unknown, each with the names of these facts. Facts that root can read come
+    first.
 
     `below` limits the result to one part of the facts, such as `network`.
     """
@@ -47,12 +48,13 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """Return the unknown facts of a host for a report: each reason, with the first facts that it concerns."""
+    """Return the unknown facts of a host for a report: each reason with the first facts that it applies to."""
     return [f"{shortened(names.split(', '), _MOST_FIELDS)}: {reason}" for reason, names in unknown(facts)]
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
-    """Return the host's description from the run, or else one derived from the facts: model, CPUs, memory, kernel."""
+    """Return the host's description from the run, or otherwise one derived from the facts: model, CPUs, memory, Linux
+    kernel."""
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [

@@ -41,7 +41,7 @@ from asct.values.grouping import grouped
 
 _MOST_INSTANCES = 4
 _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
-"""Describes values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+"""Texts for values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
@@ -79,7 +79,7 @@ def processor(cpu: Cpu) -> str:
 
 
 def _cores(kind: CoreKind) -> int:
-    """Return the number of cores, or of CPUs if the kernel does not report cores."""
+    """Return the number of cores, or of CPUs if the Linux kernel does not report cores."""
     return kind.cores or len(kind.cpus)
 
 
@@ -114,7 +114,7 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
 
 
 def _now(cpu: Cpu) -> str:
-    """Return the clock of each kind of core when the facts were read: the median and range over its frequency
+    """Return the clock of each kind of core when the facts were read: the median and the range over its frequency
     policies."""
     several = len(cpu.kinds) > 1
     told = []
@@ -278,7 +278,7 @@ def _firmware(node: NumaNode) -> str:
 
 
 def _drives(devices: list[BlockDevice]) -> str:
-    """List physical drives, without devices that are backed by a file or by another device."""
+    """List the physical drives, without devices that are backed by a file or another device."""
     drives = [one for one in devices if one.kind == "disk"]
     return listed(*(listed(one.name, decimal_size(one.size_bytes), by=" ") for one in drives))
 

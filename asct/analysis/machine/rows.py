@@ -1,4 +1,5 @@
-"""Sections of the description of a machine, with rows of labels and values, and functions that format values."""
+"""Sections of the description of a machine, which consist of rows of labels and values, and functions that format
+values."""
 
 from __future__ import annotations
 
@@ -12,15 +13,14 @@ from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
 _LONGEST: Final = 8000
-"""Maximum length of a value in characters: twice the length of the flags of a processor that has all of them."""
+"""Maximum length of a value in characters: twice that of the flags of a processor that has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineSection:
-    """Facts about one subject.
+    """Facts about one subject. `rows` affect measurements and appear in every report.
 
-    `rows` affect measurements and appear in every report. `details` (a row per module, drive or interface) appear only
-    in descriptions of the machine.
+    `details` (one row per module, drive or interface) appear only in descriptions of the machine.
     """
 
     title: str
@@ -29,7 +29,7 @@ class MachineSection:
 
 
 def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> MachineSection:
-    """Return a section with empty rows removed, long values truncated and all text safe to display."""
+    """Return a section without empty rows, with long values truncated and all text safe to display."""
     shown = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
     return MachineSection(title, *shown)
 
@@ -40,32 +40,30 @@ def _begun(text: str) -> str:
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:
-    """Join the parts that are not empty."""
+    """Join the non-empty parts."""
     return by.join(part for part in parts if part)
 
 
 def phrase(template: str, value: object) -> str:
-    """Insert a value, or the items of a list, into `template`, such as `serial {}`.
-
-    Returns an empty string if the value is unknown or empty.
-    """
+    """Insert a value, or the items of a list, into `template`, such as `serial {}`. Empty if the value is unknown or
+    empty."""
     if isinstance(value, list):
         value = ", ".join(value)
     return "" if value in (None, "") else template.format(value)
 
 
 def size(number: float | None) -> str:
-    """Format a number of bytes. Returns an empty string if it is unknown."""
+    """Format a number of bytes; empty if it is unknown."""
     return quantity(number, "B")
 
 
 def quantity(number: float | None, unit: str) -> str:
-    """Format a value with its unit. Returns an empty string if it is unknown."""
+    """Format a value with its unit; empty if it is unknown."""
     return "" if number is None else format_quantity(number, unit)
 
 
 def decimal_size(number: int | None) -> str:
-    """Format a number of bytes in decimal units, as manufacturers of drives do: `960 GB`."""
+    """Format a number of bytes in decimal units, like the manufacturers of drives: `960 GB`."""
     if number is None:
         return ""
     units = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -81,15 +79,15 @@ def clock(hertz: float | None) -> str:
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
-    """Return the word for a flag, or an empty string if it is unknown."""
+    """Return the word for a flag; empty if it is unknown."""
     return "" if flag is None else true if flag else false
 
 
 def cpus(numbers: list[int]) -> str:
-    """Format a list of CPUs: `0-3,8`. Returns an empty string if there are none."""
+    """Format a list of CPUs: `0-3,8`; empty if there are none."""
     return format_cpulist(numbers) if numbers else ""
 
 
 def counted(number: int | None, noun: str) -> str:
-    """Format a count: `1 core`, `2 cores`. Returns an empty string if it is unknown."""
+    """Format a count: `1 core`, `2 cores`; empty if it is unknown."""
     return "" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Sections about the machine as a whole: manufacturer, firmware, kernel, security, observability, activity and
+"""Sections about the machine as a whole: manufacturer, firmware, Linux kernel, security, observability, activity and
 tools."""
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from asct.sdk.facts import HostFacts, Perf, System
 
 
 def virtualization(facts: HostFacts) -> str:
-    """Return the kind of virtualization and container: `kvm`, `docker on kvm`, `docker`, or `none` on bare metal."""
+    """Return the type of virtualization and container: `kvm`, `docker on kvm`, `docker`, or `none` on bare metal."""
     below, around = facts.system.virtualization, facts.system.container
     known = [name for name in (around, below) if name and name != "none"]
     return " on ".join(known) or below or ""
 
 
 def whole(facts: HostFacts) -> Iterator[MachineSection]:
-    """Yield the sections about the system, firmware and kernel."""
+    """Yield the sections about the system, the firmware and the Linux kernel."""
     system = facts.system
     yield section("System", _system(facts), _names(facts))
     yield section("Firmware", _firmware(system))
@@ -71,7 +71,7 @@ def _kernel(system: System) -> Iterator[Row]:
 
 
 def _options(system: System) -> Iterator[Row]:
-    """Yield the options of the kernel configuration, without the prefix `CONFIG_`."""
+    """Yield the build options of the Linux kernel, without the prefix `CONFIG_`."""
     known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
     given = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")
     yield "Options", " ".join(given)

@@ -1,4 +1,4 @@
-"""The topology of a machine: a tree of boxes derived from its facts (`boxes`), drawn as text (`text`) or SVG
+"""The topology of a machine: a tree of boxes derived from its facts (`boxes`), and drawings as text (`text`) and SVG
 (`svg`)."""
 
 from asct.analysis.topology.boxes import Box, machine

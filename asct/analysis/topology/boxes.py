@@ -1,7 +1,7 @@
 """A machine as nested boxes: sockets, NUMA nodes, caches, clusters and cores, with their drives and interfaces.
 
 Each box is inside the smallest one that contains all of its CPUs. The CPU groups of the Linux kernel do not always form
-a tree (a node may span parts of two sockets). A group that overlaps another one is listed instead of drawn.
+a tree (a node may span parts of two sockets). If a group overlaps another one, it is listed instead of drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
 
 Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface"]
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
-"""If two boxes have the same CPUs, the one with the lower rank is the outer one."""
+"""If two boxes contain the same CPUs, the one with the lower rank is the outer one."""
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
 
 
@@ -25,8 +25,7 @@ _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"
 class Box:
     """A part of the machine, and the parts inside it.
 
-    `title` contains its number (`socket 0`), `detail` the properties that similar parts have in common (`L2 1M, 2
-    threads`).
+    `title` contains its number (`socket 0`), and `detail` the properties shared by similar parts (`L2 1M, 2 threads`).
     """
 
     kind: Kind
@@ -42,7 +41,7 @@ class Box:
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[str]]:
-    """Return the machine, and notes on groups that overlap others. Without CPUs, the machine is an empty box."""
+    """Return the machine, and notes about overlapping groups. Without CPUs, the machine is an empty box."""
     cpus = frozenset([cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online)
     whole = Box("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), cpus)
     across: list[str] = []
@@ -70,10 +69,8 @@ def _sort(box: Box) -> None:
 
 
 def _smallest(outside: Box, group: Box, across: list[str]) -> Box | None:
-    """Return the innermost box that contains the group.
-
-    If the group overlaps another box, add a note to `across` and return None.
-    """
+    """Return the innermost box that contains the group. If the group overlaps another box, add a note to `across` and
+    return None."""
     for one in outside.parts:
         if group.cpus <= one.cpus:
             return _smallest(one, group, across)
@@ -92,7 +89,7 @@ def _machine_detail(facts: HostFacts) -> str:
 def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]]:
     """Yield all groups of CPUs with their sort order.
 
-    Dies are omitted unless a socket has several, and clusters unless they differ from sockets and cores.
+    Dies are omitted unless a socket has several, and clusters unless they differ from both sockets and cores.
     """
     cpu, logical = facts.cpu, facts.cpu.logical
     for number, cpus in _by((one.cpu, one.socket) for one in logical):
@@ -114,7 +111,7 @@ def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]
 
 
 def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[int]]]:
-    """Return the number and the CPUs of each group. CPUs without a group are skipped."""
+    """Return the number and the CPUs of each group, skipping CPUs without a group."""
     found: dict[int, set[int]] = defaultdict(set)
     for cpu, number in pairs:
         if number is not None:
@@ -123,7 +120,7 @@ def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[in
 
 
 def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[tuple[int, Box]]:
-    """Yield the caches that several cores share. Private caches are part of the description of a core."""
+    """Yield the caches shared by several cores. Private caches are part of the description of a core."""
     for number, instance in enumerate(level.instances):
         cpus = frozenset(instance) & known
         if cpus and cpus not in cores:
@@ -144,8 +141,8 @@ def _models(facts: HostFacts, cpus: frozenset[int]) -> str:
 
 
 def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
-    """Describe a core: its design if the machine has several, its private caches (highest level first) and its
-    threads."""
+    """Describe a core: its design (if the machine has several designs), its private caches (highest level first) and
+    its threads."""
     kinds = facts.cpu.kinds if len(facts.cpu.kinds) > 1 else []
     design = [plain(kind.microarchitecture or kind.model or "") for kind in kinds if set(kind.cpus) & cpus]
     own = [
@@ -164,7 +161,7 @@ def _size(node: NumaNode) -> str:
 
 
 def _devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
-    """Yield physical drives and interfaces with the node to which they are attached (-1 if unknown)."""
+    """Yield physical drives and interfaces, each with the node to which it is attached (-1 if unknown)."""
     for drive in facts.block_devices:
         if drive.kind == "disk":
             detail = listed(drive.model or drive.transport, decimal_size(drive.size_bytes))

@@ -1,6 +1,6 @@
 """The topology as an SVG drawing: nested boxes that contain every core and thread.
 
-A standalone drawing follows the reader's light or dark color scheme. Inside a page, it uses the variables of the page.
+A standalone drawing follows the reader's light or dark color scheme. Inside a page, it uses the page's variables.
 Lengths are in CSS pixels.
 """
 
@@ -21,7 +21,7 @@ from asct.values.cpulist import format_cpulist
 _GAP: Final = 6.0
 _LINE: Final = 15.0
 _GLYPH: Final = 6.4
-"""Mean character width of the 11 px font, used to wrap text."""
+"""Mean width of a character in the 11 px font, for wrapping text."""
 _CORE: Final = 46.0
 _WIDEST: Final = 1080.0
 _LEAST: Final = {"machine": 240.0, "socket": 240.0, "node": 240.0, "drive": 150.0, "interface": 150.0, "cluster": 110.0}
@@ -43,7 +43,8 @@ _FILLS: Final = {
 
 
 def _style() -> str:
-    """Return the style sheet: light by default, dark if the reader's color scheme or the page's setting is dark."""
+    """Return the style sheet: light by default, and dark according to the reader's color scheme or the page's
+    setting."""
     light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
     fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
     return (
@@ -58,7 +59,7 @@ def _style() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rectangle:
-    """A box with its size; `inner` are the boxes inside it, with the positions of their corners relative to this
+    """A box with its size. `inner` are the boxes inside it, with the positions of their corners relative to this
     box."""
 
     part: Box
@@ -70,7 +71,7 @@ class _Rectangle:
 
 
 def drawing(facts: HostFacts) -> str:
-    """Return an `<svg>` element as text, in which values from the facts are escaped."""
+    """Return an `<svg>` element as text. Values from the facts are escaped."""
     whole, across = machine(facts)
     box = _boxed(whole, _WIDEST)
     width, height = f"{box.width + 2:g}", f"{box.height + 2:g}"
@@ -85,10 +86,8 @@ def drawing(facts: HostFacts) -> str:
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out the inner boxes in rows of at most `widest`.
-
-    `told` is true if an outer box already describes the cores.
-    """
+    """Lay out the inner boxes in rows of at most `widest`. `told` is true if an outer box already describes the
+    cores."""
     if part.kind == "core":
         return _core(part)
     everywhere = _designs(part)
@@ -116,7 +115,7 @@ def _designs(part: Box) -> set[str]:
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
-    """Describe the cores in a box: all of them if they have the same design, else those directly inside it, by
+    """Describe the cores in a box: all of them if they have the same design, otherwise those directly inside it, by
     design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
@@ -129,10 +128,7 @@ def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
 
 
 def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
-    """Arrange boxes in rows so that the whole is about twice as wide as it is high.
-
-    Rows of equal length are preferred.
-    """
+    """Arrange boxes in rows, preferably of equal length, so that the result is about twice as wide as it is high."""
     width = max(box.width for box in inner) + _GAP
     height = max(box.height for box in inner) + _GAP
     fitting = max(1, min(len(inner), int((widest - _GAP) // width)))

@@ -1,4 +1,4 @@
-"""The topology as a text tree of limited width. Equal boxes are counted rather than repeated."""
+"""The topology as a text tree of limited width. Equal boxes are counted instead of repeated."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from asct.values.cpulist import format_cpulist
 _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
-"""Maximum number of groups of CPUs that are listed completely. If there are more, only the first and the last are
-listed."""
+"""Maximum number of groups of CPUs to list completely. If there are more, only the first and the last are listed."""
 
 
 def lines(facts: HostFacts, width: int = 80) -> list[str]:
-    """Return the tree, and the distances between nodes if there are several."""
+    """Return the tree and, if there are several nodes, the distances between them."""
     whole, across = machine(facts)
     drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
     drawn += list(_inside(whole.parts, "", width))
@@ -30,7 +29,7 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
-    """Yield the lines of the boxes in a box; `each` is true if the box represents several equal ones."""
+    """Yield the lines of the boxes in a box. `each` is true if the box represents several equal ones."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
@@ -58,10 +57,8 @@ def _line(group: Sequence[Box], each: bool) -> str:
 
 
 def _cpus(group: Sequence[Box]) -> str:
-    """Format the CPUs of a group of boxes: `CPUs 0-3 | 4-7`.
-
-    If each box has one CPU, they are formatted as one list.
-    """
+    """Format the CPUs of a group of boxes: `CPUs 0-3 | 4-7`. If each box has one CPU, format all of them as one
+    list."""
     lists = [format_cpulist(part.cpus) for part in group]
     if all(len(part.cpus) == 1 for part in group):
         lists = [format_cpulist(cpu for part in group for cpu in part.cpus)]
@@ -80,8 +77,8 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
 
 
 def _distances(facts: HostFacts) -> list[str]:
-    """Return the matrix of relative distances in panels of 12 columns (ACPI SLIT: 10 is the distance of a node to
-    itself)."""
+    """Return the matrix of relative distances in panels of 12 columns (ACPI SLIT: the distance of a node to itself is
+    10)."""
     nodes = [node for node in facts.nodes if node.distances]
     if len(nodes) < 2 or any(len(node.distances) != len(nodes) for node in nodes):
         return []

@@ -1,4 +1,4 @@
-"""bandwidth-sweep: bandwidth of each cache level and of memory, and by size of the working set."""
+"""bandwidth-sweep: the bandwidth of each cache level and of memory, and as a function of the working set size."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ _LEVELS_STEP: Final = "levels"
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
 """Number of levels assumed for the estimate."""
-# A loop handles 512 bytes of each array per iteration, and more with vectors longer than 64 bytes; the kernel reports
-# that.
+# A loop handles 512 bytes of each array per iteration, or more with vectors longer than 64 bytes, which the kernel
+# reports.
 _ITERATION_BYTES: Final = 512
-# Sizes are multiples of 1 KiB, so that traffic with two arrays and with three divides them into complete lines.
+# Sizes are multiples of 1 KiB, so that two arrays and three arrays both divide them into complete lines.
 _GRANULE: Final = 1024
-# The curve has many sizes, and the levels, which summarize it, are measured separately.
+# The curve has many sizes, and the levels that summarize it are measured separately.
 _CURVE_PART: Final = 0.2
 """Time limit of a size on the curve, relative to the time limit of a level."""
 _TRIALS_S: Final = 0.01
 _FEW: Final = 64
-"""With fewer lines per thread, starting and ending the loop takes a large part of the time."""
+"""Lines per thread. With fewer, starting and ending the loop takes a large part of the time."""
 FEW_LINES: Final = "few-lines"
 FLAGS: Final = {
     **STREAM_FLAGS,
@@ -143,7 +143,8 @@ class BandwidthSweepParams(OneWidthParams):
 
 
 class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
-    """Measures each level at a size that latency-sweep found well inside it, and a curve over sizes."""
+    """A benchmark that measures each level at a size that latency-sweep found well inside it, and a curve over
+    sizes."""
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
@@ -163,7 +164,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     )
 
     def check(self, params: BandwidthSweepParams) -> Iterable[tuple[str, str]]:
-        """Report empty ranges, arrays that are too small, and CPUs listed twice."""
+        """Yield errors for empty ranges, arrays that are too small, and CPUs listed twice."""
         if not params.sizes and params.min_size >= params.max_size:
             yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
         smallest = _ITERATION_BYTES * max(ARRAYS[traffic] for traffic in params.traffic)
@@ -174,7 +175,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             yield "cpus", "a CPU is listed twice; each CPU runs one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
-        """The largest size times the number of threads, and the time limits of all sizes and access patterns."""
+        """Return the largest size times the number of threads, and the time limits of all sizes and access patterns."""
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
@@ -207,13 +208,14 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """The levels; the curve, whose sizes are details then, is measured once."""
+        """Return the processes for levels. The curve, whose sizes are then details, is measured only once."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidths of levels and sizes, core clock and page size. Sizes are details if levels were measured."""
+        """Return the bandwidths of levels and sizes, core clock and page size. Sizes are details if levels were
+        measured."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)
@@ -231,11 +233,11 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, next(iter(runs.values())).meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels; if none were measured, the sizes."""
+        """Return a table of the levels or, if none were measured, of the sizes."""
         return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Bandwidth over the size per thread, a line for each access pattern and point."""
+        """Return a figure of bandwidth over the size per thread, with one line per access pattern and point."""
         style = bandwidth_style(records)
         series = tuple(
             _series(mine, traffic, f"bandwidth{style.suffix}")
@@ -264,8 +266,8 @@ def _seconds(duration_s: float) -> float:
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:
-    """The CPUs that run one thread each; empty if the CPUs of the host are unknown: the kernel then uses the CPU on
-    which it starts."""
+    """Return the CPUs that run one thread each. If the host's CPUs are unknown, return none: the kernel then uses the
+    CPU on which it starts."""
     if params.cpus:
         return params.cpus
     if params.threads == "all":
@@ -275,13 +277,14 @@ def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int
 
 
 def _curve_sizes(params: BandwidthSweepParams, facts: HostFacts | None, cpus: Sequence[int]) -> list[int]:
-    """Sizes from min_size to max_size, or to the largest size that fits into memory."""
+    """Return sizes from min_size to max_size, or to the largest size that fits into memory."""
     high = params.max_size if facts is None else _fitted(params, facts, cpus, params.max_size)
     return geometric_sizes(params.min_size, max(params.min_size, high), params.points_per_octave, _GRANULE)
 
 
 def _demanded_bytes(params: BandwidthSweepParams, facts: HostFacts | None) -> int:
-    """The largest size times the number of threads. Sizes that are set must fit into memory; others are reduced."""
+    """Return the largest size times the number of threads. Sizes that are set must fit into memory; others are
+    reduced."""
     if facts is None:
         return max(params.sizes, default=params.max_size)
     cpus = _measuring_cpus(params, facts)
@@ -342,7 +345,7 @@ def _row(
 
 
 def _combinations(mine: Sequence[Record], axis: str) -> list[tuple[Scalar, str]]:
-    """Levels (sorted by size) or sizes, each with its access patterns in the order of `TITLES`."""
+    """Return the levels (sorted by size) or sizes, each with its access patterns in the order of `TITLES`."""
     found = [record for record in at(mine, "bandwidth") if axis in record.coords]
     sizes = {record.coords["level"]: record.value for record in at(mine, "data_size")}
     kinds = traffic_kinds(found, "bandwidth")

@@ -39,7 +39,8 @@ _ANYWHERE: Coords = {**_METHOD, **_NODES, **_PAIR}
 
 
 class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
-    """Measures messages and dependent loads between CPUs, in rounds of disjoint pairs, one process per memory node."""
+    """A benchmark of messages and dependent loads between CPUs, in rounds of disjoint pairs, with one process per
+    memory node."""
 
     name = "core-to-core-latency"
     title = "Core-to-core latency"
@@ -73,7 +74,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
-        """Report CPUs that form no pair, and methods or CPUs listed twice."""
+        """Yield errors for CPUs that form no pair, and for methods or CPUs listed twice."""
         if params.cpus and params.all_cpus:
             yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two"
         if len(params.cpus) == 1:
@@ -83,7 +84,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
                 yield setting, f"a value appears twice: {', '.join(map(str, values))}"
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
-        """The kernel, two CPUs, memory for the lines of all pairs, and the time of all rounds for each memory node."""
+        """Return the resources required: the kernel, two CPUs, memory for the lines of all pairs, and the time of all
+        rounds for each node."""
         return Needs(
             kernels=("pingpong",),
             cpus=2,
@@ -93,7 +95,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         )
 
     def processes(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
-        """One process for each memory node. The kernel rejects a single CPU, and CPUs and nodes that cannot be used."""
+        """Return one process per memory node. The kernel rejects a single CPU, and unusable CPUs and nodes."""
         cpus, root = chosen_cpus(params, context.facts), from_pools(params.pages)
         return [
             Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=root)
@@ -103,15 +105,15 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     def values(
         self, params: CoreToCoreLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Medians over all pairs and between nodes, the checks, and every pair as a detail."""
+        """Return medians over all pairs and between nodes, the checks, and every pair as a detail."""
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Matrix, statistics, slowest and most asymmetric pairs; every pair for the exports."""
+        """Return the matrix, statistics, the slowest and the most asymmetric pairs and, for exports, every pair."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Heat maps and histograms, if there are at least three CPUs."""
+        """Return heat maps and histograms if there are at least three CPUs."""
         return all_figures(records)
 
 

@@ -1,4 +1,4 @@
-"""Chooses the CPUs and memory nodes to measure, builds the command lines of the kernel and estimates their duration."""
+"""Choose the CPUs and memory nodes to measure, build the command lines of the kernel, and estimate their duration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.step import options, thousandths
 
 LISTED_UP_TO: Final = 2000
-"""Number of pairs up to which batches are listed; for all pairs of 576 CPUs they would take half a gigabyte."""
+"""Maximum number of pairs for which batches are listed. For all pairs of 576 CPUs, they would take half a gigabyte."""
 _OF_EACH_NODE: Final = 2
 _UNKNOWN_CPUS: Final = 4
 _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
-"""Time to wake the threads and to write the samples of a round."""
+"""Seconds to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
 """Distance between the lines of the chain."""
 _PLACE_BYTES: Final = 4096
@@ -23,7 +23,7 @@ _MOST_MEMORY: Final = 256 << 20
 
 
 def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that are set, all usable CPUs, or the last two of each node; empty if the host's CPUs are
+    """Return the CPUs that are set, or all usable CPUs, or the last two of each node; empty if the host's CPUs are
     unknown."""
     if params.cpus:
         return params.cpus
@@ -33,7 +33,8 @@ def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int,
 
 
 def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Return the nodes whose memory is used, by number. The kernel rejects a node that the host does not have."""
+    """Return the nodes whose memory is used, sorted by number. The kernel rejects a node that the host does not
+    have."""
     if params.memory_nodes == "all":
         return memory_nodes(facts)
     if params.memory_nodes == "local":
@@ -45,7 +46,7 @@ def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[Mem
 
 
 def step_name(node: MemoryNode) -> str:
-    """Return the name of the step that uses the memory of a node; `node_of_step` reads it."""
+    """Return the name of the step that uses the memory of a node. `node_of_step` reverses this."""
     return f"memory{node.id}"
 
 
@@ -75,7 +76,7 @@ def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: Memo
 
 
 def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
-    """Return the number of rounds in which every CPU meets every other once and no core is in two pairs of a round.
+    """Return the number of rounds in which every CPU meets every other CPU once and no core is in two pairs of a round.
 
     With the circle method, n cores take n - 1 rounds (n if n is odd). Two cores of t threads each take t x t rounds,
     and the pairs within the cores come first.
@@ -88,7 +89,7 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 
 
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
-    """Return an upper estimate: every method of every pair takes its maximum time. An idle host needs less."""
+    """Return an upper estimate, in which every method of every pair takes its maximum time. An idle host needs less."""
     # Only the set of all CPUs is certain to contain whole cores.
     threads = (facts.cpu.threads_per_core or 1) if facts and params.all_cpus and not params.cpus else 1
     count = rounds(_cpu_count(params, facts), threads, params.parallel)

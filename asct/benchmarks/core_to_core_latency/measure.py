@@ -1,4 +1,4 @@
-"""Converts the samples of the kernel to values: pairs, medians between nodes, checks, the clock."""
+"""Convert the samples of the kernel to values: pairs, medians between nodes, checks, and the clock."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from asct.statistics.robust import median
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs of a round disturbed each other if they took this much longer than alone."""
+"""Pairs in a round disturbed each other if they took longer than alone by this factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelPass:
     """The results of one run of the kernel: all pairs with the memory of one node.
 
-    `cycles` are the same cells in core cycles, if requested. By method, `checks` are the ratios of the latencies of
-    pairs measured concurrently to those of the same pairs alone, and `missing` is the number of pairs without a value.
+    `cycles` contains the same pairs in core cycles, if requested. By method, `checks` contains the ratios of the
+    latencies of pairs measured concurrently to those of the same pairs alone, and `missing` is the number of pairs
+    without a value.
     """
 
     memory_node: int
@@ -45,12 +46,12 @@ class KernelPass:
     missing: Mapping[str, int]
 
     def at(self, method: str) -> dict[str, Scalar]:
-        """The coordinates of a value of this run and one method."""
+        """Return the coordinates of a value of this run for one method."""
         return {"method": method, "memory_node": self.memory_node}
 
 
 def order_of(runs: Iterable[KernelRun], facts: HostFacts) -> Order:
-    """Return the topology from the facts and the kernel; without nodes, all CPUs are in node 0."""
+    """Return the topology according to the facts and the kernel. Without nodes, all CPUs are in node 0."""
     nodes = {cpu: node.id for node in facts.nodes for cpu in node.cpus}
     core: dict[int, int] = {}
     cluster: dict[int, int] = {}
@@ -85,14 +86,14 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
             cell = replace(cell, flags=(*cell.flags, INTERFERENCE))
         cells.append(cell)
         if in_cycles:
-            cycle_s = number(sample, "cycle_fs") * 1e-15  # by the clock of the CPU right after its measurement
+            cycle_s = number(sample, "cycle_fs") * 1e-15  # according to the CPU's clock right after its measurement
             stats = cell.stats and cell.stats.scaled(1 / cycle_s)
             cycles.append(replace(cell, value=cell.value / cycle_s, stats=stats))
     return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)
 
 
 def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
-    """Return the pair of a sample; None if every batch was disturbed. `noise` has the flags of all samples."""
+    """Return the pair of a sample; None if every batch was disturbed. `noise` contains the flags of all samples."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
@@ -115,7 +116,7 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """The spread over the batches; None if the kernel lists none, as for thousands of pairs."""
+    """Return the spread over the batches; None if the kernel lists none, as for thousands of pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:
         return None
@@ -123,7 +124,7 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """By method, the latency of each pair measured concurrently with others relative to the same pair alone."""
+    """Return, by method, the latency of each pair measured concurrently with others relative to the same pair alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:
@@ -139,7 +140,7 @@ def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ..
 def measurements(
     params: CoreToCoreLatencyParams, named: Mapping[str, KernelRun], facts: HostFacts
 ) -> list[Measurement]:
-    """Return all values of one visit: the summaries, then the pairs as details."""
+    """Return all values of one visit: first the summaries, then the pairs as details."""
     runs = {node_of_step(name): run for name, run in named.items()}
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
@@ -163,7 +164,7 @@ def measurements(
 
 
 def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
-    """Medians over all pairs and between nodes; for token and cas also the round trip."""
+    """Return medians over all pairs and between nodes; for token and cas, include the round trip."""
     groups: dict[tuple[tuple[str, Scalar], ...], list[PairLatency]] = {}
     for cell in cells:
         whole: tuple[tuple[str, Scalar], ...] = (("method", cell.method), ("data", cell.data))
@@ -181,7 +182,8 @@ def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
 
 
 def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) -> Measurement:
-    """The median over pairs, without an interval because pairs differ by nature. A single pair keeps its own."""
+    """Return the median over pairs, without an interval because pairs differ by nature. A single pair keeps its
+    interval."""
     flags = _flags_of(mine)
     measured = [cell for cell in mine if not cell.repeated]
     if len(measured) == 1:
@@ -191,7 +193,7 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
 
 
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
-    """The flags of a single pair; for several pairs, the flags that question more than half of them."""
+    """Return the flags of a single pair, or for several pairs those that question more than half of them."""
     if len({(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in mine if not cell.repeated}) == 1:
         return mine[0].flags
     doubted = [cell for cell in mine if any(doubtful(flag) for flag in cell.flags)]
@@ -201,7 +203,7 @@ def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
 
 
 def _of_run(one: KernelPass) -> Iterator[Measurement]:
-    """The checks, the number of missing pairs, the influence of addresses, the core clock and the page size."""
+    """Yield the checks, the number of missing pairs, the influence of addresses, the core clock and the page size."""
     for method, ratios in one.checks.items():
         flags = (INTERFERENCE,) if median(ratios) > DISTURBED else ()
         yield Measurement("interference", median(ratios), one.at(method), stats_of(ratios), flags)
@@ -217,7 +219,7 @@ def _of_run(one: KernelPass) -> Iterator[Measurement]:
 
 
 def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
-    """By method, the ratio of the slowest to the fastest memory address of each pair."""
+    """Return, by method, the ratio of the slowest to the fastest memory address of each pair."""
     found: dict[str, list[float]] = {}
     for sample in run.samples:
         quarters = sample.get("address_p25_ps")
@@ -228,7 +230,7 @@ def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
 
 
 def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
-    """CPU topology for the figures."""
+    """Return the CPU topology for the figures."""
     known = (("core", order.core), ("cluster", order.cluster))
     return [
         Measurement(metric, float(of[cpu]), {"cpu_a": cpu}, detail=True)

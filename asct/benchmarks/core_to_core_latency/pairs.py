@@ -1,4 +1,4 @@
-"""The latency of a pair of CPUs, in both directions and by location of the data; topology order; flags."""
+"""The latency of a pair of CPUs in both directions, by location of the data; the order of the topology; flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS: Final = {
     MISSING: "some pairs have no value because every batch was disturbed; repeat on an idle machine",
     **PAGE_FLAGS,
 }
-"""Flags of values."""
+"""All flags of values, with their meanings."""
 
 LOCAL: Final = "local"
 REMOTE: Final = "remote"
@@ -33,10 +33,10 @@ CHAIN: Final = "chain"
 
 @dataclass(frozen=True, slots=True)
 class PairLatency:
-    """The median latency between CPU A and CPU B by one method, with data in the memory of one node.
+    """The median latency between CPU A and CPU B with one method, for data in the memory of one node.
 
-    `value` is in seconds or cycles. `chain` has a direction: A reads what B wrote. The other methods have none; a
-    `turned` value is a copy with A and B exchanged.
+    `value` is in seconds or cycles. `chain` has a direction: A reads what B wrote. The other methods have no direction;
+    a `turned` value is a copy with A and B exchanged.
     """
 
     cpu_a: int
@@ -52,7 +52,7 @@ class PairLatency:
 
     @property
     def data(self) -> str:
-        """Location of the data relative to CPU A."""
+        """The location of the data relative to CPU A."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
     @property
@@ -63,12 +63,12 @@ class PairLatency:
 
     @property
     def repeated(self) -> bool:
-        """Whether the value only repeats the opposite direction of the same pair."""
+        """Whether the value is only a copy for the opposite direction of the same pair."""
         return self.turned and self.node_a == self.node_b
 
 
 def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
-    """Return every ordered pair: a value without direction also counts for B and A."""
+    """Return every ordered pair. A value without a direction also counts for B and A."""
     found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)
@@ -92,8 +92,7 @@ class Order:
         return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
 
     def breaks(self, cpus: list[int]) -> list[int]:
-        """Return the positions in a sorted list at which a node begins, or a last-level cache that several cores
-        share."""
+        """Return the positions in a sorted list where a node, or a last-level cache shared by several cores, begins."""
         blocks = [self._block(cpu) for cpu in cpus]
         if len(set(blocks)) > len({self.core.get(cpu, cpu) for cpu in cpus}) // 2:
             blocks = [(node, 0) for node, _ in blocks]

@@ -1,4 +1,4 @@
-"""Settings of core-to-core-latency."""
+"""The settings of core-to-core-latency."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NodeChoice = Annotated[
 
 
 class CoreToCoreLatencyParams(VisitedParams):
-    """CPUs, methods, accuracy and figures."""
+    """The CPUs, methods, accuracy and figures."""
 
     all_cpus: bool = setting(
         False,

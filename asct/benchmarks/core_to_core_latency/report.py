@@ -22,7 +22,7 @@ NS = 1e-9
 class StoredPairs:
     """The pairs of one point: medians over its repeats, in seconds or core cycles.
 
-    `cells` contains every ordered pair; `groups` contains them by location of the data and method.
+    `cells` contains every ordered pair; `groups` contains the pairs by location of the data and method.
     """
 
     records: tuple[Record, ...]
@@ -33,7 +33,7 @@ class StoredPairs:
 
     @property
     def unit(self) -> str:
-        """The unit in tables."""
+        """The unit shown in tables."""
         return "cycles" if self.in_cycles else "ns"
 
     @property
@@ -43,21 +43,22 @@ class StoredPairs:
 
     @property
     def scale(self) -> float:
-        """The divisor of values in tables."""
+        """The divisor of the values in tables."""
         return 1.0 if self.in_cycles else NS
 
     def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:
-        """Return the cells with local or remote data by method."""
+        """Return the pairs with local or remote data, by method."""
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
     def single(self, metric: str) -> float | None:
-        """Return the median of a metric over all its records; None without any."""
+        """Return the median of a metric over all its records; None if there are none."""
         values = [record.value for record in self.records if record.metric == metric]
         return median(values) if values else None
 
 
 def stored_pairs(records: Sequence[Record]) -> list[StoredPairs]:
-    """Return the points that have pairs, in order of appearance; in cycles if all of them have cycles."""
+    """Return the points that have pairs, in order of appearance. They are in cycles if all pairs have values in
+    cycles."""
     groups = by_point(records)
     in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
     points = [_measured(mine, in_cycles) for mine in groups]
@@ -95,7 +96,7 @@ def _by_cpu(records: Iterable[Record], metric: str) -> dict[int, int]:
 
 TOP: Final = 10
 _UNEVEN: Final = 1.0
-"""Percentage by which two directions must differ to be listed; smaller differences are noise."""
+"""Minimum difference in percent between two directions for a pair to be listed. Smaller differences are noise."""
 _METHOD: Final = Column(
     "method",
     "Method",
@@ -107,7 +108,7 @@ _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return every pair for the exports, then the summaries."""
+    """Return a table of every pair for exports, followed by the summaries."""
     points = stored_pairs(records)
     if not points:
         return ()
@@ -127,8 +128,8 @@ def _table(
     rows: Callable[[StoredPairs], Iterable[Row]],
     data: str = "",
 ) -> Table:
-    """A table with `rows` of each point and the slug and title `names`, for local or remote `data` (all in a bulk
-    table)."""
+    """Return a table with the `rows` of each point and the slug and title in `names`, for local or remote `data` (both
+    in a bulk table)."""
     swept = swept_columns(record for point in points for record in point.records)
     found = tuple(swept_cells(point.records, swept) | row for point in points for row in rows(point))
     slug, title = names
@@ -138,7 +139,7 @@ def _table(
 
 
 def _pair_table(points: Sequence[StoredPairs]) -> Table:
-    """One row per measured value, with the columns of ASCT and three more."""
+    """Return a table with one row per measured value, and the columns of ASCT plus three more."""
     columns = (
         *_CPUS,
         Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),
@@ -159,7 +160,7 @@ def _pair_row(cell: PairLatency) -> Row:
 
 
 def _node_matrix(points: Sequence[StoredPairs], data: str) -> Table:
-    """A row for each method and node of CPU A, a column for each node of CPU B."""
+    """Return a table with one row per method and node of CPU A, and one column per node of CPU B."""
     nodes = sorted({cell.node_b for point in points for cell in point.cells})
     columns = (
         _METHOD,
@@ -187,7 +188,7 @@ def _statistics(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
-    """Statistics by node of CPU A and node of CPU B; without rows if there is one node."""
+    """Return statistics by node of CPU A and node of CPU B; without rows if there is only one node."""
 
     def rows(point: StoredPairs) -> Iterable[Row]:
         for method, mine in point.methods(data).items():
@@ -201,7 +202,7 @@ def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _top_pairs(points: Sequence[StoredPairs], data: str) -> Table:
-    """The slowest pairs of each method."""
+    """Return the slowest pairs of each method."""
     columns = (
         _METHOD,
         *_CPUS,
@@ -221,7 +222,7 @@ def _top_pairs(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
-    """The pairs whose two directions differ most; only chain has directions."""
+    """Return the pairs whose two directions differ most. Only chain has directions."""
     unit, scale = points[0].unit, points[0].scale
     columns = (
         *_CPUS,
@@ -235,7 +236,7 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _by_pair(point: StoredPairs, data: str, method: str) -> dict[tuple[int, int], float]:
-    """The median of each ordered pair of CPUs, over the memory nodes."""
+    """Return the median of each ordered pair of CPUs over the memory nodes."""
     found: dict[tuple[int, int], list[float]] = {}
     for cell in point.groups.get((data, method), ()):
         found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
@@ -256,7 +257,7 @@ def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
 
 
 def _by_nodes(cells: Sequence[PairLatency]) -> dict[tuple[int, int], list[float]]:
-    """The values by node of CPU A and node of CPU B."""
+    """Return the values by node of CPU A and node of CPU B."""
     found: dict[tuple[int, int], list[float]] = {}
     for cell in cells:
         found.setdefault((cell.node_a, cell.node_b), []).append(cell.value)
@@ -272,7 +273,7 @@ def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:
-    """Add the notes on methods and checks and all flags to the first readable table."""
+    """Add the notes on methods and checks, and all flags, to the first readable table."""
     notes = [
         "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
         "that CPU B wrote. These are three different quantities.",
@@ -284,7 +285,7 @@ def _noted(table: Table, records: Sequence[Record]) -> Table:
 
 
 _FEWEST: Final = 3
-"""Smallest number of CPUs with a figure, because two CPUs have a single value."""
+"""Minimum number of CPUs for a figure, because two CPUs have a single value."""
 _CAPTIONS: Final = {
     "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
     "cas": "One-way latency of a message by compare-and-swap (half a round trip).",
@@ -293,7 +294,7 @@ _CAPTIONS: Final = {
 
 
 def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
-    """Return a heat map per method and a histogram of all methods, for local and remote data of each point."""
+    """Return a heat map per method and a histogram of all methods, for the local and the remote data of each point."""
     figures: list[Figure] = []
     for number, point in enumerate(stored_pairs(records), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})
@@ -330,7 +331,7 @@ def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix
 
 
 def _ceiling(point: StoredPairs) -> float | None:
-    """The setting heatmap_vmax, which is a time; converted to cycles with the measured clock if needed."""
+    """Return the setting heatmap_vmax, a time, converted to cycles with the measured clock if necessary."""
     seconds, clock = point.single("heatmap_vmax"), point.single("core_clock")
     if seconds is None or not point.in_cycles:
         return seconds
@@ -360,7 +361,7 @@ def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
 
 
 def _edges(values: Sequence[float], bins: int) -> list[float]:
-    """The edges of ranges of the same width; of a single range if all values are equal."""
+    """Return the edges of ranges of the same width. If all values are equal, there is a single range."""
     low, high = min(values), max(values)
     if low == high:
         return [low, high]
@@ -368,7 +369,7 @@ def _edges(values: Sequence[float], bins: int) -> list[float]:
 
 
 def _labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Labels such as `18 to 42`, with enough decimals to distinguish the ranges."""
+    """Return labels such as `18 to 42`, with enough decimals to distinguish the ranges."""
     width = edges[1] - edges[0]
     decimals = max(0, 1 - math.floor(math.log10(width))) if width > 0 else 2
     return tuple(f"{low:.{decimals}f} to {high:.{decimals}f}" for low, high in pairwise(edges))

@@ -1,4 +1,4 @@
-"""cross-numa-bandwidth: bandwidth between the CPUs of each NUMA node and the memory of each NUMA node."""
+"""cross-numa-bandwidth: the bandwidth between the CPUs of each NUMA node and the memory of each NUMA node."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _CAPTION: Final = (
 
 
 class CrossNumaBandwidthParams(OneWidthParams):
-    """Traffic, working set and duration."""
+    """The traffic, the working set and the duration."""
 
     traffic: Traffic = setting("all-reads", "Access pattern of the CPUs of one node on the memory of another")
     data_size: AutoSize = data_size_setting()
@@ -73,7 +73,8 @@ class CrossNumaBandwidthParams(OneWidthParams):
 
 
 class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
-    """Runs one process per pair of nodes: all usable CPUs of one node at once, with memory bound to the other."""
+    """A benchmark with one process per pair of nodes: all usable CPUs of one node at once, with memory bound to the
+    other."""
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"
@@ -91,7 +92,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """The memory of the largest pair (pairs without enough memory are skipped), and the time of all pairs."""
+        """Return the memory of the largest pair (pairs without enough memory are skipped), and the time of all
+        pairs."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
@@ -100,8 +102,10 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         return largest, max(1, len(possible)) * one
 
     def processes(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
-        """One process per pair with enough memory. Raises ValueError if there is none, and LookupError if no size is
-        set and none was found."""
+        """Return one process per pair with enough memory.
+
+        Raises ValueError if there is no such pair, and LookupError if no size is set and none was found.
+        """
         facts = context.facts
         possible = [pair for pair in node_pairs(facts) if _has_room(params, facts, pair)]
         if not possible:
@@ -122,7 +126,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     def values(
         self, params: CrossNumaBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """The bandwidth of each pair, the skipped pairs, core clock and page size."""
+        """Return the bandwidth of each pair, the skipped pairs, core clock and page size."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         found: list[Measurement] = []
         for pair in node_pairs(facts):
@@ -135,22 +139,23 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         return found + circumstances([result for best in results.values() for result in best], first.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The matrix, and the spread of each pair."""
+        """Return the matrix, and the spread of each pair."""
         style = _style(records)
         return (node_table(records, style), pair_table(records, style)) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The matrix as a heat map, if it has several values."""
+        """Return the matrix as a heat map if it has several values."""
         return node_heatmaps(records, _style(records), _CAPTION)
 
 
 def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:
-    """Bytes per thread that a pair needs: the size that is set, otherwise at least twice the caches of a thread."""
+    """Return the bytes per thread that a pair needs: the size that is set, otherwise at least twice the caches of a
+    thread."""
     return params.data_size or aligned(TOO_SMALL * cache_share(facts, pair.run.cpus))
 
 
 def _has_room(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> bool:
-    """Whether the memory node has enough free memory; assumed if its free memory is unknown."""
+    """Return whether the memory node has enough free memory; True if its free memory is unknown."""
     unknown = pair.memory.free_bytes is None
     return unknown or _least_bytes(params, facts, pair) <= room(pair.memory, len(pair.run.cpus))
 

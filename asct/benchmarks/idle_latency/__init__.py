@@ -1,4 +1,4 @@
-"""idle-latency: load-to-use latency from the CPUs of each node to the memory of each node, without load."""
+"""idle-latency: the load-to-use latency from the CPUs of each node to the memory of each node, without load."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _look(records: Sequence[Record]) -> MatrixStyle:
 
 
 class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
-    """Measures a chain of dependent loads from the last CPU of every node in the memory of every node."""
+    """A benchmark of dependent loads from the last CPU of every node in the memory of every node."""
 
     name = "idle-latency"
     title = "Idle memory latency"
@@ -81,13 +81,13 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     )
 
     def check(self, params: IdleLatencyParams) -> Iterable[tuple[str, str]]:
-        """Report a working set of less than two lines."""
+        """Yield an error for a working set of less than two lines."""
         shortest = 2 * (params.stride or 64)
         if params.data_size is not None and params.data_size < shortest:
             yield "data_size", f"a chain needs two lines: at least {shortest} B with this stride"
 
     def needs(self, params: IdleLatencyParams, facts: HostFacts | None) -> Needs:
-        """One process after another, each with a working set on one node."""
+        """Return the resources required for one process after another, each with a working set on one node."""
         size = params.data_size or _USUAL_SIZE
         count = 1 if facts is None else len(node_pairs(facts))
         return Needs(
@@ -112,11 +112,11 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     def values(
         self, params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """One latency per pair, the ratios, and the pairs that were skipped."""
+        """Return one latency per pair, the ratios, and the skipped pairs."""
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The matrix; with several nodes, its ratios and distances as well; and the spread of every pair."""
+        """Return the matrix, with its ratios and distances if there are several nodes, and the spread of every pair."""
         look = _look(records)
         matrix = node_table(records, look)
         tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]
@@ -126,7 +126,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The matrix as a heat map, if it has several values."""
+        """Return the matrix as a heat map if it has several values."""
         return node_heatmaps(records, _look(records), _CAPTION)
 
 

@@ -1,4 +1,4 @@
-"""The settings of idle-latency, the command line for a pair of nodes, and the measurements from the kernel chase."""
+"""The settings of idle-latency, the command line for a pair of nodes, and the measurements of the kernel chase."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from asct.sdk.samples import KernelRun, number, stats_of
 from asct.sdk.step import options, thousandths
 
 SMALLEST: Final = 64 << 20
-"""Lower limit for reducing an automatic size to the free memory of a node: smaller sets would fit into caches."""
+"""Lower limit for reducing an automatic size to the free memory of a node. Smaller sets would fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Memory for the kernel and its page tables, in addition to the data."""
+"""Bytes for the kernel and its page tables, in addition to the data."""
 _MAP_S_PER_GIB: Final = 1.2
-"""Time to map memory and to write and check the lines of the chain."""
+"""Seconds per GiB to map memory, and to write and check the lines of the chain."""
 _START_S: Final = 0.15
 
 
 class IdleLatencyParams(VisitedParams):
-    """Working set, page size and accuracy."""
+    """The working set, the page size and the accuracy."""
 
     data_size: AutoSize = setting(
         None,
@@ -55,14 +55,14 @@ class IdleLatencyParams(VisitedParams):
 
 
 def needed_bytes(size: int) -> int:
-    """Return the memory that one process needs for a working set of `size`."""
+    """Return the memory that one process needs for a working set of `size` bytes."""
     return size + size // 32 + _SURROUNDINGS
 
 
 def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:
-    """Return the working set of each pair that can be measured; `optimum` is the size if none is set.
+    """Return the working set of each pair that can be measured. `optimum` is the size if none is set.
 
-    A pair with unknown free memory is assumed to have enough.
+    If the free memory of a node is unknown, it is assumed to be sufficient.
     """
     pairs = node_pairs(facts)
     if params.data_size is not None:
@@ -92,7 +92,7 @@ def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str
 
 
 def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float:
-    """Return the estimated duration of `count` pairs, each measured by its own process."""
+    """Return the estimated duration of `count` pairs, each of which is measured by a separate process."""
     return count * (_START_S + params.duration + _MAP_S_PER_GIB * size / 2**30)
 
 
@@ -105,7 +105,7 @@ FLAGS: Final[dict[str, str]] = {
     "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
     "that fits was used",
 }
-"""Every flag of a pair with its meaning."""
+"""All flags of a pair, with their meanings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class ChaseResult:
 def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> list[Measurement]:
     """Return latencies and ratios per pair, core clock and page sizes, and the skipped pairs.
 
-    Raises ValueError if the output is not in the kernel's format.
+    Raises ValueError if the output does not have the kernel's format.
     """
     pairs = node_pairs(facts)
     known = {pair.name: pair for pair in pairs}
@@ -163,7 +163,7 @@ def _of_pair(one: ChaseResult) -> list[Measurement]:
 
 
 def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
-    """Latencies relative to the local memory of the CPU node; none for a node without local memory."""
+    """Return latencies relative to the local memory of the CPU node; none for a node without local memory."""
     local = {one.pair.run.id: one for one in walked if one.pair.run.id == one.pair.memory.id}
     found = []
     for one in walked:
@@ -176,7 +176,8 @@ def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
 
 
 def _distances(walked: Sequence[ChaseResult], facts: HostFacts) -> list[Measurement]:
-    """The system lists a distance for each online node, in ascending order of their numbers."""
+    """Return the distances of the pairs. The system lists a distance for each online node, in ascending order of their
+    numbers."""
     ids = sorted(node.id for node in facts.nodes)
     table = {
         (node.id, other): distance

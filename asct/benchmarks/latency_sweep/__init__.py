@@ -1,4 +1,5 @@
-"""latency-sweep: load-to-use latency by size of the working set, and the cache and memory levels that it reveals."""
+"""latency-sweep: load-to-use latency as a function of the working set size, and the cache and memory levels that it
+reveals."""
 
 from __future__ import annotations
 
@@ -63,9 +64,9 @@ def _results() -> tuple[ResultField, ...]:
 
 
 class LatencySweep(VisitedBenchmark[LatencySweepParams]):
-    """Measures a chain of dependent loads over working sets from 128 B to 1 GiB, all in one process.
+    """A benchmark of dependent loads over working sets from 128 B to 1 GiB, all in one process.
 
-    Methods import what only a measurement needs, so that a plan is checked faster.
+    Modules that only a measurement needs are imported by the methods, so that plans are checked faster.
     """
 
     name = "latency-sweep"
@@ -116,7 +117,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
-        """Report empty ranges, and sizes of less than two lines."""
+        """Yield errors for empty ranges, and for sizes of less than two lines."""
         least = shortest(params)
         if params.sizes:
             if min(params.sizes) < least:
@@ -131,7 +132,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
     def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
-        """The kernel, memory for the largest size, a few seconds."""
+        """Return the resources required: the kernel, memory for the largest size, a few seconds."""
         return Needs(
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),
@@ -140,7 +141,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         )
 
     def processes(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """One process for all sizes, which refines the steps of the curve."""
+        """Return one process for all sizes, which refines the steps of the curve."""
         from asct.sdk.step import Kernel, Step
 
         root = from_pools(params.pages)
@@ -198,7 +199,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, done: Sequence[Output], first: int, facts: HostFacts) -> int:
-        """The number of visits; from the pilot once it is over. The curve of the first took `first` processes."""
+        """Return the number of visits, based on the pilot once it is complete. The curve of the first visit took
+        `first` processes."""
         pilot = self.planned(params)
         if params.visits is not None or len(done) - first < pilot - 1:
             return pilot
@@ -208,7 +210,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     def values(
         self, params: LatencySweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """The curve, the levels, core clock, page size, and the caches that the host reports."""
+        """Return the curve, the levels, core clock, page size, and the caches that the host reports."""
         from asct.benchmarks.latency_sweep.measure import measurements
         from asct.benchmarks.latency_sweep.survey import survey
 
@@ -237,7 +239,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return checked(super().parse(params, outputs, facts), facts)
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Bounds, optimum size and latency of each level found."""
+        """Return the bounds, optimum size and latency of each level found."""
         paths = {field.path for field in self.results}
         found: dict[str, Scalar] = {}
         for item in measurements:
@@ -247,13 +249,13 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """One row per level and point; without levels, the reason and a hint as notes."""
+        """Return a table with one row per level and point; without levels, the notes contain the reason and a hint."""
         from asct.benchmarks.latency_sweep.report import level_table
 
         return (level_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The curve."""
+        """Return the curve as a figure."""
         from asct.benchmarks.latency_sweep.report import latency_curve
 
         return latency_curve(records)

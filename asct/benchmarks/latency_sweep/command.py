@@ -1,4 +1,4 @@
-"""The settings of latency-sweep, the command lines of the kernel, and an estimate of its time."""
+"""The settings of latency-sweep, the command lines of the kernel, and an estimate of its duration."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MAX_SIZE: Final = 1 << 40
 
 
 class LatencySweepParams(VisitedParams):
-    """Sizes, memory and accuracy."""
+    """The sizes, the memory and the accuracy."""
 
     min_size: AutoSize = setting(
         None, "Smallest working set; auto: two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
@@ -92,8 +92,8 @@ class LatencySweepParams(VisitedParams):
 
 
 def shortest(params: LatencySweepParams) -> int:
-    """Return the smallest size of a chain: two lines. Without `stride`, 64 bytes per line are assumed, because only the
-    kernel knows the line size of the host."""
+    """Return the smallest size of a chain: two lines. Without `stride`, a line is assumed to have 64 bytes, because
+    only the kernel knows the line size of the host."""
     return 2 * (params.stride or LINE)
 
 
@@ -103,7 +103,7 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the end of the range: as set, or 1 GiB, or less if the node has less free memory."""
+    """Return the end of the range: the size that is set, or 1 GiB, or less if the node has less free memory."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
@@ -118,32 +118,34 @@ def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the bytes that the kernel needs: the largest size, 1/32 of that for page tables, and its own overhead."""
+    """Return the bytes that the kernel needs: the largest size, 1/32 of it for page tables, and the kernel's own
+    overhead."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 
 
 def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | None:
-    """The node whose memory is measured; None if unknown."""
+    """Return the node whose memory is measured; None if it is unknown."""
     if params.memory_node is not None:
         return next((node for node in memory_nodes(facts) if node.id == params.memory_node), None)
     cpu = measuring_cpu(facts, params.cpu)
     return None if cpu is None else node_of_cpu(facts, cpu)
 
 
-# The kernel bisects the steepest parts of the curve by itself. If its budget ends before a bound is known to 2 %, a
-# second, short run measures the sizes in between.
+# The kernel bisects the steepest parts of the curve. If its time budget ends before a bound is known to 2 %, a second,
+# short run measures the sizes in between.
 
 RESOLUTION: Final = 1.02
 COARSE_BOUND: Final = 0.025
-"""A bound is coarse if the next size is further away. This allows for the resolution and for whole lines."""
+"""A bound is coarse if the next size is further away than this share. This allows for the resolution and for whole
+lines."""
 MOST: Final = 48
 
 
 def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
-    """Return sizes 2 % apart, in ascending order, in every wider gap beside a bound; empty if there is none.
+    """Return sizes 2 % apart, in ascending order, in every wider gap next to a bound; empty if there are no such gaps.
 
-    There are at most `MOST` sizes; each gap gets an equal share.
+    There are at most `MOST` sizes, divided equally among the gaps.
     """
     gaps = {(lv.below, lv.lower) for lv in levels if lv.below is not None and (lv.lower_gap or 0.0) > COARSE_BOUND}
     gaps |= {(lv.upper, lv.above) for lv in levels if lv.above is not None and (lv.upper_gap or 0.0) > COARSE_BOUND}
@@ -166,7 +168,7 @@ _VISIT_PATIENCE_MS: Final = 60
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
-    """Return the arguments for the sweep: the sizes that are set, or a grid that the kernel refines where the curve
+    """Return the arguments of the sweep: the sizes that are set, or a grid that the kernel refines where the curve
     jumps."""
     if params.sizes:
         return _arguments(params, facts, params.time_cap, {"sizes": sorted(set(params.sizes))})

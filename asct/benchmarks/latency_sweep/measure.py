@@ -1,4 +1,4 @@
-"""Converts the samples of the kernel chase to measurements: the curve, the levels, the clock, the reported caches."""
+"""Convert the samples of the kernel chase to measurements: the curve, the levels, the clock, the reported caches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTES: Final = {
     "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
     "hidden by another level",
 }
-"""Reasons why no levels were found, and notes on the search."""
+"""The reasons why no levels were found, and notes about the search."""
 
 NO_LEVELS_HINT: Final = (
     "No levels were found, so other benchmarks have no sizes to use. Set their `data_size`; they then do not need "
@@ -49,7 +49,8 @@ NO_LEVELS_HINT: Final = (
 )
 
 _NOISY_LEVEL: Final = 0.05
-"""A level is noisy if its latencies scatter by more from size to size, or if the interval of most sizes is wider."""
+"""A level is noisy if its latencies vary by more than this share from size to size, or if the interval of most sizes is
+wider."""
 _PRIVATE: Final = ("L1", "L2")
 """Levels that only programs on the same core use. Other programs always use part of the shared levels, so a steady
 latency may still be 10 % above the latency of an idle host."""
@@ -77,7 +78,7 @@ def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
-    """A size is a detail if levels were found; otherwise the curve is the result."""
+    """Return the measurements of a size. They are details if levels were found; otherwise, the curve is the result."""
     suspicion = search.suspects.get(point.chase.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
     spreads = {"latency": point.chase.latency, "latency_cycles": point.chase.cycles}

@@ -34,7 +34,8 @@ def _in_cycles(records: Sequence[Record]) -> bool:
 
 
 def level_table(records: Sequence[Record]) -> Table:
-    """Return one row per level and point, with medians over the repeats; without levels, the reason as notes."""
+    """Return a table with one row per level and point, with medians over the repeats. Without levels, the notes contain
+    the reason."""
     cycles = _in_cycles(records)
 
     def rows(mine: Sequence[Record]) -> list[Row]:
@@ -103,7 +104,7 @@ def _size(records: Sequence[Record], metric: str, level: str) -> str:
 
 
 def latency_curve(records: Sequence[Record]) -> tuple[Figure, ...]:
-    """Return the curve with one line per point (medians over the repeats); empty without values."""
+    """Return the curve with one line per point (medians over the repeats); empty if there are no values."""
     cycles = _in_cycles(records)
     metric = "latency_cycles" if cycles else "latency"
     points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
@@ -143,7 +144,7 @@ def _ends(repeats: Sequence[Record], end: int) -> list[float]:
 
 
 def _bounds(records: Sequence[Record]) -> list[Marker]:
-    """The upper bounds of all levels except the last one, which ends with the data."""
+    """Return the upper bounds of all levels except the last one, which ends with the data."""
     found: dict[str, list[float]] = {}
     for record in records:
         if record.metric == "upper_bound":

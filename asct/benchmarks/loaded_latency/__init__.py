@@ -1,4 +1,4 @@
-"""loaded-latency: memory latency while other CPUs generate load, and the bandwidth that they reach, at rising load."""
+"""loaded-latency: memory latency while other CPUs generate increasing load, and the bandwidth that they achieve."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
 
 
 class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
-    """Runs one process: a chain of dependent loads on one CPU, and a load thread on every other CPU, whose number of
-    NOPs changes while it runs."""
+    """A benchmark with one process: a chain of dependent loads on one CPU, and a load thread on every other CPU, whose
+    number of NOPs changes during the run."""
 
     name = "loaded-latency"
     title = "Loaded memory latency"
@@ -73,14 +73,15 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     )
 
     def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
-        """Report missing load levels, CPUs used twice and unusable commands."""
+        """Yield errors for missing load levels, CPUs used twice and unusable commands."""
         if not params.injected_nops and not params.target_bandwidth:
             yield "injected_nops", "no load levels: set injected_nops or target_bandwidth"
         yield from _check_cpus(params)
         yield from _check_workload(params)
 
     def needs(self, params: LoadedLatencyParams, facts: HostFacts | None) -> Needs:
-        """Two CPUs, unless only bandwidth is measured; the memory of the chain and of every load thread."""
+        """Return the resources required: two CPUs (unless only bandwidth is measured), and the memory of the chain and
+        of every load thread."""
         alone = params.phase == "bandwidth" and params.workload_cmd is None
         demanded = demanded_bytes(params, facts, params.data_size or _USUAL_SIZE)
         return Needs(
@@ -116,15 +117,15 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Every level and target, the values of the whole curve, core clock and page size."""
+        """Return every level and target, the values of the whole curve, core clock and page size."""
         return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels, the summary of the curve, and the targets."""
+        """Return tables of the levels, the summary of the curve, and the targets."""
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Latency over bandwidth."""
+        """Return a figure of latency over bandwidth."""
         curve = load_curve(records)
         return () if curve is None else (curve,)
 

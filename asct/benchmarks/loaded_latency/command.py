@@ -1,4 +1,4 @@
-"""Places the chain and the load, computes the memory of each, and builds the kernel's command line."""
+"""Place the chain and the load, compute the memory of each, and build the kernel's command line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"
 _LEVEL_S: Final = 0.03
-"""Time of a level on an idle host."""
+"""Seconds per level on an idle host."""
 _SEARCH_S: Final = 0.5
-"""Time to find the number of NOPs of one target bandwidth."""
+"""Seconds to find the number of NOPs for one target bandwidth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The CPU that measures latency and the CPUs that generate load, with their memory nodes.
+    """The CPU that measures latency and the CPUs that generate load, each with its memory node.
 
     If the latency CPU is None or there are no load CPUs, the kernel chooses them.
     """
@@ -33,11 +33,11 @@ class Layout:
 
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
-    """Return the CPUs and nodes to use: unless settings differ, all usable CPUs except the one that measures generate
-    load, each in the memory of its node.
+    """Return the CPUs and nodes to use. By default, all usable CPUs except the one that measures generate load, each in
+    the memory of its node.
 
-    If no other CPU is left, the CPU that measures also generates load unless it is in bw_cpu_blocklist, so that phase
-    `bandwidth` works on a single CPU.
+    If no other CPU is left, the one that measures also generates load unless it is in bw_cpu_blocklist, so that the
+    phase `bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
     free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)
@@ -50,8 +50,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Return the working set of each load thread: as set, or large enough to exceed the caches, or the free memory of
-    its node if that is less."""
+    """Return the working set of each load thread: the size that is set, or one that exceeds the caches, or the free
+    memory of its node if that is less."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)
@@ -64,7 +64,7 @@ def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, cha
 
 
 def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: int) -> int:
-    """Return the memory of the chain and all load threads together; an estimate without facts."""
+    """Return the total memory of the chain and all load threads; an estimate without facts."""
     if facts is None:
         return chain + (params.load_size or chain)
     where = layout(params, facts)
@@ -79,7 +79,7 @@ def probe(params: LoadedLatencyParams) -> str:
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """Return the kernel's arguments for a chain of `chain` bytes; the words of the workload come last."""
+    """Return the kernel's arguments for a chain of `chain` bytes, with the words of the workload at the end."""
     where = layout(params, facts)
     _check_load(params, facts, where)
     one_node = len(set(where.load_nodes)) == 1
@@ -105,7 +105,7 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
 
 
 def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) -> None:
-    """Raise ValueError if bw_cpu_blocklist leaves no CPU to generate load besides the one that measures."""
+    """Raise ValueError if bw_cpu_blocklist leaves no CPU to generate load except the one that measures."""
     taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
     if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
@@ -114,7 +114,8 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
-    """Return the time to map the memory, the time limits of all levels including idle, and the time of the searches."""
+    """Return the time to map the memory, the time limits of all levels (including idle), and the time of the
+    searches."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
     measuring = levels * min(params.duration, _LEVEL_S) + len(params.target_bandwidth) * _SEARCH_S
     return mapping_seconds(demanded) + measuring

@@ -1,4 +1,4 @@
-"""Converts the samples of the kernel load to measurements: each level, each target, and the whole curve."""
+"""Convert the samples of the kernel load to measurements: each level, each target, and the whole curve."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FLAGS: Final[dict[str, str]] = {
     "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
     **ABOVE_THEORETICAL_FLAGS,
 }
-"""Every flag with its meaning."""
+"""All flags, with their meanings."""
 
 
 PS: Final = 1e-12
@@ -66,10 +66,10 @@ _WINDOWS_LEAST: Final = 21
 class LoadLevel:
     """The result of one level of load.
 
-    `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth that
-    was searched for. `latency` is in seconds and `bandwidth` in B/s that the load threads load and store; each is None
-    if it was not measured. `bus_share` is the number of bytes on the memory bus per such byte. `clock_hz` is the clock
-    of the core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
+    `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth to be
+    reached. `latency` is in seconds, and `bandwidth` in B/s loaded and stored by the load threads; each is None if it
+    was not measured. `bus_share` is the number of bytes on the memory bus per such byte. `clock_hz` is the clock of the
+    core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
     """
 
     phase: str
@@ -122,26 +122,26 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
 
 
 SHARE: Final = 0.8
-"""Share of the peak bandwidth for which the latency is reported: a common limit for the load of a host."""
+"""Share of the peak bandwidth at which the latency is reported; a common limit for the load of a host."""
 SLOWER: Final = 1.15
-"""Multiple of the idle latency for which the bandwidth is reported, as in ASCT."""
+"""Multiple of the idle latency at which the bandwidth is reported, as in ASCT."""
 _COARSE: Final = 0.25
 _MISSING: Final = {
     "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
 }  # fmt: skip
-"""Flags of the peak for values that could not be determined."""
+"""Flags of the peak that denote values that could not be determined."""
 
 
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
-    """Return peak, knee and interpolated values of levels in any order; empty without levels.
+    """Return the peak, the knee and interpolated values for levels in any order; empty without levels.
 
     Values that could not be determined are omitted, and a flag of the peak gives the reason. A level whose load was
-    never present is not part of the curve; because the peak may have been there, it is flagged. `idle` is the latency
-    without load in seconds; `of_latency` are flags of all latencies.
+    never present is not part of the curve; because the peak may have been there, the peak is flagged. `idle` is the
+    latency without load in seconds; `of_latency` are flags of all latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()
-    # Rising load means fewer NOPs.
+    # increasing load means fewer NOPs
     rising = sorted(valid, key=lambda level: level.delay or 0, reverse=True)
     curve = [(level, level.bandwidth.median * level.bus_share) for level in rising if level.bandwidth is not None]
     if not curve:
@@ -176,7 +176,7 @@ def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: 
 
 
 def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
-    """A flag if the next level below or above `at` is far away."""
+    """Return a flag if the next level below or above `at` is far away."""
     below = max((x for x, _ in points if x < at), default=at)
     above = min((x for x, _ in points if x > at), default=at)
     return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
@@ -188,7 +188,7 @@ def is_slow(visit: Output) -> bool:
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
-    """Return all values of the run. Raises ValueError for invalid samples, or if there are none."""
+    """Return all values of the run. Raises ValueError if there are no samples or one is invalid."""
     if not run.samples:
         raise ValueError("the kernel load measured no load level")
     levels = [_level(sample, run) for sample in run.samples]
@@ -251,7 +251,7 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Flags of all latencies and of all bandwidths that result from the working sets."""
+    """Return the flags of all latencies and of all bandwidths that result from the sizes of the working sets."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

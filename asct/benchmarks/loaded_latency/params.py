@@ -1,4 +1,4 @@
-"""Settings of loaded-latency."""
+"""The settings of loaded-latency."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ class LoadedLatencyParams(VisitedParams):
     cycle_base: bool = cycle_base_setting("core cycles and bytes per cycle")
 
     def workload(self) -> list[str]:
-        """Return the words of the command; raises ValueError if a quote is not closed."""
+        """Return the words of the command. Raises ValueError if a quote is not closed."""
         return shlex.split(self.workload_cmd or "")

@@ -1,4 +1,5 @@
-"""Tables and the figure of loaded-latency: the levels (as in ASCT), a summary of the curve, and target bandwidths."""
+"""The tables and the figure of loaded-latency: the levels (as in ASCT), a summary of the curve, and target
+bandwidths."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class TableUnits:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> TableUnits:
-        """Return nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` was set."""
+        """Return nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` is set."""
         rate, rate_scale = shown_unit(records)
         if any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock"):
             return cls("_cycles", "cycle", 1.0, rate, rate_scale)
@@ -57,7 +58,7 @@ class TableUnits:
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
-        """Return a column of latencies without a metric in cycles; they are converted with the median core clock."""
+        """Return a column of latencies that have no metric in cycles, and are converted with the median core clock."""
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:
@@ -66,7 +67,7 @@ class TableUnits:
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return the levels, the summary of the curve, and the targets; empty tables are omitted."""
+    """Return the levels, the summary of the curve, and the targets, omitting empty tables."""
     shown = TableUnits.of(records)
     tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
     return tuple(table for table in tables if table.rows)
@@ -167,7 +168,7 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
 
 
 def load_curve(records: Sequence[Record]) -> Line | None:
-    """Return one line per point, from the lowest load to the highest; None unless latency and bandwidth were both
+    """Return one line per point, from the lowest to the highest load; None unless both latency and bandwidth were
     measured."""
     shown = TableUnits.of(records)
     metric = f"latency{shown.suffix}"
@@ -191,8 +192,10 @@ def load_curve(records: Sequence[Record]) -> Line | None:
 
 
 def _series(mine: Sequence[Record], metric: str) -> Series | None:
-    """The points in order of rising load, because more load may bring less bandwidth after saturation. Levels whose
-    load was never present are not part of the curve."""
+    """Return the points in order of increasing load, because after saturation, more load may result in less bandwidth.
+
+    Levels whose load was never present are not part of the curve.
+    """
     mine = [record for record in mine if NO_LOAD not in record.flags]
     delays = sorted(
         {int(record.coords["delay"]) for record in at(mine, metric) if "delay" in record.coords}, reverse=True

@@ -1,4 +1,4 @@
-"""memory-profile: peak bandwidth of memory by access width, and of the caches, with all CPUs at once."""
+"""memory-profile: the peak bandwidth of memory by access width, and that of the caches, with all CPUs at once."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 
 
 class MemoryProfileParams(StreamParams):
-    """Traffic, access widths and working set."""
+    """The traffic, the access widths and the working set."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         PROFILE, "Access patterns to measure, one row each", min_length=1, max_length=13
@@ -153,7 +153,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     def values(
         self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidths by access pattern and width and of the caches, core clock and page size."""
+        """Return the bandwidths of memory by access pattern and width and those of the caches, core clock and page
+        size."""
         run = next(iter(runs.values()))
         everything = best_results(stream_results(run))
         results: dict[str, list[StreamResult]] = {}
@@ -179,11 +180,11 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return found + circumstances(everything, run.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The peaks of each point; medians over the repeats."""
+        """Return the peaks of each point, as medians over the repeats."""
         return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Memory bandwidth by access width, side by side for each access pattern."""
+        """Return bars of the memory bandwidth by access width, side by side for each access pattern."""
         series = [
             traffic_series(mine, "bus_bandwidth", width_title(width), _PROFILE_TITLES, width=width)
             for mine in by_point(records)
@@ -194,7 +195,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
 
 
 def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, int]:
-    """Bytes per thread by the name of the level: as set, as latency-sweep found them, or half of each cache."""
+    """Return the bytes per thread by level: as set, as found by latency-sweep, or half of each cache."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
         return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
@@ -209,7 +210,7 @@ def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, 
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
-    """The peak of the caches for one access pattern, from the fastest level; every level is a detail."""
+    """Return the peak of the caches for one access pattern, from the fastest level, and every level as a detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     coords = {"traffic": peak.traffic}

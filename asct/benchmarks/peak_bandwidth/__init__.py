@@ -81,7 +81,7 @@ COUNTING: Final = (
 
 
 class PeakBandwidthParams(OneWidthParams):
-    """Traffic, working set and duration."""
+    """The traffic, the working set and the duration."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         PEAK, "Access patterns, measured one after another", min_length=1, max_length=13
@@ -93,7 +93,7 @@ class PeakBandwidthParams(OneWidthParams):
 
 
 class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
-    """Runs one process with a thread on every usable CPU. All threads start and stop together; nothing is
+    """A benchmark with one process and a thread on every usable CPU. All threads start and stop together; nothing is
     extrapolated."""
 
     name = "peak-bandwidth"
@@ -119,19 +119,20 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """The memory of all threads, and the time limits of all access patterns with the trials of their variants."""
+        """Return the memory of all threads, and the time limits of all access patterns with the trials of their
+        variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds
 
     def needs(self, params: PeakBandwidthParams, facts: HostFacts | None) -> Needs:
-        """Adds root access, to read the theoretical peak if it is not set."""
+        """Return the resources required, including root access to read the theoretical peak if it is not set."""
         found = super().needs(params, facts)
         firmware = () if params.theoretical_bandwidth else (Privilege("reads DIMM data (SMBIOS)"),)
         return replace(found, privileges=(*found.privileges, *firmware))
 
     def processes(self, params: PeakBandwidthParams, context: Context) -> Sequence[Step]:
-        """One process for all access patterns. Raises LookupError if no size is set and none was found."""
+        """Return one process for all access patterns. Raises LookupError if no size is set and none was found."""
         cpus = usable_cpus(context.facts)
         size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
         nodes = local_nodes(context.facts, cpus)
@@ -142,7 +143,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     def values(
         self, params: PeakBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Bandwidth and share of the peak by access pattern, each variant, core clock and page size."""
+        """Return bandwidth and share of the peak by access pattern, each variant, core clock and page size."""
         run = next(iter(runs.values()))
         results = stream_results(run)
         best = best_results(results)
@@ -160,11 +161,11 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return found + circumstances(best, run.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """One row per access pattern and point; values are medians over the repeats."""
+        """Return a table with one row per access pattern and point, with medians over the repeats."""
         return (_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Bytes on the bus and useful bytes side by side, for each access pattern."""
+        """Return bars of the bytes on the bus and the useful bytes, side by side for each access pattern."""
         series = [
             traffic_series(mine, metric, name)
             for mine in by_point(records)
@@ -186,7 +187,8 @@ def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[st
 
 
 def _of_variant(result: StreamResult) -> Measurement:
-    """A detail. Only the best variant is measured longer than a few short trial windows."""
+    """Return the bandwidth of a variant as a detail, because only the best one is measured longer than a few short
+    trial windows."""
     coords = {"traffic": result.traffic, "variant": result.variant}
     flags = (_BEST, *result.flags) if result.best else ()
     return Measurement("variant_bandwidth", result.useful.median, dict(coords), result.useful, flags, detail=True)

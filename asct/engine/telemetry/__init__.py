@@ -1,1 +1,2 @@
-"""The host state around each repeat: reads and summarizes it, and judges whether it makes the values doubtful."""
+"""The host state before and after each repeat: read it, summarize it, and judge whether it makes the values
+doubtful."""

@@ -1,4 +1,4 @@
-"""The host counters that are read around each task, and the parser of the text that contains them."""
+"""The host counters that are read before and after each task, and the parser for their text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asct.hosts.base import ReadingSpec
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
-"""Counters by name and file. Only files that were read both before and after are compared."""
+"""Counters by name and file. Only files that were read both before and after the task are compared."""
 
 _TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
@@ -28,14 +28,12 @@ _QUOTA: Final = {
     "throttled_usec": ("quota_us", 1),
     "throttled_time": ("quota_us", 1000),
 }
-"""The counter and the divisor for each name in cpu.stat.
-
-Version 2 of control groups counts microseconds, version 1 nanoseconds.
-"""
+"""The counter and the divisor for each name in cpu.stat. Version 2 of control groups counts microseconds, version 1
+nanoseconds."""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
-"""Range of valid temperatures: sensors that are not connected report -273, 0xFFFF and the like."""
+"""Range of valid temperatures. Sensors that are not connected report -273, 0xFFFF and similar values."""
 
 
 @dataclass(slots=True)
@@ -46,7 +44,7 @@ class CounterReading:
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def count(self, name: str, path: str, value: int | None, per: int = 1) -> None:
-        """Add a counter, with its value divided by `per`. None is ignored."""
+        """Add a counter with its value divided by `per`. Does nothing if the value is None."""
         if value is not None:
             self.sources[name, path] = value // per
             counters = self.moment.counters
@@ -54,7 +52,7 @@ class CounterReading:
 
 
 def parse_reading(text: str) -> CounterReading:
-    """Parse a reading, which consists of lines `path:text`. Unknown lines are ignored."""
+    """Parse a reading, which consists of lines `path:text`, ignoring unknown lines."""
     found = CounterReading()
     kinds = dict(_kinds(text))
     for path, line in _lines(text):
@@ -78,7 +76,7 @@ def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, i
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
     for row in text.split("\n"):
-        path, _, line = row.rpartition(":")  # a PCI address in a path contains colons, the text never does
+        path, _, line = row.rpartition(":")  # the path may contain colons (in a PCI address), but the text cannot
         if path and line.strip():
             yield path, line.strip()
 
@@ -266,11 +264,11 @@ while IFS=: read -r number names path; do
     done
 done </proc/self/cgroup
 """
-"""What is read around each task.
+"""Shell text that lists the files to read before and after each task.
 
-Reading the frequency of a CPU interrupts that CPU, or takes 10 ms on older Linux kernels. Therefore only the first and
+Reading the frequency of a CPU interrupts that CPU, or takes 10 ms on older Linux kernels; therefore, only the first and
 the last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits all
-groups below it, so the groups above the current one are read as well.
+groups below it, so the ancestors of the current group are read too.
 """
 
 _KEEP: Final = (

@@ -1,4 +1,4 @@
-"""Summarizes the readings around the steps of a repeat as its telemetry.json. Performs no I/O."""
+"""Summarize the readings before and after the steps of a repeat for its telemetry.json. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_READ: Final = (
     "not read: not possible on this host, or its clock was set back, or the program was killed together with its shell"
 )
 _LATE_S: Final = 1.0
-"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after it wakes up."""
+"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after it has woken up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
@@ -41,7 +41,7 @@ class _Pair:
 
     @property
     def window_s(self) -> float | None:
-        """The seconds between the readings according to the host's clock (in steps of 10 ms); None if unknown.
+        """The seconds between the readings according to the host's clock (resolution 10 ms); None if unknown.
 
         The value is negative only if a virtual machine was restored between the readings.
         """
@@ -49,7 +49,7 @@ class _Pair:
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """Return the growth of the counters, without invalid ticks (those that exceed the time of all CPUs)."""
+        """Return the growth of the counters, without invalid ticks (more than the time of all CPUs)."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
@@ -59,7 +59,8 @@ class _Pair:
 
 
 def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
-    """Return the telemetry of a repeat. Its state is `unknown` if readings are missing and the others are quiet."""
+    """Return the telemetry of a repeat. Its state is `unknown` if some readings are missing and the others are
+    quiet."""
     read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
@@ -101,9 +102,9 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """Yield the targets that guard reported, and when: before or after.
+    """Yield the targets that guard reported, each with the time of the report: before or after.
 
-    The text is searched because there may be hundreds of thousands of lines between the two reports.
+    The text is searched instead of split, because there may be hundreds of thousands of lines between the two reports.
     """
     if output.step.program != Kernel(GUARD):
         return
@@ -131,7 +132,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Return the shares, from 0 to 1. Those that cannot be determined are omitted."""
+    """Return the shares (0 to 1), omitting those that cannot be determined."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:
@@ -149,7 +150,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Return why values are unknown, by the name of the value."""
+    """Return the reasons for unknown values, by the name of the value."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
@@ -174,7 +175,7 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
 
 
 def _no_health(steps: Sequence[MeasuredStep]) -> str:
-    """Return why no drive's health log was read."""
+    """Return the reason why no drive's health log was read."""
     names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
         return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"

@@ -1,7 +1,7 @@
-"""Judges whether the host was quiet during a repeat, from the readings before and after its steps. Performs no I/O.
+"""Judge whether the host was quiet during a repeat, from the readings before and after its steps. Performs no I/O.
 
-A reason applies to the whole repeat. Kernels watch the CPUs that they run on and drop disturbed samples themselves
-(instruments/memory/kernel_flags.py); this module covers what only the host as a whole shows.
+A reason applies to the whole repeat. Kernels watch the CPUs that they run on and drop disturbed samples by themselves
+(instruments/memory/kernel_flags.py); this module covers disturbances that are only visible on the host as a whole.
 """
 
 from __future__ import annotations
@@ -17,38 +17,36 @@ from asct.values.cpulist import parse_cpulist
 TICKS_A_SECOND: Final = 100
 """USER_HZ on all architectures that asct supports (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""Minimum number of ticks from which shares are computed; shares of fewer ticks are meaningless."""
+"""Minimum number of ticks for computing shares, which would otherwise be meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
-"""Limit on the CPU time that other programs may use: a share of all CPUs, but at most half a CPU.
+"""Limit on the CPU time of other programs, as a share of all CPUs, but at most half a CPU.
 
-On a small idle host, other programs use less than 2 %, and the agents of a large host use less than half a CPU. A
-competing job uses at least one CPU.
+On a small idle host, other programs use less than 2 %; on a large host, agents use less than half a CPU. A competing
+job uses at least one CPU.
 """
 OTHERS_TICKS: Final = 10
-"""Ticks that are tolerated, because asct itself and the shell that starts a program use some."""
+"""Number of ticks that is tolerated, because asct and the shell that starts a program use some."""
 MEMORY_LIMIT: Final = 0.05
-"""Limit on the share of time in which a task waited for memory (psi.rst, `some`).
-
-A quiet host neither reclaims memory nor swaps.
-"""
+"""Limit on the share of time in which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims memory
+nor swaps."""
 SWAP_PAGES: Final = 256
-"""Limit on the pages swapped, 1 MiB: a process that was swapped out and wakes up reads less."""
+"""Limit on the pages swapped (1 MiB). Even a process that was swapped out and wakes up reads less."""
 QUOTA_LIMIT: Final = 0.01
 """Limit on the share of time in which a control group throttled its tasks.
 
-A smaller share means single periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median over a
-second or more.
+A smaller share consists of single periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median
+over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
-"""Distance in °C from the critical temperature: firmware throttles a CPU or drive some degrees below it."""
+"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive some degrees earlier."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
-"""Governors that do not change the frequency (cpufreq.rst). With any other governor, an idle CPU runs slower."""
+"""Governors with a fixed frequency (cpufreq.rst). With any other governor, an idle CPU runs more slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """The evidence from which the host is judged.
+    """The evidence for judging the host.
 
     `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
     """
@@ -73,10 +71,8 @@ class NoiseEvidence:
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Return whether all of these kinds were counted both before and after.
-
-        Some counters may decrease (proc_stat(5), iowait).
-        """
+        """Return whether all of these kinds were counted both before and after. Some counters may decrease
+        (proc_stat(5), iowait)."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
@@ -89,14 +85,14 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """Return the average number of CPUs that programs other than the measuring ones used; None if unknown."""
+        """Return the average number of CPUs used by programs other than the measuring ones; None if unknown."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """Return the number of CPUs that are online; None if unknown."""
+    """Return the number of online CPUs; None if unknown."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:
@@ -175,7 +171,7 @@ def _heat(found: NoiseEvidence) -> Reasons:
 
 
 def _temperature(found: NoiseEvidence) -> Reasons:
-    """Yield a reason if the sensor closest to its critical temperature is too close to it."""
+    """Yield a reason if the sensor nearest to its critical temperature is too close to it."""
     near = [
         (critical - celsius, name, celsius, critical)
         for moment in found.moments

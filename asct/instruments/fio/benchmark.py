@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""Rate of a fast NVMe drive, used to estimate how many bytes a point writes."""
+"""Rate of a fast NVMe drive, used to estimate the number of bytes that a point writes."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 
@@ -33,24 +33,24 @@ P = TypeVar("P", bound=FioParams)
 
 
 class FioBenchmark(Benchmark[P]):
-    """A benchmark that runs fio and mpstat for each point. A temporary file is written once per job."""
+    """A benchmark that runs fio and mpstat for each point. A temporary file is written only once per job."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     axis: ClassVar[str | None] = None
-    """The setting that the benchmark sweeps: the first column of its table and the x axis of its figures."""
+    """The setting that the benchmark sweeps, which is the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
     """Title of the table; if empty, the title of the benchmark."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Yield contradictions among the shared settings and the sweep list."""
+        """Yield contradictions among the shared settings and in the sweep list."""
         yield from contradictions(params)
         for steps, axis in params.step_settings.items():
             if _both_given(params, steps, axis):
                 yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the requirements. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
+        """Return the resources required. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
         written = sum(_estimated_writes(section) for _, section in sections_of(params))
         targets = params.file_names
         stages = [stage.params for stage in stages_of(params)]
@@ -71,7 +71,7 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points with an engine that keeps every queue depth of the job."""
+        """Return the points with an engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -80,7 +80,7 @@ class FioBenchmark(Benchmark[P]):
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Return the step that writes the temporary file."""
-        from asct.instruments.fio.process import layout_steps  # not needed to check a plan, which starts faster without
+        from asct.instruments.fio.process import layout_steps  # imported here: it is not needed to check a plan
 
         return layout_steps(points, context)
 
@@ -122,7 +122,7 @@ def _buffer_bytes(stage: FioParams) -> int:
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Return whether a sweep list was given together with a single value that is not in it."""
+    """Return whether a sweep list was set together with a single value that it does not contain."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)
@@ -156,7 +156,7 @@ class SweepParams(FioParams):
 
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
-    """Declare the setting that lists the values of `axis`, one for each point."""
+    """Declare the setting that lists the values of `axis`, one per point."""
     text = f"Values of {axis}, one point each; set {axis} instead for a single point"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
@@ -180,7 +180,7 @@ class SweepBenchmark(FioBenchmark[S]):
     )
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of the point, including `latency_bound`, because tables are built from records alone."""
+        """Return the values of the point, including `latency_bound`, because tables are created from records alone."""
         from asct.sdk.record import Measurement
 
         found = super().parse(params, outputs, facts)

@@ -1,6 +1,6 @@
 """Host counters during a fio run: mpstat rows, CPU time, and the bytes transferred by each drive.
 
-mpstat (sysstat 12, JSON) stamps each row with the second in which its interval ended: a row stamped 12:00:07 covers an
+mpstat (sysstat 12, JSON) labels each row with the second in which its interval ended: a row labeled 12:00:07 covers an
 interval (1 s, more in long runs) that ended at some time during that second. The values are percentages of time.
 """
 
@@ -21,7 +21,7 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""Kinds of time that is not available to a job, including time that the hypervisor gave to other guests."""
+"""Kinds of time that are not available to a job, including time that the hypervisor gave to other guests."""
 _USER: Final = ("usr", "nice")
 
 
@@ -29,9 +29,9 @@ _USER: Final = ("usr", "nice")
 class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
-    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) are percentages by kind of time; `busiest` is
+    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) are percentages by kind of time. `busiest` is
     the percentage of busy time of the busiest CPU in use. `user_cpus` is the number of CPUs that all programs on the
-    host used outside the kernel.
+    host used outside the Linux kernel.
     """
 
     second: int
@@ -46,8 +46,8 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are in seconds since the
     epoch.
 
-    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output: mpstat leaves an
-    incomplete document unless SIGINT ends it, or if it ends within its first second.
+    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output. The document is incomplete
+    unless mpstat is ended by SIGINT, and if it is ended within its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -57,7 +57,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
             if "cpu-load" not in sample:
                 continue
             moment = datetime.combine(day, time.fromisoformat(sample["timestamp"]), UTC)
-            if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
+            if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start of the run
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -78,10 +78,10 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
 
 
 def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """Return the mean of the rows inside the window, or the row with the largest overlap if none fits; None without any
-    overlap.
+    """Return the mean of the rows inside the window or, if none fits, the row with the largest overlap; None if there
+    is no overlap.
 
-    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise each row is assumed to end in the
+    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise, each row is assumed to end in the
     middle of its second.
     """
     chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
@@ -109,7 +109,7 @@ def _overlap(row: CpuLoad, start_s: float, end_s: float, interval_s: int) -> flo
 
 
 _STEADY_NS: Final = 100_000_000
-"""The wall clock may be slewed by this much during a run; a larger change means that it was set."""
+"""Nanoseconds by which the wall clock may be adjusted during a run. A larger change means that it was set."""
 
 
 _MOST_RATES: Final = 240
@@ -117,9 +117,10 @@ _MOST_RATES: Final = 240
 
 @dataclass(frozen=True, slots=True)
 class MeasuredWindow:
-    """The measured time (excluding fio's start and the ramp) on the monotonic clock.
+    """The measured time (without fio's start and ramp) on the monotonic clock.
 
-    Adding `real_offset_ns` gives wall-clock time; it is None if the wall clock was set during the run.
+    Adding `real_offset_ns` converts it to wall-clock time. `real_offset_ns` is None if the wall clock was set during
+    the run.
     """
 
     start_ns: float
@@ -133,7 +134,7 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """Return the measured time. It ends with fio's last report, or when fio ends if the wall clock was set."""
+    """Return the measured time. It ends with fio's last report, or at the end of fio if the wall clock was set."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
@@ -180,7 +181,7 @@ def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """Return the counter at a time, interpolated linearly between samples and constant beyond the outermost ones."""
+    """Return the counter at a time, interpolated linearly between samples and constant outside of them."""
     before = series[0]
     for after in series:
         if after[0] >= moment:
@@ -191,13 +192,13 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
     return float(before[1])
 
 
-# Reads of a sparse or unwritten file, and requests to the page cache, do not reach a drive. The counters of the drives
-# below the targets reveal this: normally, their bytes match those of fio within a few percent.
+# Reads of a sparse or unwritten file, and requests served by the page cache, do not reach a drive. The counters of the
+# drives below the targets reveal this: normally, their bytes match those of fio within a few percent.
 
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
-"""Largest error of a report's time stamp on an idle host, in seconds."""
+"""Maximum error of a report's timestamp on an idle host, in seconds."""
 FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 """Indices of read_bytes, write_bytes and discard_bytes in a guard sample."""
 
@@ -206,8 +207,8 @@ FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 class Coverage:
     """The bytes counted by the drives relative to the bytes counted by fio, as `ratio`.
 
-    If `ratio` is unknown, it is None, and `why` is the reason: `buffered`, `no-drive` or `clock`. The reason `foreign`
-    means that the ratio is too high. `uncertainty` is the relative uncertainty of the compared times.
+    If `ratio` is unknown, it is None, and `why` is the reason: `buffered`, `no-drive` or `clock`. If the ratio is too
+    high, the reason is `foreign`. `uncertainty` is the relative uncertainty of the compared times.
     """
 
     ratio: float | None
@@ -259,7 +260,7 @@ def _between_reports(
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
-    """Return the largest delay of a guard sample in seconds: on a busy host, fio's reports are late by as much."""
+    """Return the largest delay of a guard sample in seconds. On a busy host, fio's reports are delayed as much."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 

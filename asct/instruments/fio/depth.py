@@ -1,9 +1,9 @@
-"""Selects an engine that keeps the queue depth in the settings.
+"""Select an engine that supports the queue depth in the settings.
 
 For io_uring, fio before 3.39 rounds `iodepth` up to a power of two, but resumes submitting only once the queue has
-drained to `iodepth` (engines/io_uring.c; verified with 3.33). For 5 it fills the queue to 8 and lets it drain to 5: 7
-requests are in flight on average. libaio keeps every depth for direct requests, but submits buffered ones one at a
-time.
+drained to `iodepth` (engines/io_uring.c; verified with 3.33). With a depth of 5, it fills the queue to 8 and lets it
+drain to 5, so 7 requests are in flight on average. libaio supports every depth for direct requests, but submits
+buffered ones one at a time.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _IO_URING_ONLY: Final = ENGINE_OPTIONS["io_uring"] - ENGINE_OPTIONS["libaio"]
 
 P = TypeVar("P", bound=Params)
 Loads = Callable[[P], Sequence[FioParams]]
-"""A function that returns the fio settings of a point, one for each section and depth."""
+"""A function that returns the fio settings of a point: one item per section and depth."""
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
-    """Return whether the host's fio rounds the depth of `load`; if its version is unknown, it might."""
+    """Return whether the host's fio rounds the depth of `load`; True if its version is unknown."""
     if load.iodepth.bit_count() == 1 or chosen_engine(load, facts) != "io_uring":
         return False
     tool = facts.tools.get("fio")
@@ -39,10 +39,10 @@ def is_rounded(load: FioParams, facts: HostFacts) -> bool:
 
 
 def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
-    """Return the points of a job with an engine that keeps every depth, instead of `auto`.
+    """Return the points of a job with an engine that supports every depth instead of `auto`.
 
-    All points get libaio if fio would round the depth of any of them, so that no curve mixes engines. They remain
-    unchanged if the host or a point does not permit libaio; `depth_cautions` then reports the depths.
+    If fio would round the depth of any point, all points get libaio, so that no curve mixes engines. The points remain
+    unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports the depths.
     """
     chosen = [load for point in points for load in loads(point) if load.engine == "auto"]
     permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))

@@ -1,4 +1,4 @@
-"""The measured drives as described by guard before and after a point: measurements and a table."""
+"""The measured drives, described by guard before and after a point: measurements and a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_uni
 
 
 def device_values(watch: GuardOutput) -> Iterator[Measurement]:
-    """Yield the size, identity, temperature and health of each target. Unknown values are omitted."""
+    """Yield the size, identity, temperature and health of each target, omitting unknown values."""
     for device in watch.before:
         size = device.scalar("bytes")
         if isinstance(size, int):
@@ -56,7 +56,7 @@ _HEALTH_NOTE: Final = "Temperature and health: before the first point -> after t
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
     """Return a table of the targets; empty if no size is known.
 
-    A target has several rows if its identity changed between points, for example its write cache.
+    A target has several rows if its identity, for example its write cache, changed between points.
     """
     rows: dict[tuple[tuple[str, Scalar], ...], dict[str, Scalar | None]] = {}
     for record in records:
@@ -76,7 +76,8 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """Format the change in a value as `38 -> 52`, or as a single number if it did not change; None without records."""
+    """Format the change in a value as `38 -> 52`, or as a single number if it did not change; None if there are no
+    records."""
     if not records:
         return None
     first = next((one for one in records if one.coords.get("when") == "before"), records[0])

@@ -1,7 +1,7 @@
-"""Parses the json+ output of fio (3.30 or newer), without validating the measured values.
+"""Parse the json+ output of fio (3.30 or newer), without validating the measured values.
 
-With `--status-interval` the output contains several documents, each with the totals so far; the last one is the result.
-fio prints messages before and between them (fio issue 731), and leaves an incomplete document when it is killed.
+With `--status-interval`, the output contains several documents, each with the totals so far; the last one is the
+result. fio prints messages before and between them (fio issue 731), and leaves an incomplete document if it is killed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowErro
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads, writes or trims of one job. fio's own rates refer to `runtime_ms`."""
+    """The reads, writes or trims of one job. fio's own rates are relative to `runtime_ms`."""
 
     ios: int
     io_bytes: int
@@ -49,14 +49,14 @@ class JobResult:
     depth_shares: Mapping[str, float]
     """Percentage of submissions, by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
-    """CPU time of the process in seconds, excluding worker threads of the engine and the kernel."""
+    """CPU time of the process in seconds, without worker threads of the engine and the Linux kernel."""
     user_s: float = 0.0
-    """The part of `cpu_s` that was spent outside the kernel."""
+    """The part of `cpu_s` spent outside the Linux kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioStatus:
-    """One of the documents that fio writes during a run, as parsed JSON. `stamp_ms` is wall-clock time."""
+    """One of the documents that fio writes during a run, as parsed JSON. `stamp_ms` is a wall-clock time."""
 
     stamp_ms: float
     jobs: Sequence[Mapping[str, Any]]
@@ -64,7 +64,7 @@ class FioStatus:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The output of one run of fio. `notes` contains the lines outside the JSON documents.
+    """The output of one fio run. `notes` contains the lines outside the JSON documents.
 
     `reports` contains the documents written after the ramp, in order; the last one is the result.
     """
@@ -77,7 +77,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Parse the output of fio; raise ValueError unless it consists of complete json+ documents and messages."""
+    """Parse the output of fio. Raises ValueError unless it consists of complete json+ documents and messages."""
     contents, notes = _contents(text)
     if not contents:
         raise ValueError("fio wrote no JSON output")
@@ -96,13 +96,13 @@ def read_document(text: str) -> Document:
 
 
 def notes_of(text: str) -> tuple[str, ...]:
-    """Return the lines before the first document, which are fio's messages if it fails."""
+    """Return the lines before the first document, which contain fio's messages if it fails."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1 or len(text)
     return _lines(text[:start])
 
 
 def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return every document and the lines outside them. A document begins with `{` at the start of a line."""
+    """Return all documents, and the lines outside them. A document begins with `{` at the start of a line."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     contents: list[Any] = []
     notes: list[str] = []
@@ -118,9 +118,9 @@ def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the document at `start` and its end.
+    """Return the document at `start`, and its end.
 
-    A document from fio ends at the next `}` at the start of a line, so a fast parser can read it. The slower decoder
+    A document from fio ends at the next `}` at the start of a line, so a fast parser can read it. A slower decoder
     handles any other layout and locates errors.
     """
     end = text.find("\n}", start) + 2
@@ -150,8 +150,8 @@ def _report(content: Any) -> FioStatus:
 
 
 def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
-    """Return the reports after the ramp, because fio resets its counters and begins to record latencies when the ramp
-    ends."""
+    """Return the reports after the ramp. At the end of the ramp, fio resets its counters and begins to record
+    latencies."""
     kept = [reports[-1]]
     for report in reversed(reports[:-1]):
         later = kept[-1]
@@ -206,13 +206,13 @@ def _latency(part: Any) -> Latency:
 
 
 def bins_of(part: Mapping[str, Any]) -> dict[int, int]:
-    """Return the count of each bucket by its midpoint in ns; raise TypeError or ValueError for invalid buckets."""
+    """Return the count of each bucket by its midpoint in ns. Raises TypeError or ValueError for invalid buckets."""
     bins = buckets(part)
     return dict(zip(map(int, bins), bins.values(), strict=True))
 
 
 def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the count of each bucket by its midpoint as text; raise TypeError for a bucket without a count."""
+    """Return the count of each bucket by its midpoint as text. Raises TypeError for a bucket without a count."""
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
     if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
@@ -227,19 +227,19 @@ def _number(value: Any) -> float:
 
 
 def count(value: Any) -> int:
-    """Return `value` if it is a whole number of at least 0; raise TypeError otherwise."""
+    """Return `value` if it is an integer of at least 0; otherwise raise TypeError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError(f"{value!r} is not a count")
     return value
 
 
-# Each document contains the counts and histograms since the start. The difference of two consecutive documents gives
-# the requests, bytes and latencies in between.
+# Each document contains the counts and histograms since the start. The difference between two consecutive documents
+# gives the requests, bytes and latencies between them.
 
 
 @dataclass(frozen=True)
 class DirectionInterval:
-    """The requests of one direction within an interval; `bins` counts them by completion latency in ns."""
+    """The requests of one direction within an interval. `bins` contains their number by completion latency in ns."""
 
     ios: int
     io_bytes: int
@@ -255,7 +255,7 @@ class DirectionInterval:
 class RunInterval:
     """An interval between two fio reports. `start_s` is relative to the start of the measured time.
 
-    `sides` has the key "" (all requests) and each of `read`, `write` and `trim` that had requests in the run.
+    The keys of `sides` are "" (all requests) and those of `read`, `write` and `trim` that had requests in the run.
     """
 
     start_s: float
@@ -274,12 +274,12 @@ class RunInterval:
 
 
 _Totals = tuple[int, int, Mapping[str, int]]
-"""Requests, bytes and completion latencies of a direction so far. Midpoints are kept as text until they are needed."""
+"""Requests, bytes and completion latencies of a direction so far. Midpoints remain text until they are needed."""
 
 
 def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
-    """Return the intervals between reports. An interval shorter than `shortest_s`, as the last one may be, is merged
-    into the previous one.
+    """Return the intervals between reports. An interval shorter than `shortest_s`, usually the last one, is merged into
+    the previous one.
 
     Times are fio's own run times, which do not depend on the wall clock. Raises TypeError, KeyError or ValueError for
     an invalid report, and ValueError if counts decrease.
@@ -294,7 +294,7 @@ def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[
         elif len(kept) > 1:
             kept[-1] = total
     if len(kept) > 3 and kept[-1][0] - kept[-2][0] < (kept[-2][0] - kept[-3][0]) / 2.0:
-        del kept[-2]  # only requests in flight completed after it: the rate of this interval would look like a drop
+        del kept[-2]  # only requests in flight completed after it, so the rate of this interval would look like a drop
     used = [name for name in DIRECTIONS if kept[-1][1][name][0]]
     found = []
     for (start_s, before), (end_s, after) in pairwise(kept):
@@ -304,7 +304,7 @@ def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[
 
 
 def merged_seconds(seconds: Sequence[RunInterval], most: int) -> tuple[RunInterval, ...]:
-    """Merge consecutive intervals in groups of equal size, so that at most `most` remain."""
+    """Merge consecutive intervals in groups of equal size so that at most `most` remain."""
     share = -(-len(seconds) // most)
     return tuple(_joined(seconds[start : start + share]) for start in range(0, len(seconds), share)) if share else ()
 

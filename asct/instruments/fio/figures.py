@@ -37,12 +37,12 @@ from asct.sdk.record import Record
 _LEAST_POINTS: Final = 3
 _MOST_MAPS: Final = 4
 _LEAST_CELLS: Final = 3
-"""Minimum number of values of each of a map's two settings."""
+"""Minimum number of values of each of the two settings of a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureQuantity:
-    """The quantity that a figure shows: a metric with its title, caption and unit."""
+    """The quantity shown in a figure: a metric with its title, caption and unit."""
 
     slug: str
     title: str
@@ -98,7 +98,7 @@ def _load_curve(view: FigureView) -> Line:
 
 
 def _sides(label: str, rows: Sequence[PointRow]) -> list[Series]:
-    """Return a line for each direction with requests. Its name includes the direction if there are several."""
+    """Return one line per direction with requests. If there are several, their names include the direction."""
     found = []
     for side in SIDES:
         points = [(row.value(f"{side}_bandwidth"), row.value(f"{side}_latency")) for row in rows]
@@ -111,7 +111,7 @@ def _sides(label: str, rows: Sequence[PointRow]) -> list[Series]:
 
 
 def maps(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Return maps of rate and tail latency over two quantities, for at most four combinations of other settings."""
+    """Return maps of rate and tail latency over two settings, for at most four combinations of the other settings."""
     vary = varying(rows, names)
     sizes = [name for name in vary if name in SCALES and len({row.setting(name) for row in rows}) >= _LEAST_CELLS]
     if len(sizes) < 2:
@@ -151,7 +151,7 @@ _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
 
 
 def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return a figure for reads and one for writes, with a line for each point that `sample` selects."""
+    """Return one figure for reads and one for writes, with a line for each point that `sample` selects."""
     found = []
     for side, word in (("read", "Read"), ("write", "Write")):
         able = [row for row in rows if row.value(f"{side}_iops") is not None]
@@ -174,7 +174,7 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
 
 
 def _distribution_series(name: str, side: str, row: PointRow) -> Series:
-    """Return the percentiles of a point, from low to high."""
+    """Return the percentiles of a point, from lowest to highest."""
     known = sorted(
         (float(f"{match[2]}.{match[3] or 0}"), value)
         for metric in row.samples
@@ -188,7 +188,7 @@ _PERCENTILES: Final = {
 }  # fmt: skip
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
 _ALIKE: Final = 1.0
-"""Difference, in percent of CPU time, below which two charts look the same: mpstat rounds to 0.01 for each CPU."""
+"""Difference, in percent of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
@@ -217,7 +217,7 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
 
 
 def _chart(what: FigureQuantity, view: FigureView) -> Figure:
-    """Draw a quantity as lines over a numeric setting or as bars over any other.
+    """Draw a quantity as lines over a numeric setting, or as bars over any other setting.
 
     A single group has separate lines for reads, writes and their total, or for each percentile; several groups have one
     line each.
@@ -235,14 +235,15 @@ def _chart(what: FigureQuantity, view: FigureView) -> Figure:
     title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
     x = _axis(view.over, view.groups)
     tail = what.slug == _TAIL.slug
-    log = tail or (what.unit == "s" and x.scale != "category")  # latency under load spans decades
+    log = tail or (what.unit == "s" and x.scale != "category")  # latency under load spans several decades
     y = Axis("Completion latency" if tail else what.title, what.unit, "log10" if log else "linear")
     kind = Bars if x.scale == "category" else Line
     return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics of the directions with requests, and their total if there are several, by name."""
+    """Return the metrics of the directions with requests and, if there are several directions, of their total, by
+    name."""
     found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
     return found | {"total": metric} if len(found) > 1 else found
 
@@ -271,7 +272,7 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars of the time of the used CPUs, and of all CPUs if it differs; empty without mpstat."""
+    """Return stacked bars of the time of the used CPUs and, if it differs, of all CPUs; empty without mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),
@@ -287,7 +288,7 @@ def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
 
 
 def _apart(used: Bars, everywhere: Bars) -> bool:
-    """Return whether the two charts differ visibly."""
+    """Return whether two charts differ visibly."""
     pairs = zip(used.series, everywhere.series, strict=True)
     both = [pair for a, b in pairs for pair in zip(a.y, b.y, strict=True)]
     return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)

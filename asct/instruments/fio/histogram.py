@@ -1,8 +1,8 @@
 """Latency histograms of fio's jobs: exact merging, and statistics.
 
-json+ contains latencies as `bins`: the number of requests by the midpoint of their bucket in ns. Each power of two has
-64 buckets, so that a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`). Bins
-of several jobs can be added, whereas the mean of their percentiles would be meaningless.
+In json+, latencies are `bins`: the number of requests by the midpoint of their bucket in ns. Each power of two has 64
+buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`). The bins of
+several jobs can be added, whereas the mean of their percentiles would be meaningless.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ N = TypeVar("N", int, float)
 K = TypeVar("K")
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
-"""Minimum number of requests above a percentile; otherwise the percentile is omitted."""
+"""Minimum number of requests above a percentile. With fewer, the percentile is omitted."""
 _Z95: Final = 1.959964
 _MAD_OF_NORMAL: Final = 0.674490
 
 
 class Quantiles(Generic[N]):
-    """The quantiles of a histogram, which is sorted once."""
+    """The quantiles of a histogram, which is sorted only once."""
 
     def __init__(self, counts: Mapping[N, int]) -> None:
         if 0 in counts.values():
@@ -44,14 +44,15 @@ class Quantiles(Generic[N]):
         return self._reached[-1] if self._reached else 0
 
     def octaves(self) -> dict[int, int]:
-        """Return the number of values in each power of two, by its exponent; values below 1 are counted as 1."""
+        """Return the number of values in each power of two, by exponent. Values below 1 are counted as 1."""
         counts: Counter[int] = Counter()
         for value, count in zip(self._values, self._counts, strict=True):
             counts[max(0, int(value).bit_length() - 1)] += count
         return dict(counts)
 
     def at(self, share: float) -> float:
-        """Return the smallest value whose cumulative count reaches `share` (0 to 1); raise ValueError if all are 0."""
+        """Return the smallest value whose cumulative count reaches `share` (0 to 1). Raises ValueError if all counts
+        are 0."""
         if not self._values:
             raise ValueError("a histogram without values has no quantiles")
         index = bisect_left(self._reached, share * self._reached[-1])
@@ -68,7 +69,7 @@ class Quantiles(Generic[N]):
         return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
 
     def deviation(self, middle: float) -> float:
-        """Return the median distance from `middle`, by walking outward from it until half of the values are passed."""
+        """Return the median distance from `middle`, by walking outward from it past half of the values."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
@@ -80,7 +81,7 @@ class Quantiles(Generic[N]):
         return distance
 
     def percentile(self, percent: float) -> float | None:
-        """Return the quantile at `percent`, as fio computes it; None if fewer than MIN_BEYOND values are above it."""
+        """Return the quantile at `percent` as computed by fio; None if fewer than MIN_BEYOND values are above it."""
         if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
             return None
         return self.at(percent / 100.0)
@@ -128,9 +129,9 @@ class Latency:
         return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:
-        """Return the midpoint of the bucket in which the cumulative count reaches `percent`, as fio computes it.
+        """Return the midpoint of the bucket in which the cumulative count reaches `percent`, as computed by fio.
 
-        None if fewer than MIN_BEYOND requests are above it: the value would depend on a few requests.
+        Returns None if fewer than MIN_BEYOND requests are above it, because the value would depend on a few requests.
         """
         return self.quantiles.percentile(percent)
 
@@ -184,7 +185,7 @@ def percentile_values(
     flags: tuple[str, ...] = (),
     course: LatencyCourse | None = None,
 ) -> Iterator[Measurement]:
-    """Yield the percentiles that have enough requests above them, as the metrics `prefix` + name."""
+    """Yield the percentiles with enough requests above them, as metrics named `prefix` + name."""
     for name, percent in percentiles.items():
         value = latency.percentile_ns(percent)
         if value is not None:

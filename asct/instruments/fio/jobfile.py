@@ -1,7 +1,7 @@
 r"""Writes fio job files, and rejects values that fio would misread, because the format has no quoting.
 
 fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`, and
-reads `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
+treats `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def written(value: Scalar) -> str:
 
 
 def joined_names(names: Sequence[str]) -> str:
-    """Join file names for fio's `filename`, and escape colons inside a name; raise ValueError for an invalid name."""
+    """Join file names for fio's `filename`, escaping colons inside a name. Raises ValueError for an invalid name."""
     for name in names:
         _check(name)
     return ":".join(name.replace(":", "\\:") for name in names)
@@ -77,7 +77,7 @@ def _check(value: str) -> None:
 
 # Options of fio can run commands (`exec_prerun`), load libraries (`ioengine=external:`), read and write any file
 # (`write_iolog`, `mem=mmap:`), change the host (`ioscheduler`, `cgroup`) and name targets in a dozen ways, and newer
-# versions add more. Therefore only options that are known to affect nothing but the requests are permitted.
+# versions add more. Therefore, only options that are known to affect nothing but the requests are permitted.
 
 
 HARMLESS: Final = frozenset({
@@ -92,7 +92,7 @@ HARMLESS: Final = frozenset({
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
 })  # fmt: skip
-"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, under fio's main names."""
+"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, with fio's main names."""
 ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
                            "cmdprio_class", "cmdprio_percentage"}),
@@ -101,7 +101,7 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "pvsync2": frozenset({"hipri_percentage", "nowait", "uncached"}),
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
-"""Harmless options that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+"""Harmless options that belong to an engine. `fio --enghelp=ENGINE` lists them, but `fio --cmdhelp` does not."""
 WAITS: Final = ("stonewall", "wait_for_previous")
 """Options with which a section starts only when all earlier sections have ended: fio's name and its alias."""
 WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
@@ -143,8 +143,8 @@ _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """Describe why an option is not permitted, as the predicate of a sentence that begins with its name; return "" if
-    it is permitted.
+    """Return why an option is not permitted, as the predicate of a sentence that begins with its name; empty if it is
+    permitted.
 
     `settings` maps fio options to the asct settings that replace them.
     """

@@ -1,4 +1,4 @@
-"""Converts the output of a fio run into measurements with their flags."""
+"""Convert the output of a fio run to measurements with flags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
-"""Maximum number of intervals of a run that become records; if there are more, they are merged."""
+"""Maximum number of intervals of a run that become records. If there are more, they are merged."""
 _NEARLY_ALL: Final = 0.9
 """Least share of the completion in the whole time of a request from which both vary alike."""
 BY_SECTION: Final = "by section"
@@ -74,13 +74,13 @@ def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measu
 
 
 def course_flags(point: FioPoint) -> tuple[str, ...]:
-    """Return the flags of a point whose rate changed during the run: its mean depends on when the run began."""
+    """Return the flags of a point whose rate changed during the run, so that its mean depends on when the run began."""
     course = [(one.start_s, one.sides[""].ios / one.seconds) for one in merged_seconds(point.seconds, MOST_SECONDS)]
     return ("noisy", CHANGED) if rate_changes(course) else ()
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
-    """Return the settings that tables show alongside the values."""
+    """Return the settings that tables show next to the values."""
     sections = [section for _, section in sections_of(params)]
     given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
     given["engine"] = [chosen_engine(one, facts) for one in sections]
@@ -146,7 +146,7 @@ def _cpu(point: FioPoint) -> Iterator[Measurement]:
 
 
 def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
-    """Yield the values of each interval of the run; a percentile is included only if enough requests are above it."""
+    """Yield the values of each interval of the run. A percentile is included only if enough requests are above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]

@@ -24,7 +24,7 @@ PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
-"""Additional percentiles of the completion latency, for the figure that shows its distribution."""
+"""Additional percentiles of the completion latency, for the figure of its distribution."""
 LATENCIES: Final = {
     "slat": "from the call until the kernel accepts the request (submission)",
     "clat": "from submission until completion",

@@ -1,8 +1,8 @@
 """Operating points and limits of a drive, derived from the curve of its rate over its load.
 
-The rate is requests per second over the queue depth or the number of jobs, and bytes per second over the request size.
-Operating points are always measured points, never interpolated ones; their interval is the range over the repeats.
-Unreliable points are ignored.
+The rate is in requests per second over the queue depth or the number of jobs, and in bytes per second over the request
+size. Operating points are always measured points, never interpolated ones; their interval is the range over the
+repeats. Unreliable points are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
-"""Bounds of the 99th percentile, in seconds, if the setting `latency_bound` is not given."""
+"""Bounds of the 99th percentile, in seconds, if `latency_bound` is not set."""
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
@@ -47,7 +47,7 @@ class OperatingPoint:
 
 
 Choice = Callable[[Sequence[PointRow], int | None], PointRow | None]
-"""A function that selects a row by the medians over the repeats, or by one repeat."""
+"""A function that selects a row, based on the medians over the repeats or on one repeat."""
 
 
 def objective(over: str) -> str:
@@ -56,9 +56,9 @@ def objective(over: str) -> str:
 
 
 def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint]:
-    """Return the operating points of a curve whose rows are sorted by the axis `over`.
+    """Return the operating points of a curve whose rows are sorted by the axis `over`, excluding unreliable rows.
 
-    Unreliable rows are excluded. If fewer than three remain, there are no operating points.
+    If fewer than three rows remain, there are no operating points.
     """
     metric = objective(over)
     usable = [row for row in rows if not row.doubtful and row.value(metric)]
@@ -79,7 +79,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Return whether the last point of a curve is 5 % above all others, which means that the maximum is beyond it."""
+    """Return whether the last point of a curve is 5 % above all others, which means that the maximum lies beyond it."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
@@ -93,7 +93,7 @@ def _ends(rows: Sequence[PointRow], over: str, choice: Choice, row: PointRow) ->
 
 
 def _reaching(metric: str, share: float) -> Choice:
-    """Select the first row that reaches `share` of the highest value."""
+    """Return a choice of the first row that reaches `share` of the highest value."""
 
     def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
         values = [row.value(metric, repeat) or 0.0 for row in rows]
@@ -110,7 +110,8 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """Select the highest rate within each bound of the 99th percentile; skip bounds that select the same row."""
+    """Return choices of the highest rate within each bound of the 99th percentile, skipping bounds that select the same
+    row."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[int, tuple[str, Choice]] = {}
     for bound in given[:1] or BOUNDS_S:
@@ -135,12 +136,12 @@ def _under(metric: str, bound: float) -> Choice:
 
 
 _CURVES: Final = (*LOADS, "block_size")
-"""Settings over which a curve has operating points."""
+"""Settings for which a curve has operating points."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """Rows that differ only in the setting `over`, sorted by it; `label` describes the other swept settings."""
+    """Rows that differ only in the setting `over`, sorted by it. `label` describes the other swept settings."""
 
     over: str
     label: str
@@ -148,7 +149,7 @@ class LoadCurve:
 
 
 def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
-    """Return the curves over the benchmark's axis, or if it has none, over load (depth, jobs) or request size."""
+    """Return the curves over the benchmark's axis or, if it has none, over load (depth, jobs) or request size."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
     if axis is None and over not in LOADS:
@@ -160,7 +161,7 @@ def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> 
 
 
 def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
-    """Return a table with a row for each operating point of each curve; empty if there are none."""
+    """Return a table with one row per operating point of each curve; empty if there are none."""
     found = curves(rows, names, axis)
     points = [(curve, operating_points(curve.rows, curve.over)) for curve in found]
     cells = tuple(_cells(curve, point) for curve, part in points for point in part)
@@ -210,22 +211,22 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     return notes
 
 
-# A drive saturates gradually and at different rates for different request sizes, whereas a provisioned limit is exactly
-# constant: the same requests per second for several sizes, or with more requests in flight. The same bytes per second
-# from some size on are also a limit: of the volume, the link, or the drive.
+# A drive saturates gradually, and at different rates for different request sizes. In contrast, a provisioned limit is
+# exactly constant: the same requests per second for several sizes, or with more requests in flight. The same bytes per
+# second from some size on are also a limit: that of the volume, the link, or the drive.
 LEAST_RANGE: Final = 4.0
 """Minimum ratio of the last to the first value of the axis on a plateau."""
 _LEAST_BYTES_POINTS: Final = 2
-"""Minimum number of points with equal bytes per second; it is low because a sweep has few large sizes."""
+"""Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""Share of a CPU above which a job counts as limited by the host."""
+"""Share of a CPU above which a job is considered limited by the host."""
 _FOLLOWS: Final = 0.1
-"""Relative tolerance within which the requests in flight count as equal to those requested."""
+"""Relative tolerance within which the requests in flight are considered equal to those requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Equal values of `metric` (`iops` or `bandwidth`) at `rows`; `spread` is their relative range."""
+    """Equal values of `metric` (`iops` or `bandwidth`) at `rows`. `spread` is their relative range."""
 
     metric: str
     value: float
@@ -234,10 +235,9 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """Return the limits of a curve whose rows are sorted by the axis `over`; the limit of requests per second comes
-    first.
+    """Return the limits of a curve whose rows are sorted by the axis `over`, starting with that of requests per second.
 
-    A plateau that contains a point limited by the host is ignored, because it does not describe the volume.
+    A plateau is ignored if it contains a point limited by the host, because it then does not describe the volume.
     """
     found = [_limit(rows, over, "iops", LEAST_POINTS, LEAST_RANGE)]
     if over == "block_size":
@@ -260,13 +260,13 @@ def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: 
 
 
 def _edges(row: PointRow) -> float:
-    """Return the relative error of a rate that is due to requests in flight when the run began or ended."""
+    """Return the relative error of a rate caused by requests in flight at the start or end of the run."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 
 
 def _host_bound(row: PointRow) -> bool:
-    """Return whether each job used most of a CPU; without the CPU time of the jobs, whether any CPU was busy."""
+    """Return whether each job used most of a CPU or, without the CPU time of the jobs, whether any CPU was busy."""
     rate, cost, jobs = row.value("iops"), row.value("cpu_time_per_io"), row.setting("numjobs")
     if rate is None or cost is None or not isinstance(jobs, int):
         return "host-limited" in row.flags
@@ -274,7 +274,7 @@ def _host_bound(row: PointRow) -> bool:
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
-    """Describe the limits of a curve as a sentence without a period; return "" if there are none."""
+    """Describe the limits of a curve as a sentence without a period; empty if there are none."""
     if not found:
         return ""
     start = f"{where}: looks" if where else "Looks"
@@ -292,8 +292,8 @@ def _limit_text(limit: Limit, over: str) -> str:
 
 
 def _latency_note(limit: Limit, over: str) -> str:
-    """Describe whether latency grew with the number of requests in flight, as it does if they wait in a queue (Little's
-    law)."""
+    """Describe whether latency grew with the number of requests in flight, as it does if requests wait in a queue
+    (Little's law)."""
     if over == "block_size" or limit.metric != "iops":
         return ""
     flights = [flight for row in limit.rows if (flight := row.value("in_flight")) is not None]

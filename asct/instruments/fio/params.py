@@ -1,4 +1,4 @@
-"""The settings that all fio benchmarks share. The names used by ASCT and by fio are aliases."""
+"""The settings shared by all fio benchmarks. The names used by ASCT and by fio are aliases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def passed(
     aliases: tuple[str, ...] = (),
     **bounds: Any,
 ) -> Any:
-    """Declare a setting that is passed to fio as an option, unless it is None.
+    """Declare a setting that is passed to fio as an option unless it is None.
 
     `option` is the name of the option, by default that of the setting. `time` marks a Duration, which is passed with
     its unit. `engines` lists the engines that support the option; empty means all.
@@ -35,18 +35,18 @@ def passed(
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not passed as an
-    option."""
+    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not an option of
+    fio."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
     return found | {"option": found["option"] or name} if isinstance(found, dict) else None
 
 
 def passed_options(params: Params, engine: str) -> dict[str, str]:
-    """Return the fio options for all settings that are set and that `engine` supports, by fio's name, in order of
+    """Return the fio options for all settings that have a value and that `engine` supports, by fio's name, in order of
     declaration.
 
-    Times carry their unit, because fio's default unit depends on the option.
+    Times include their unit, because fio's default unit depends on the option.
     """
     found: dict[str, str] = {}
     for name in type(params).model_fields:
@@ -110,7 +110,7 @@ class RateParams(Params):
 
     @property
     def paced(self) -> bool:
-        """Whether a setting delays requests, so that they are not issued as soon as earlier ones complete."""
+        """Whether a setting delays requests beyond the completion of earlier ones."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
@@ -160,7 +160,7 @@ class DataParams(Params):
 
     @property
     def syncs(self) -> bool:
-        """Whether writes wait for the drive in addition to their own completion."""
+        """Whether writes additionally wait for the drive after their completion."""
         return bool(self.fsync or self.fdatasync or self.verify or self.sync in ("sync", "dsync"))
 
 
@@ -178,19 +178,19 @@ Pattern = Literal[
 Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync", "mmap"]
 
 DEFAULT_FILE_BYTES: Final = 1000 * 2**20
-"""Size of the temporary file when `filesize` is not set (ASCT's default)."""
+"""Size of the temporary file if `filesize` is not set (ASCT's default)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 """Engines that keep one request in flight per job, regardless of `iodepth`."""
 
 
 def _pattern(value: object) -> object:
-    """Replace fio's long spelling of the mixed sequential pattern."""
+    """Replace fio's long name of the mixed sequential pattern with its short one."""
     return "rw" if value == "readwrite" else value
 
 
 def _cpu_choice(value: object) -> object:
-    """Accept `auto`, `all`, a list of CPUs or a single number; raise ValueError for anything else."""
+    """Accept `auto`, `all`, a list of CPUs or a single number. Raises ValueError for anything else."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(text, str) and text not in ("auto", "all") and not parse_cpulist(text):
         raise ValueError("is not a list of CPUs; write auto, all, or a list such as 0-3,8")
@@ -198,11 +198,11 @@ def _cpu_choice(value: object) -> object:
 
 
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
-"""An access pattern; accepts fio's long spelling as well."""
+"""An access pattern. fio's long names are also accepted."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
-"""Paths of files or devices. Accepts a single path as well; colons and commas in it do not separate names."""
+"""Paths of files or devices. A single path is also accepted; colons and commas in it do not separate names."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
-"""A list of whole numbers; accepts text such as `4,5,6`."""
+"""A list of integers; accepts text such as `4,5,6`."""
 
 
 class PointParams(Params):
@@ -292,12 +292,12 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def span_bytes(self) -> int | None:
-        """The number of bytes of the target that all jobs use together; None means the whole of a named target."""
+        """The number of bytes of the target used by all jobs together; None means the whole of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property
     def writes(self) -> bool:
-        """Whether the pattern can change the target. Mixed patterns (even with 100 % reads) and trims count as well."""
+        """Whether the pattern can change the target. This includes mixed patterns (even with 100 % reads) and trims."""
         return self.rw not in ("read", "randread")
 
     @property

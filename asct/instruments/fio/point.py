@@ -62,7 +62,8 @@ _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """Return an error message with a hint, from fio's exit status and its output in `texts`, most reliable first."""
+    """Return an error message with a hint, given fio's exit status and its output in `texts`, the most reliable
+    first."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio was killed by signal {-status}" if status < 0 else "fio failed"
     how += f" with status {status}" if status > 0 else ""
@@ -83,7 +84,7 @@ def _short(line: str) -> str:
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
 _INTERRUPTED: Final = 128
-"""Exit status of fio after SIGINT, upon which it still writes a complete document."""
+"""Exit status of fio after SIGINT, on which it still writes a complete document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FioPoint:
-    """The result of a fio process. `sides` has the key "" (all requests) and each of `read`, `write`, `trim` with
+    """The result of a fio process. The keys of `sides` are "" (all requests) and those of `read`, `write`, `trim` with
     requests.
 
-    Flags that begin with `invalid` mean that the values do not correspond to the settings.
+    Flags that start with `invalid` mean that the values do not correspond to the settings.
     """
 
     sides: Mapping[str, DirectionResult]
@@ -127,7 +128,7 @@ class FioPoint:
 
 
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
-    """Parse the output of a step that `fio_step` returned.
+    """Parse the output of a step returned by `fio_step`.
 
     Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, issued no requests, left no
     readable document or reported impossible times.
@@ -156,7 +157,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
 
 
 def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
-    """Return the document of a successful run; raise ValueError with a hint if the run failed."""
+    """Return the document of a successful run. Raises ValueError with a hint if the run failed."""
     text = output.files.get(RESULT_FILE, "")
     if watch.status is None:
         raise ValueError("fio was not run")
@@ -167,7 +168,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
         raise ValueError(f"fio succeeded but wrote no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
     past_the_end = [note for note in document.notes if "refusing extend" in note]
-    if past_the_end:  # with libaio and io_uring, fio continues and counts reads past the end as completed
+    if past_the_end:  # with libaio and io_uring, fio continues and counts reads beyond the end as completed
         raise ValueError(failure(0, past_the_end))
     errors = [job.error for job in document.jobs if job.error]
     if errors:
@@ -180,7 +181,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
 
 
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
-    """Raise ValueError if a device is too small, because fio does not report this."""
+    """Raise ValueError if a device is too small, which fio does not report."""
     share = max(1, len(watch.before))
     asked = max(section.offset + (section.span_bytes or 0) // share for _, section in sections_of(params))
     for device in watch.before:
@@ -193,7 +194,7 @@ def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
 
 
 def _check_times(document: Document, watch: GuardOutput) -> None:
-    """Compare fio's times with guard's, which come from a clock that cannot be set; raise ValueError if they differ."""
+    """Compare fio's times with guard's, whose clock cannot be set. Raises ValueError if they differ."""
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
@@ -208,7 +209,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
 
 
 def _sides(document: Document) -> dict[str, list[Direction]]:
-    """Return the results of the jobs for each direction with requests, and under "" those of all directions."""
+    """Return the results of the jobs for each direction with requests, and those of all directions under ""."""
     sides: dict[str, list[Direction]] = {"": []}
     for name in DIRECTIONS:
         parts = [job.directions[name] for job in document.jobs if name in job.directions]
@@ -220,7 +221,7 @@ def _sides(document: Document) -> dict[str, list[Direction]]:
 def _cpu_load(
     params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
-    """Return the CPU load during the run; None without complete mpstat output, or if the wall clock was set."""
+    """Return the CPU load during the run; None if the output of mpstat is incomplete or the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
     node = node_of(watch.before) if node_matters(params, facts) else None
@@ -244,7 +245,7 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
     if lasted <= 0:
         raise ValueError("fio measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
-    # a last interval that was cut short has few requests, so its rate is uncertain
+    # if the last interval was cut short, it has few requests, and its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)
     whole = seconds[:-1] if cut else seconds
     clat = merged(part.clat for part in parts)

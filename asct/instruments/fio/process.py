@@ -1,4 +1,4 @@
-"""The processes of a point: fio, started by guard, and mpstat; and once per job, the layout of the temporary file."""
+"""The processes of a point: fio under guard, and mpstat. Once per job, a process lays out the temporary file."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from asct.values.cpulist import format_cpulist
 
 
 def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) -> dict[str, str]:
-    """Return the fio options of one section; raise ValueError if the host's fio does not support one of them.
+    """Return the fio options of one section. Raises ValueError if the host's fio does not support one of them.
 
-    Sizes are plain byte counts, because fio reads 4KiB as 4000. Times carry their unit.
+    Sizes are plain byte counts, because fio reads 4KiB as 4000. Times include their unit.
     """
     engine = chosen_engine(params, facts)
     options = {"rw": params.rw, "bs": str(params.block_size)}
@@ -57,7 +57,7 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
 
 
 def _length(params: FioParams) -> dict[str, str]:
-    """Return the options that end the run: after a time, or after a volume (in whole requests) with a time limit."""
+    """Return the options that end the run after a time, or after a volume (in whole requests) with a time limit."""
     options = {"runtime": f"{max(1, round(params.duration * 1000))}ms"}
     if params.io_size is None:
         options["time_based"] = "1"
@@ -87,18 +87,18 @@ JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
 PROGRAM_FILE: Final = "program.stdout"
-"""File for what fio prints in addition to its result; guard keeps it separate from its own output."""
+"""File for fio's output other than its result. guard keeps it separate from its own output."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""Maximum number of job reports. Each one takes 15 to 30 kB, so this limit keeps the result of a long run with many
-jobs below 20 MB."""
+"""Maximum number of job reports. Each takes 15 to 30 kB, so this keeps the result of a long run with many jobs below 20
+MB."""
 _SHORTEST_REPORT_S: Final = 0.25
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""Time after which mpstat ends on its own once fio should have ended, because nothing stops it if asct is killed."""
+"""Seconds between the expected end of fio and that of mpstat, which nothing else stops if asct is killed."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
@@ -106,8 +106,8 @@ _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step]:
     """Return the step that fills the temporary file with random content and syncs it, if any point uses the file.
 
-    The file is large enough for every point. Without content, reads would not reach the drive. The file is new and in
-    the work folder, so guard has nothing to check.
+    The file is large enough for every point. Without content, reads would not reach the drive. guard has nothing to
+    check, because the file is new and in the work folder.
     """
     sizes = [scratch_bytes(point) for point in points if point.makes_file]
     if not sizes:
@@ -137,7 +137,7 @@ def scratch_path(context: Context) -> str:
 
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
-    """Return the targets of the point. Only a pattern that changes its target requests write access.
+    """Return the targets of the point. Write access is requested only for a pattern that changes its target.
 
     A target is dirty if `dirty` is set, or if the run has already written to it.
     """
@@ -163,10 +163,10 @@ def fio_step(
     stop: StopRule | None = None,
     max_write_bytes: int | None = None,
 ) -> Step:
-    """Return the step that runs one fio process under guard, with mpstat at the same time.
+    """Return the step that runs one fio process under guard, and mpstat at the same time.
 
-    `dirty` means that this repeat has already written to its targets. `stop` and `max_write_bytes` let guard end fio
-    early.
+    `dirty` means that this repeat has already written to its targets. With `stop` and `max_write_bytes`, guard can end
+    fio early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -189,8 +189,7 @@ def fio_step(
 
 
 def limit_s(params: FioParams) -> float:
-    """Return the time limit of one process of a long test, so that a process that hangs does not block the whole
-    test."""
+    """Return the time limit of one process of a long test, so that a hanging process does not block the whole test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 
@@ -217,7 +216,7 @@ def _stage_steps(params: FioParams, context: Context) -> Iterator[Step]:
 
 
 def _drive_node(context: Context) -> int | None:
-    """Return the NUMA node of the drives according to the preceding inspection; None without an inspection."""
+    """Return the NUMA node of the drives according to the preceding inspection; None if there was none."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
     return None if output is None else node_of(read_guard_output(output).before)
 
@@ -239,7 +238,7 @@ def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
 
 
 def cpu_interval_s(params: FioParams) -> int:
-    """Return the seconds between mpstat samples: 1, or more in long runs to limit the output of many CPUs."""
+    """Return the seconds between mpstat samples: 1, or more in long runs to limit the output for many CPUs."""
     return max(1, math.ceil(params.duration / _CPU_SAMPLES))
 
 

@@ -1,4 +1,4 @@
-"""Converts the records of a job into one row per point, and groups rows for figures."""
+"""Convert the records of a job to one row per point, and group rows for figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
-"""Settings whose values are self-explanatory without the name."""
+"""Settings whose values are clear without the name."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -27,7 +27,8 @@ AXIS_TITLES: Final = {
 class PointRow:
     """One point: its settings, and the records of each metric in every repeat.
 
-    `course` contains the values over the time of a run (metrics with the prefix `second_`), `samples` all other values.
+    `course` contains the values over the time of a run (metrics with the prefix `second_`), and `samples` all other
+    values.
     """
 
     swept: dict[str, Scalar]
@@ -59,7 +60,7 @@ class PointRow:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """All flags of the row, in order of appearance."""
+        """All flags of the row, in order of first appearance."""
         return tuple(dict.fromkeys(flag for found in self.samples.values() for one in found for flag in one.flags))
 
     @property
@@ -112,13 +113,13 @@ def _scalar(value: Scalar | list[Scalar] | None) -> Scalar:
 
 
 def swept_names(rows: Sequence[PointRow], axis: str | None) -> list[str]:
-    """Return the swept settings, beginning with the axis of the benchmark."""
+    """Return the swept settings, starting with the axis of the benchmark."""
     names = list(dict.fromkeys(name for row in rows for name in row.swept))
     return [axis, *(name for name in names if name != axis)] if axis else names
 
 
 def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
-    """Return those of the settings `names` that have several values in `rows`."""
+    """Return the settings in `names` that have several values in `rows`."""
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 
@@ -148,10 +149,10 @@ def shown(name: str, value: Scalar | None) -> str:
     return "-" if value is None else str(value)
 
 
-# A single swept setting is the axis. With more swept settings, a figure has up to eight lines, and further settings get
+# A single swept setting is the axis. If there are more, a figure has up to eight lines, and further settings get
 # separate figures, one per value. In addition, every other setting that is a quantity becomes the axis once, at the
-# largest value of the first. For example, {size} x {share of reads} x {depth} gives one figure over the size for each
-# depth, with a line per share, and one figure over the depth at the largest size.
+# largest value of the first one. For example, {size} x {share of reads} x {depth} gives one figure over the size for
+# each depth, with one line per share, and one figure over the depth at the largest size.
 
 
 LOADS: Final = ("iodepth", "numjobs")
@@ -168,7 +169,7 @@ _LEAST_SECOND_AXIS: Final = 3
 class FigureView:
     """The rows of one figure, by line name.
 
-    `over` is the setting on the x axis, `fixed` describes the settings that all rows share, and `suffix` makes the slug
+    `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, and `suffix` makes the slug
     unique.
     """
 
@@ -179,7 +180,8 @@ class FigureView:
 
 
 def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
-    """Return `axis` if given, otherwise the quantity with the most values or the first setting that varies, if any."""
+    """Return `axis` if it is set, otherwise the quantity with the most values or the first setting that varies, if
+    any."""
     vary = varying(rows, names)
     if axis is not None:
         return axis
@@ -190,7 +192,7 @@ def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) 
 
 
 def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[FigureView]:
-    """Return the views of `rows`, beginning with those over `over`."""
+    """Return the views of `rows`, starting with those over `over`."""
     others = [name for name in varying(rows, names) if name != over]
     found = panels(rows, over, others)
     for second in others:
@@ -209,8 +211,8 @@ def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Fig
 def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[FigureView]:
     """Return figures over `over` with at most `most` lines each.
 
-    If there are too many lines, the values of a setting (quantities first) are divided among figures, of which at most
-    MOST_PANELS are returned, evenly selected.
+    If there are too many lines, the values of a setting (preferably a quantity) are divided among several figures. At
+    most MOST_PANELS of them are returned, evenly selected.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
@@ -229,8 +231,8 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
-    """Select points for a figure with a line for each: all of them, or those along one setting that include the highest
-    rate."""
+    """Select points for a figure with one line per point: all of them, or those along one setting that include the
+    highest rate."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)
     if len(rows) <= MOST_SERIES or over is None:
@@ -242,6 +244,6 @@ def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
 
 
 def slug_of(label: str) -> str:
-    """Convert a label into a slug suffix, such as `-block-size-4k`; "" for an empty label."""
+    """Convert a label to a slug suffix, such as `-block-size-4k`; empty for an empty label."""
     text = "".join(mark if mark.isalnum() else "-" for mark in label).strip("-").lower()
     return f"-{text}" if text else ""

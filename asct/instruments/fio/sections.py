@@ -35,11 +35,11 @@ _COMMENT: Final = re.compile(r"[#;].*")
 """fio cuts a line at the first of these characters, wherever it is."""
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
-"""Block size, in bytes, used to write the temporary file."""
+"""Block size in bytes for writing the temporary file."""
 _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite", "seed",
 })  # fmt: skip
-"""Settings of the whole point. A job file cannot contain them."""
+"""Settings of the whole point, which a job file cannot contain."""
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 _INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
@@ -47,7 +47,7 @@ _INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
 
 
 class JobFileError(ValueError):
-    """Raised for an invalid job file; `problems` contains one message per error, with its line."""
+    """Raised for an invalid job file. `problems` contains one message per error, with its line."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -56,7 +56,7 @@ class JobFileError(ValueError):
 
 @dataclass(slots=True)
 class _Section:
-    """A section of a job file; `options` maps each option to its value and its line."""
+    """A section of a job file. `options` maps each option to its value and its line."""
 
     name: str
     line: int
@@ -130,14 +130,14 @@ def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
 
 
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
-    """Return the name and settings of each section; raise JobFileError with all errors if the job file is invalid."""
+    """Return the name and settings of each section. Raises JobFileError with all errors if the job file is invalid."""
     if not params.job_file:
         return ((ONE, params),)
     return tuple((section.name, settings) for part in _read(params) for section, settings in part)
 
 
 def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
-    """Return the sections with the options of the [global] sections before them; append errors to `problems`."""
+    """Return the sections with the options of the preceding [global] sections. Append errors to `problems`."""
     found: list[_Section] = []
     shared: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(job_file.splitlines(), start=1):
@@ -178,7 +178,7 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
         setting = _INVERSE[key][0] if key in _INVERSE else aliases.get("runtime" if key == "timeout" else key)
         if problem := _option_problem(key, setting, value, params):
             problems.append(f"line {line}: `{key}` {problem}")
-        elif setting and (setting, value) != ("engine", "auto"):  # auto is decided for the whole job, not for a section
+        elif setting and (setting, value) != ("engine", "auto"):  # auto is resolved for the whole job
             changes[setting], lines[setting] = _value(key, setting, value), line
         elif not setting and key not in WITHOUT_EFFECT:
             others[key] = value
@@ -217,7 +217,8 @@ def _value(key: str, setting: str, text: str) -> object:
 
 
 def _number(text: str) -> object:
-    """Convert a number with a suffix as fio does: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024). Keep other text."""
+    """Convert a number with a suffix like fio: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024). Return any other text
+    unchanged."""
     found = _SIZE.fullmatch(text)
     if found is None:
         return text
@@ -236,7 +237,8 @@ def job_count(params: FioParams) -> int:
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
-    """Return the engine in the settings; for `auto`, the first of io_uring, libaio and psync that the host supports."""
+    """Return the engine in the settings or, for `auto`, the first of io_uring, libaio and psync that the host
+    supports."""
     if params.engine != "auto":
         return params.engine
     if facts.io_uring and has_engine("io_uring", facts):
@@ -248,7 +250,7 @@ def has_engine(engine: str, facts: HostFacts) -> bool:
     """Return whether the host's fio has an engine.
 
     `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have the engine,
-    as nearly every build for Linux does.
+    like nearly every build for Linux.
     """
     tool = facts.tools.get("fio")
     features = tool.features if tool else []
@@ -256,7 +258,7 @@ def has_engine(engine: str, facts: HostFacts) -> bool:
 
 
 def effective_depth(params: FioParams, facts: HostFacts) -> int:
-    """Return the number of requests that the engines can keep in flight, for all jobs of all sections combined."""
+    """Return the number of requests that the engines can keep in flight, for all jobs of all sections together."""
     return sum(
         section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
         for _, section in sections_of(params)
@@ -267,7 +269,7 @@ def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> t
     """Return the CPUs of the jobs in ascending order; empty if the jobs are not bound (`all`, or unknown CPUs).
 
     `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
-    selects the last ones, because fewer interrupts and daemons run there than on the first ones.
+    selects the last ones, because they run fewer interrupts and daemons than the first ones.
     """
     if params.cpus == "all":
         return ()
@@ -310,6 +312,6 @@ def scratch_bytes(params: FioParams) -> int:
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return how many bytes of each file one of several sequential jobs uses: whole requests and pages, possibly 0."""
+    """Return the bytes of each file that one of several sequential jobs uses: whole requests and pages, possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
     return total // max(1, len(params.file_names)) // params.numjobs // grain * grain

@@ -27,7 +27,7 @@ _COLUMNS: Final = (
     Column("clat_p99", "p99 (us)", _US),
 )
 _KINDS: Final = {"section": "section", "target": "path"}
-"""The metric prefix for each kind of part, with the coordinate that identifies a part."""
+"""The metric prefix for each kind of part, and the coordinate that identifies a part."""
 _NOTE: Final = "Sections as measured by fio, targets as counted by their drives; mean over the repeats"
 
 
@@ -65,7 +65,8 @@ _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
 
 def pattern_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> tuple[Table, ...]:
-    """Return a table of ratios between access patterns if the points differ only in `rw` and a pair is complete."""
+    """Return a table of ratios between access patterns, if the points differ only in `rw` and both patterns of a pair
+    were measured."""
     by_name = {str(row.setting("rw")): row for row in rows}
     found = [
         _pattern_cells(name, by_name[first], by_name[second])
@@ -96,7 +97,7 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Format the lowest and highest ratio that the repeats permit; None if there is only one repeat of each."""
+    """Format the lowest and highest ratio that the repeats permit; None if both have only one repeat."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
         return None
@@ -147,7 +148,7 @@ _LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
-    """Return a table with one row per point, then the tables that combine points.
+    """Return a table with one row per point, followed by the tables that combine points.
 
     `axis` is the setting that the benchmark sweeps; None if it does not sweep a fixed setting.
     """
@@ -192,7 +193,8 @@ def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
 
 
 def _cpu_prefix(rows: Sequence[PointRow]) -> str:
-    """Return the prefix of the CPU metrics to show: those of the CPUs that the jobs use, as in ASCT, or of all CPUs."""
+    """Return the prefix of the CPU metrics to show: those of the CPUs that the jobs use, as in ASCT, or those of all
+    CPUs."""
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
@@ -235,7 +237,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
 
 
 def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
-    """Return notes on changes during a run, and on points whose queue depth was not maintained."""
+    """Return notes about changes during a run, and about points whose queue depth was not maintained."""
     notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
         if "littles-law" in row.flags:

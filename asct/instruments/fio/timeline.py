@@ -58,7 +58,7 @@ def _second(record: Record) -> float:
 
 
 def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str) -> tuple[Table, ...]:
-    """Return a table with a row for each change; empty if there are none."""
+    """Return a table with one row per change; empty if there are none."""
     if not found:
         return ()
     columns = (
@@ -96,8 +96,8 @@ def _point(row: PointRow, names: Sequence[str]) -> str:
 
 
 def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return figures of the rate and the latency over time, for the points whose rate changed or for the point with the
-    highest rate."""
+    """Return figures of rate and latency over time, for points whose rate changed or for the point with the highest
+    rate."""
     timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
     if not timed:
         return ()
@@ -111,7 +111,7 @@ def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figu
 
 
 def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
-    """Return the first repeat in which the rate changed, or the first repeat."""
+    """Return the first repeat in which the rate changed, or otherwise the first repeat."""
     return found[0].repeat if found else row.repeats[0]
 
 
@@ -135,9 +135,9 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
 
 
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Return the share of each second's requests by latency, slow requests on top; None without histograms.
+    """Return the share of each second's requests by latency, slow requests at the top; None without histograms.
 
-    The rows are powers of two of a nanosecond. The scale is continuous: a latency that no request had has an empty row.
+    The rows are powers of two of a nanosecond. The scale is continuous: if no request had a latency, its row is empty.
     """
     cells = {
         (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value

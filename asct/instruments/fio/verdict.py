@@ -1,4 +1,4 @@
-"""The flags of a point. `FLAGS` in `metrics` describes each of them."""
+"""The flags of a point. `FLAGS` in `metrics` describes each flag."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BUSY_SHARED: Final = 0.80
 """Shares of busy time above which CPUs may limit the rate: for jobs with one CPU each, and for jobs that share CPUs and
 therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
-"""Number of CPUs: if other programs use more than this outside the kernel, they explain a busy CPU."""
+"""Number of CPUs. If other programs use more than this outside the Linux kernel, they explain a busy CPU."""
 _BRIEF_S: Final = 0.2
-"""Shortest run, in seconds, without a flag: in shorter ones, the start of the jobs and the requests in flight at both
-ends weigh too much."""
+"""Shortest run, in seconds, without a flag. In shorter runs, the start of the jobs and the requests in flight at both
+ends have too much influence."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
@@ -34,18 +34,18 @@ _WAITING_SHARE: Final = 0.5
 CHANGED: Final = "rate-changed"
 """Flag of values whose rate changed during the run."""
 LEAST_CHANGE: Final = 0.10
-"""Smallest relative change that is reported: on a shared machine, 5 % is normal."""
+"""Minimum relative change to report. On a shared machine, 5 % is normal."""
 _LEAST_S: Final = 6.0
-"""Shortest run, in seconds, that is searched for changes: a shorter one has not settled."""
+"""Shortest run, in seconds, that is searched for changes. A shorter run has not settled."""
 CLOCK_STEP_S: Final = 0.001
-"""Resolution of fio's run times, in seconds: fio counts whole milliseconds."""
+"""Resolution of fio's run times in seconds, because fio counts whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset({
     "littles-law", "depth-not-honoured", "depth-not-reached", "short-runtime", "short-ios", "not-from-device",
     "target-shrank",
 })  # fmt: skip
-"""Flags that mean that the values do not correspond to the settings of the point."""
+"""Flags indicating that the values do not correspond to the settings of the point."""
 
 
 def _bytes(device: GuardTarget) -> float:
@@ -65,11 +65,11 @@ def in_flight(document: Document) -> float:
 
 
 def _little(params: FioParams, document: Document, depth: int) -> bool | None:
-    """Return whether `depth` requests were in flight on average; None if the settings do not hold the depth.
+    """Return whether `depth` requests were in flight on average; None if the settings do not maintain the depth.
 
-    Requests that are in flight at the start or the end of the measured time count only in part: on average with their
+    Requests that are in flight at the start or end of the measured time count only in part: on average with their
     remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
-    has submitted the next one, which takes its own CPU time.
+    has submitted the next one, which takes CPU time.
     """
     if any(section.paced or section.syncs for _, section in sections_of(params)):
         return None
@@ -90,8 +90,7 @@ def _remaining_s(document: Document) -> float:
 
 
 def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
-    """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, whenever it submits a
-    request."""
+    """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, on each submission."""
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
         own = [job for job, _ in zip(jobs, range(section.numjobs), strict=False)]
@@ -105,8 +104,8 @@ def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool
 def _submission_blocks(document: Document, depth: int) -> bool:
     """Return whether the jobs of an asynchronous engine wait in the call that submits a request.
 
-    They do so for buffered requests, and if the queue of the block layer is full: they then spend most of their time in
-    submission without using a CPU. fio counts such requests as in flight.
+    This happens for buffered requests, and if the queue of the block layer is full. The jobs then spend most of their
+    time in submission without using a CPU. fio counts these requests as in flight.
     """
     within = sum(part.slat.n * part.slat.mean_ns * NS for job in document.jobs for part in job.directions.values())
     lasted = sum(job.runtime_ms / 1000.0 for job in document.jobs)
@@ -124,9 +123,9 @@ def _has_many(job: JobResult, depth: int) -> bool:
 
 
 def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
-    """Return whether the jobs, or the kernel on their behalf, used up a CPU, and whether other programs did.
+    """Return whether the jobs, or the Linux kernel on their behalf, used up a CPU, and whether other programs did.
 
-    The kernel's work for the jobs cannot be distinguished from its work for other programs, so only the time outside
+    The Linux kernel's work for the jobs cannot be distinguished from its work for other programs, so only time outside
     the kernel counts as foreign.
     """
     seconds = [max(job.runtime_ms, 1) / 1000.0 for job in document.jobs]
@@ -141,7 +140,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
 
 
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
-    """Return the changes in the rate during a run, which is given as pairs of (second, ops/s) in order of time."""
+    """Return the changes in the rate during a run, given as pairs of (second, ops/s) in order of time."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []
     return changes([rate for _, rate in course], LEAST_CHANGE)

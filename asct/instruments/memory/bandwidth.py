@@ -20,9 +20,9 @@ from asct.sdk.rows import at, series_name, series_of
 from asct.sdk.step import Step, options
 
 TRIALS_S: Final = 0.1
-"""Time of the short trials of all variants of a kind of traffic, before the fastest is measured."""
+"""Seconds of the short trials of all variants of an access pattern, after which the fastest is measured."""
 OWN_COLUMNS: Final = ("traffic",)
-"""Settings that have a column of their own in the tables, swept or not."""
+"""Settings that have their own column in the tables, swept or not."""
 
 _ORDERS: Final = 1 << 20
 """More than the visits of a repeat, so that visits of different seeds differ too."""
@@ -41,13 +41,13 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
 
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
-        """Bytes of memory and seconds that one visit takes; an estimate without facts."""
+        """Return the bytes of memory and the seconds required for one visit; estimates without facts."""
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         return [_ordered(step, params.seed) for step in super().steps(params, context)]
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the requirements: the kernel, and memory and time of all its threads."""
+        """Return the resources required: the kernel, and the memory and time of all its threads."""
         memory_bytes, seconds = self.demand(params, facts)
         return Needs(
             kernels=(KERNEL,),
@@ -63,7 +63,7 @@ def _ordered(step: Step, seed: int) -> Step:
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:
-    """Return the kinds of traffic that have a value of `metric`, in the order of tables."""
+    """Return the access patterns that have a value of `metric`, in the order of tables."""
     found = {record.coords["traffic"] for record in records if record.metric == metric}
     return [traffic for traffic in TITLES if traffic in found]
 
@@ -71,13 +71,13 @@ def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> l
 def traffic_series(
     records: Sequence[Record], metric: str, name: str, titles: Mapping[str, str] = TITLES, **coords: str
 ) -> Series:
-    """Return the medians of one point by kind of traffic, with their intervals."""
+    """Return the medians of one point by access pattern, with their intervals."""
     kinds = traffic_kinds(records)
     groups = [at(records, metric, traffic=traffic, **coords) for traffic in kinds]
     return series_of(series_name(name, records[0], OWN_COLUMNS), [titles[traffic] for traffic in kinds], groups)
 
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
-    """Return a bar chart over the kinds of traffic; nothing without series."""
+    """Return a bar chart over the access patterns; empty without series."""
     axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
     return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()

@@ -18,7 +18,7 @@ _BATCHES_LEAST: Final = 21
 class ChaseLatency:
     """The latency of one size in seconds and in core cycles, with the number of lines and of dropped batches.
 
-    `settled`: all batches were measured within the time limit.
+    `settled` is true if all batches were measured within the time limit.
     """
 
     size: int
@@ -31,11 +31,11 @@ class ChaseLatency:
 
 
 def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
-    """Parse a sample; raise ValueError if it is invalid.
+    """Parse a sample. Raises ValueError if it is invalid.
 
-    Median and interval are those that the kernel computed over all batches; the MAD is from the batches that it lists.
-    The spread in cycles is the spread in time multiplied by the clock at this size, because the clock of a single batch
-    may be wrong after an interrupt.
+    The kernel computed the median and the interval over all batches; the MAD is computed from the batches that it
+    lists. The spread in cycles is the spread in time multiplied by the clock at this size, because the clock of a
+    single batch may be wrong after an interrupt.
     """
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
     ns = sample.get("ns")
@@ -63,6 +63,7 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
 
 
 def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
-    """The signs of noise of a size in one visit; without any, `noisy` if the host left too few batches alone."""
+    """Return the signs of noise of a size in one visit; if there are none, return `noisy` if the host left too few
+    batches undisturbed."""
     few = not found.settled and found.latency.n < _BATCHES_LEAST
     return noise_flags(end) or (("noisy",) if few else ())

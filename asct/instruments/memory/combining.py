@@ -1,4 +1,4 @@
-"""Combines the values of all visits of a repeat into one value with its interval."""
+"""Combine the values of all visits of a repeat into one value with its interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import summarise_visits
 
-# A flag of one visit in six is chance; two are a sign.
+# A flag in one of six visits may be chance; flags in two are a sign.
 _FLAG_SHARE: Final = 0.25
 
 
@@ -46,7 +46,7 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:
-    """Return one measurement for each metric and coordinates from the measurements of all visits in order of time."""
+    """Return one measurement per metric and coordinates, combined from those of all visits in order of time."""
     return [_combine(items, target) for items in by_value(visits)]
 
 
@@ -92,6 +92,6 @@ def _has_noise(flags: Sequence[str]) -> bool:
 
 
 def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:
-    """The flags that at least a quarter of the visits have."""
+    """Return the flags that at least a quarter of the visits have."""
     every = [flag for item in items for flag in item.flags]
     return tuple(flag for flag in dict.fromkeys(every) if every.count(flag) >= _FLAG_SHARE * len(items))

@@ -1,8 +1,8 @@
 """Flags of the values of a memory kernel: disturbances during the measurement, and unexpected pages.
 
 They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
-kernel drops disturbed batches and counts them, but the same disturbance slows other batches, so it questions every
-value.
+kernel drops disturbed batches and counts them, but the same disturbance also slows other batches, so every value is
+questionable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REASONS: Final = {
     "hyperthread)",
 }
 NOISE_FLAGS: Final[dict[str, str]] = {f"noisy-{word}": text for word, text in _REASONS.items()}
-"""Every flag of `noise_flags` and its meaning; for the table notes and READMEs of the benchmarks."""
+"""All flags of `noise_flags` with their meanings, for the table notes and READMEs of the benchmarks."""
 PAGE_FLAGS: Final = {
     "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
     "other-pages": "the memory does not have pages of the requested size",
@@ -36,16 +36,16 @@ ABOVE_THEORETICAL_FLAGS: Final = {
 # a visit does not change; if it affects some visits more than others, the interval over the visits is wider.
 STEAL_LIMIT: Final = 0.02
 """Share of the CPU time."""
-# Housekeeping on an idle host uses less than 2 %; a competing job uses 20 to 50 %.
+# Housekeeping uses less than 2 % on an idle host; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
-"""Share of the time during which other processes use the CPUs."""
+"""Share of the CPU time used by other processes."""
 # An idle host has up to 60 per second if the kernel uses all of its CPUs, less than 10 otherwise. A competing job
 # causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
-"""Involuntary context switches per CPU."""
+"""Involuntary context switches per second and CPU."""
 # Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin lost to other cores, is 3 to 10 %.
 CLOCK_LIMIT: Final = 0.05
-"""Share by which a core cycle may grow."""
+"""Share by which the duration of a core cycle may grow."""
 # CPU times have a resolution of 10 ms: below three ticks a share is meaningless. Processes are judged together, so that
 # the limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
@@ -58,9 +58,10 @@ def many_dropped(kept: float, dropped: float) -> bool:
 
 
 def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the signs of noise in the `end` line of a kernel as flags `noisy-...`; none without the member `noise`.
+    """Return the signs of noise in a kernel's `end` line as flags `noisy-...`; empty if the line does not contain
+    `noise`.
 
-    Threads that wait for one another are no sign: they sleep, or spin on CPUs of their own.
+    Threads that wait for one another are not a sign of noise: they sleep, or spin on separate CPUs.
     """
     noise = end.get("noise")
     if not isinstance(noise, Mapping):
@@ -75,13 +76,13 @@ def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:
-    """Return a number of the kernel; 0 if the host does not report it."""
+    """Return a number reported by the kernel; 0 if the host does not report it."""
     value = noise.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
 def _cpu_ns(noise: Mapping[str, Any]) -> float:
-    """Return the time of all CPUs combined."""
+    """Return the total time of all CPUs."""
     return _count(noise, "elapsed_ns") * max(_count(noise, "cpus"), 1.0)
 
 
@@ -92,8 +93,8 @@ def _exceeds(noise: Mapping[str, Any], key: str, share: float) -> bool:
 def _waited(noise: Mapping[str, Any]) -> bool:
     """Return whether the control group was under pressure.
 
-    The pressure of the whole system counts only if the times of the CPUs are unknown: on a large host, other processes
-    may compete for CPUs that the kernel does not use.
+    The pressure of the whole system counts only if the CPU times are unknown: on a large host, other processes may
+    compete for CPUs that the kernel does not use.
     """
     waited = _count(noise, "group_pressure_us")
     if noise.get("others_ns") is None:
@@ -107,7 +108,7 @@ def _clock_moved(noise: Mapping[str, Any]) -> bool:
 
 
 def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the flags of the pages that a kernel reports."""
+    """Return the flags for the pages that a kernel reports."""
     flags = {
         "other-pages": meta.get("pages_asked") not in ("auto", meta.get("pages")),
         "smaller-pages": isinstance(meta.get("pages_lost"), str),

@@ -38,7 +38,7 @@ class MatrixStyle:
 
 @dataclass(frozen=True, slots=True)
 class NodePair:
-    """The node `run`, whose CPUs access the memory of the node `memory`."""
+    """A pair of nodes: the CPUs of node `run` access the memory of node `memory`."""
 
     run: MemoryNode
     memory: MemoryNode
@@ -50,7 +50,7 @@ class NodePair:
 
     @property
     def at(self) -> dict[str, Scalar]:
-        """The coordinates of the values of this pair."""
+        """The coordinates of this pair's values."""
         return {"run_node": self.run.id, "memory_node": self.memory.id}
 
     def left_out(self, needed_bytes: int) -> Measurement:
@@ -62,14 +62,15 @@ class NodePair:
 def node_pairs(facts: HostFacts) -> list[NodePair]:
     """Return all pairs of a node with usable CPUs and a node with memory, sorted by the node with CPUs.
 
-    If the CPUs of the host are unknown, the first node is used, and the kernel runs on the CPU on which it starts.
+    If the host's CPUs are unknown, the first node is used, and the kernel runs on the CPU on which it starts.
     """
     runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]
 
 
 def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """Return a table with a row per CPU node (and point) and a column per memory node; notes list skipped pairs."""
+    """Return a table with one row per CPU node (and point) and one column per memory node. The notes list skipped
+    pairs."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     gone = [record for record in records if record.metric == LEFT_OUT.name]
@@ -92,7 +93,7 @@ def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """Return a table with a row per pair: its value with the interval, the largest sample and the flags."""
+    """Return a table with one row per pair: its value with the interval, the largest sample and the flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (

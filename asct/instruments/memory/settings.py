@@ -1,4 +1,4 @@
-"""Settings that several memory benchmarks share, and their types."""
+"""The settings shared by several memory benchmarks, and their types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PERCENT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*%\s*", re.ASCII)
 
 
 def _page_kind(value: object) -> object:
-    """Convert `4K`, `4096`, `THP`, `2MiB` ... to the spelling of the kernels."""
+    """Convert `4K`, `4096`, `THP`, `2MiB` and so on to the notation of the kernels."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     text = str(value).strip().lower()
@@ -36,7 +36,7 @@ def _unless_auto(value: object) -> object:
 
 
 def integers(value: object) -> object:
-    """Convert a number, or a text with commas and ranges, to a list; leave other values to the type check."""
+    """Convert a number, or text with commas and ranges, to a list. Return other values unchanged for the type check."""
     if isinstance(value, str):
         return parse_integers(value)
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
@@ -47,30 +47,30 @@ def _bandwidth(value: object) -> object:
 
 
 PageKind = Annotated[Literal["auto", "4k", "thp", "2m", "1g"], BeforeValidator(_page_kind)]
-"""Page size of the measured memory."""
+"""The page size of the measured memory."""
 Share = Annotated[float, BeforeValidator(_share)]
 """A share; accepts `0.5 %` for 0.005."""
 LISTED: Final = BeforeValidator(listed)
-"""Accepts a single value, or text with commas, for a list."""
+"""Accepts a single value, or comma-separated text, as a list."""
 AUTO: Final = BeforeValidator(_unless_auto)
-"""Accepts `auto` for None, for settings that asct determines by default."""
+"""Accepts `auto` as None, for settings that asct determines by default."""
 AutoSize = Annotated[Size | None, AUTO]
-"""Bytes; None or `auto` if asct determines them."""
+"""A size in bytes; None or `auto` if asct determines it."""
 INTEGERS: Final = BeforeValidator(integers)
-"""Accepts a single number, or text with ranges such as `3000,900,5-9:2`, for a list of whole numbers."""
+"""Accepts a single number, or text with ranges such as `3000,900,5-9:2`, as a list of integers."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
-"""Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits the 63 bits of the kernels."""
+"""Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63 bits of the kernels."""
 CYCLE_BASE: Final = "cycle-base"
-"""Flag of the core clock: `cycle_base` was set, so tables and figures show core cycles."""
+"""Flag of the core clock if `cycle_base` is set, so that tables and figures show core cycles."""
 
 
 def from_pools(pages: PageKind) -> bool:
-    """Return whether pages of a pool may be used, which only root can fill."""
+    """Return whether pages from a pool, which only root can fill, may be used."""
     return pages in ("auto", "2m", "1g")
 
 
 def data_size_setting() -> Any:
-    """Declare the memory of each thread of a bandwidth benchmark."""
+    """Declare the setting for the memory of each thread in a bandwidth benchmark."""
     return setting(
         None,
         "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, at least four times its "
@@ -81,20 +81,20 @@ def data_size_setting() -> Any:
 
 
 def iterations_setting(default: int, unit: str) -> Any:
-    """Number of windows of one `unit` in each visit."""
+    """Declare the setting for the number of windows of one `unit` in each visit."""
     return setting(
         default, f"Number of 100 us windows of one {unit} in each visit; fewer if `duration` ends first", ge=1, le=10**9
     )
 
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
-    """Time limit of one value, `unit`, in one visit."""
+    """Declare the setting for the time limit of one value (`unit`) in one visit."""
     text = help or f"Time limit for {unit} in one visit, on a busy host"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
 def target_interval_setting(default: float, unit: str, *, value: str = "median", max_share: float = 0.2) -> Any:
-    """Width of the interval of one `unit`, for which the number of visits is chosen."""
+    """Declare the setting for the interval width of one `unit`, which determines the number of visits."""
     return setting(
         default,
         f"Intended width of the 95 % interval of {unit}, relative to its {value} ({100 * default:g} % = {default:g}); "
@@ -105,7 +105,7 @@ def target_interval_setting(default: float, unit: str, *, value: str = "median",
 
 
 def pages_setting(pitfalls: str = "") -> Any:
-    """Declare the page size."""
+    """Declare the setting for the page size."""
     return setting(
         "auto",
         "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: 2M, otherwise THP, "
@@ -116,7 +116,7 @@ def pages_setting(pitfalls: str = "") -> Any:
 
 
 def stride_setting(pitfalls: str) -> Any:
-    """Declare the distance between the lines of a chain."""
+    """Declare the setting for the distance between the lines of a chain."""
     return setting(
         None, "Distance between the cache lines that are read; unset: the line size of the machine",
         ge=16, le=1 << 20, pitfalls=pitfalls,
@@ -124,22 +124,22 @@ def stride_setting(pitfalls: str) -> Any:
 
 
 def memory_node_setting(help: str) -> Any:
-    """Declare the NUMA node to which memory is bound."""
+    """Declare the setting for the NUMA node to which memory is bound."""
     return setting(None, help, aliases=("node", "membind"), ge=0, le=1023)
 
 
 def theoretical_bandwidth_setting() -> Any:
-    """Declare the theoretical peak bandwidth."""
+    """Declare the setting for the theoretical peak bandwidth."""
     return setting(
         None, "Theoretical peak of all memory channels together; auto: from the DIMM data of the firmware (needs root)"
     )
 
 
 def seed_setting(help: str) -> Any:
-    """Declare the seed of the random numbers of a kernel."""
+    """Declare the setting for the seed of a kernel's random numbers."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 
 def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
-    """Declare the choice of the unit in tables and figures."""
+    """Declare the setting that selects the unit in tables and figures."""
     return setting(False, f"Show {units} in tables and figures")

@@ -1,4 +1,4 @@
-"""Working sets of memory benchmarks: large enough for the level that they measure, and small enough for the host."""
+"""Working sets of memory benchmarks: large enough for the level to be measured, and small enough for the host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ CACHES: Final = 2
 
 
 def optimum_size(context: Context, level: str) -> int:
-    """Return a size well inside `level` (DRAM, LLC, L1 ...); raise LookupError if latency-sweep did not find it."""
+    """Return a size well inside `level` (DRAM, LLC, L1 ...). Raises LookupError if latency-sweep did not find that
+    level."""
     found = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
     if found is None:
         raise LookupError(f"{CACHE.benchmark} found no {level} level on this host; set `data_size`")
@@ -29,15 +30,16 @@ def optimum_size(context: Context, level: str) -> int:
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
-# A pass must not find data of the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array has
-# at least four times the size of the last-level caches.
+# A pass must not find data of the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array is
+# at least four times as large as the last-level caches.
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, in multiples of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Multiple of the caches below which part of the traffic stays in them, so that the result is not that of memory."""
+"""Multiple of the caches below which part of the traffic stays in them, so that the result is not the bandwidth of
+memory."""
 ASSUMED_CACHE: Final = 16 << 20
-"""Cache share of one CPU, in bytes, if the host does not report its caches."""
-# The rest is left for the Linux kernel, page tables and other programs.
+"""A CPU's share of the caches, in bytes, if the host does not report its caches."""
+# The rest is reserved for the Linux kernel, page tables and other programs.
 FREE_SHARE: Final = 0.85
 """Share of the free memory that a benchmark uses."""
 SET_FLAG: Final = "invalid-working-set"
@@ -50,13 +52,13 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.1
 _MAP_S_PER_GIB: Final = 0.6
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Optimum size of DRAM for estimates, until latency-sweep has measured it: half of its largest working set."""
+"""Optimum size of DRAM used in estimates before latency-sweep has measured it: half of its largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
     """Return the bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
 
-    Threads that share a level divide among themselves the size for a single thread.
+    Threads that share a level divide the size for a single thread among themselves.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -67,7 +69,7 @@ def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict
 
 
 def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) -> int:
-    """Return the bytes per thread at a level whose optimum for a single thread is `optimum`."""
+    """Return the bytes per thread at a level with the given optimum for a single thread."""
     if level == MEMORY_LEVEL:
         return local_sizes(facts, cpus, memory_size(facts, cpus, optimum))
     caches = facts.data_caches()
@@ -98,7 +100,7 @@ def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
-    """Return the cache bytes per thread if one thread runs on each of `cpus`; threads divide the caches that they
+    """Return the cache bytes per thread with one thread on each of `cpus`. Threads divide the caches that they
     share."""
     caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
     if not caches:
@@ -151,19 +153,20 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
-    """Return the node to which the memory of each CPU is bound, or UNBOUND if its node has no memory or is unknown."""
+    """Return the node to which the memory of each CPU is bound; UNBOUND if the CPU's node has no memory or is
+    unknown."""
     nodes = {cpu: node.bind for node, on in _occupied(facts, cpus) if node.memory for cpu in on}
     return tuple(nodes.get(cpu, UNBOUND) for cpu in cpus)
 
 
 def working_set_flags(facts: HostFacts, cpus: Sequence[int], size: int) -> tuple[str, ...]:
-    """Return the flags of a value that was measured with `size` bytes on each of `cpus`."""
+    """Return the flags of a value measured with `size` bytes on each of `cpus`."""
     known = bool(facts.data_caches())
     return (SET_FLAG,) if known and size < TOO_SMALL * cache_share(facts, cpus) else ()
 
 
 def aligned(size: int) -> int:
-    """Round down to a multiple of 64 KiB, at least 64 KiB."""
+    """Round down to a multiple of 64 KiB, but to at least 64 KiB."""
     return max(ALIGNMENT, size // ALIGNMENT * ALIGNMENT)
 
 

@@ -1,4 +1,5 @@
-"""The kernel stream: its settings and its command line, and its samples as bandwidths with their spread."""
+"""The kernel stream: its settings and command line, and the conversion of its samples to bandwidths with their
+spread."""
 
 from __future__ import annotations
 
@@ -27,22 +28,22 @@ from asct.statistics.robust import median
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
 WINDOWS: Final = 63
-"""Windows of a value in one visit. A visit costs as much as hundreds of windows, so that more of them would add less
-than another visit does (Kalibera and Jones, ISMM 2013, section 6)."""
+"""Windows of a value in one visit. A visit takes as long as hundreds of windows, but more windows would improve the
+result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
 WINDOWS_MOST: Final = 4096
-"""The capacity of the kernel."""
+"""Maximum number of windows that the kernel can store."""
 _WINDOWS_LEAST: Final = 21
-# A window, with its wait for all threads and its probe of the clock, takes up to this many times its own length.
+# A window, including its wait for all threads and its probe of the clock, takes up to this multiple of its length.
 _WAITING: Final = 5
 PER_CYCLE: Final = "_cycles"
-"""Ends the name of a metric in bytes per core cycle."""
+"""Suffix of the names of metrics in bytes per core cycle."""
 STREAM_FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
 }
-"""Every flag of a bandwidth that the kernel measured, and its meaning."""
+"""All flags of a bandwidth measured by the kernel, with their meanings."""
 CIRCUMSTANCES: Final = (
     Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
     Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
@@ -60,14 +61,14 @@ WIDTH_PITFALL: Final = (
 
 
 class StreamParams(VisitedParams):
-    """The settings of every benchmark on the kernel `stream`."""
+    """The settings of every benchmark based on the kernel `stream`."""
 
     pages: PageKind = pages_setting()
     cycle_base: bool = cycle_base_setting("bytes per core cycle instead of GB/s")
 
 
 class OneWidthParams(StreamParams):
-    """Settings with one access width for all values."""
+    """Settings with a single access width for all values."""
 
     width: Width = setting(
         "auto",
@@ -77,7 +78,7 @@ class OneWidthParams(StreamParams):
 
 
 def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
-    """Return the estimated time of one value in one visit: the time of its windows, at most `duration_s`."""
+    """Return the estimated time of one value in one visit: that of its windows, but at most `duration_s`."""
     return min(duration_s, _WAITING * windows * WINDOW_S)
 
 
@@ -158,12 +159,12 @@ class StreamResult:
 
     @property
     def bus(self) -> Stats:
-        """The bandwidth on the memory bus in B/s: every normal store of a line reads the line for ownership first."""
+        """The bandwidth on the memory bus in B/s. Before a normal store, the line is read for ownership."""
         return self.useful.scaled(self.bus_share)
 
 
 def stream_results(run: KernelRun) -> list[StreamResult]:
-    """Parse all samples; raise ValueError if there are none or one is invalid."""
+    """Parse all samples. Raises ValueError if there are none or one is invalid."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
         raise ValueError(f"the kernel {KERNEL} measured nothing")
@@ -224,7 +225,7 @@ IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
 
 
 def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
-    """Return IN_CYCLES if `cycle_base` was set, otherwise IN_TIME."""
+    """Return IN_CYCLES if `cycle_base` is set, otherwise IN_TIME."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
     return IN_CYCLES if cycles else IN_TIME
 
@@ -237,7 +238,7 @@ def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
 
 
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
-    """Parse a sample: its statistics are those of the kernel over all windows, except the MAD."""
+    """Parse a sample. Except for the MAD, its statistics are those that the kernel computed over all windows."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
         raise ValueError(f"a sample of the kernel {KERNEL} has an unknown traffic or variant: {traffic!r}, {variant!r}")

@@ -12,7 +12,7 @@ UNBOUND = -1
 
 
 class MemoryNode(NamedTuple):
-    """A node with its usable CPUs, and whether it has memory. `bind` is the value for a kernel's `--node`."""
+    """A node with its usable CPUs, and whether it has memory. `bind` is the value of a kernel's option `--node`."""
 
     id: int
     cpus: tuple[int, ...]
@@ -22,7 +22,7 @@ class MemoryNode(NamedTuple):
 
 
 def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that are online and that the account is allowed to use; empty if unknown."""
+    """Return the CPUs that are online and that the account may use; empty if unknown."""
     allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
@@ -65,9 +65,9 @@ def node_of_cpu(facts: HostFacts, cpu: int) -> MemoryNode | None:
 
 
 def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | None = None) -> int | None:
-    """Return `cpu` if given; otherwise the last usable CPU of the memory node, or of the first node that has CPUs.
+    """Return `cpu` if it is set, otherwise the last usable CPU of the memory node or of the first node that has CPUs.
 
-    None if the CPUs of the host are unknown.
+    Returns None if the host's CPUs are unknown.
     """
     if cpu is not None:
         return cpu

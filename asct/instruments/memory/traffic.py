@@ -1,4 +1,4 @@
-"""Kinds of memory traffic and access widths: their names in settings, coordinates and kernels, and their titles."""
+"""Access patterns of memory and access widths: their names in settings, coordinates and kernels, and their titles."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""The title of each kind, in the order of tables. Ratios refer to the bus, where a normal store of a line also reads
+"""The title of each access pattern, in the order of tables. Ratios refer to the bus, where a normal store also reads
 the line."""
 WORDS: Final = tuple(TITLES)
 _TWO: Final = ("2:1", "copy", "scale", "nt-copy")
 _ONE: Final = ("all-reads", "1:1", "write", "nt-write")
 ARRAYS: Final[dict[str, int]] = {word: 1 if word in _ONE else 2 if word in _TWO else 3 for word in WORDS}
-"""Number of arrays that each kind of traffic accesses."""
+"""The number of arrays that each access pattern uses."""
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
-"""Bytes of one load or store, with the equivalent in bits."""
+"""Bytes per load or store, with the equivalent in bits."""
 _X86: Final = {"32": "avx2", "64": "avx512f"}
 _BY_TITLE: Final = {title.lower(): word for word, title in TITLES.items()}
 _OTHER: Final = {"reads": "all-reads", "read": "all-reads", "stores": "write", "writes": "write"}
 
 
 def _traffic(value: object) -> object:
-    """Return the kind with this name or title, in upper or lower case: `All Reads`, `2:1 Reads-Writes`, `NT-Copy`."""
+    """Return the access pattern with this name or title, ignoring case: `All Reads`, `2:1 Reads-Writes`, `NT-Copy`."""
     if not isinstance(value, str):
         return value
     text = re.sub(r"\s+", " ", value.strip().lower())
@@ -60,16 +60,16 @@ Traffic = Annotated[
     ],
     BeforeValidator(_traffic),
 ]  # fmt: skip
-"""One kind of traffic."""
+"""An access pattern."""
 Width = Annotated[Literal["auto", "16", "32", "64", "sve"], BeforeValidator(_width)]
-"""Bytes of one load or store; `auto` is the widest access that the CPU supports, `sve` the length of its scalable
+"""Bytes per load or store. `auto` is the widest access that the CPU supports, `sve` the length of its scalable
 vectors."""
 
 
 def widths_of(facts: HostFacts) -> tuple[str, ...]:
     """Return the widths that the host supports according to its CPU flags, narrowest first: at least 16 (SSE2, NEON).
 
-    The flags do not indicate the length of scalable vectors, so they are listed as `sve` on aarch64.
+    The flags do not contain the length of scalable vectors, so `sve` is listed on aarch64.
     """
     flags = set(facts.cpu.flags)
     if facts.system.arch == "aarch64":

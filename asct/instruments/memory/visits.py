@@ -1,4 +1,4 @@
-"""Visits: several processes with fresh memory, spread over the time of a repeat, measure every value."""
+"""Visits: several processes with fresh memory, spread over the time of a repeat, each of which measures every value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from asct.sdk.step import Output, Step
 
 VISITS_MOST: Final = 12
-"""Most visits that a pilot may ask for."""
+"""Maximum number of visits after a pilot."""
 VISIT_FLAGS: Final[dict[str, str]] = {
     "noisy": "the 95 % interval over the visits is wider than target_interval, or a visit ended at its time limit",
     "drift": "the value rose or fell steadily from visit to visit",
     "two-states": "the visits fall into two groups with different values; the interval spans both",
 }
-"""Flags of the values of several visits."""
+"""Flags of values from several visits."""
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
@@ -34,7 +34,7 @@ _FEW_SAMPLES: Final = SAMPLES_MIN / 2
 
 
 class VisitedParams(Params):
-    """Settings of a benchmark whose values come from visits."""
+    """The settings of a benchmark whose values come from visits."""
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
@@ -52,7 +52,7 @@ P = TypeVar("P", bound=VisitedParams)
 
 
 class VisitedBenchmark(Benchmark[P]):
-    """A benchmark that runs the same list of processes several times: visits, each in a random order."""
+    """A benchmark that runs the same list of processes in several visits, each in a random order."""
 
     uses_earlier: ClassVar[bool] = True
 
@@ -63,7 +63,7 @@ class VisitedBenchmark(Benchmark[P]):
 
     @abstractmethod
     def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one visit; `runs` has its processes by name. Raises ValueError for invalid output."""
+        """Return the values of one visit; `runs` maps names to its processes. Raises ValueError for invalid output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes of the first visit that later visits repeat."""
@@ -73,7 +73,7 @@ class VisitedBenchmark(Benchmark[P]):
         return self.planned(params) == (params.visits or 1)
 
     def pilot(self, params: P) -> int:
-        """Return the number of visits whose variance determines the final number, if `visits` is not set."""
+        """Return the number of visits whose variance determines the final number if `visits` is not set."""
         return VISITS_MIN
 
     def planned(self, params: P) -> int:
@@ -115,14 +115,15 @@ class VisitedBenchmark(Benchmark[P]):
         return combined(self.of_visits(params, outputs, facts), params.target_interval)
 
     def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
-        """Return the values of each visit in order of time."""
+        """Return the values of each visit, in order of time."""
         found = []
         for _, group in groupby(self.runs(outputs), key=lambda item: visit_number(item[0].step.name)):
             found.append(self.values(params, {base_name(output.step.name): run for output, run in group}, facts))
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
-        """Return the runs of the kernel. Each has the combined noise of all, so that short processes count together."""
+        """Return the runs of the kernel. Each contains the combined noise of all runs, so that short processes count
+        together."""
         from asct.instruments.memory.combining import pooled_noise
         from asct.sdk.samples import read_kernel
 
@@ -170,15 +171,15 @@ class VisitPlan(NamedTuple):
 
 
 def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
-    """Return the processes of the visit `number` (2 or more) in a random order."""
+    """Return the processes of visit `number` (2 or more) in a random order."""
     from random import Random
 
-    shuffled = Random(f"{seed}-{number}").sample(list(once), len(once))  # noqa: S311 - an order, no secret
+    shuffled = Random(f"{seed}-{number}").sample(list(once), len(once))  # noqa: S311 - an order, not a secret
     return [replace(step, name=f"{step.name}{_SEPARATOR}{number}") for step in shuffled]
 
 
 def visit_number(name: str) -> int:
-    """Return the number of the visit to which a process belongs, from the name of its step."""
+    """Return the number of the visit that a process belongs to, given the name of its step."""
     return int(name.rpartition(_SEPARATOR)[2]) if _SEPARATOR in name else 1
 
 

@@ -30,9 +30,9 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Time to start and end fio under guard, in seconds."""
+"""Seconds to start and end fio under guard."""
 ASSUMED_BYTES: Final = 10**12
-"""Assumed size of a named target, in bytes, until its host reports it. `active_range` overrides it."""
+"""Size in bytes that is assumed for a named target until its host reports the size. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
 _USUAL_BYTES_PER_S: Final = 1_000_000_000
@@ -49,20 +49,20 @@ def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int
 
 
 def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the usual duration in seconds: that of as many rounds as the window has."""
+    """Return the usual duration in seconds, with as many rounds as the window contains."""
     passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
     opening = passes + (_PURGE_S if params.file_names else 0.0)
     return sum(opening + _usual_rounds(params, phase) for phase in phases)
 
 
 def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the worst-case duration in seconds: that of the maximum number of rounds on a large and slow drive."""
+    """Return the worst-case duration in seconds, with the maximum number of rounds on a large and slow drive."""
     opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
     return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
 
 
 def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the bytes that preconditioning and the maximum number of rounds write on a fast drive."""
+    """Return the bytes written by preconditioning and the maximum number of rounds on a fast drive."""
     seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
     return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
 
@@ -76,7 +76,7 @@ def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
 
 
 def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
-    """Return the total time of all processes, weighted by `weight` of their workload."""
+    """Return the total time of all processes, weighted by the `weight` of their workloads."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     whole = sum(weight(cell) for cell in phase.cells) * each
     if params.profile == "pts":
@@ -111,28 +111,29 @@ Q = TypeVar("Q", bound=QualificationParams)
 
 
 class Qualification(Benchmark[Q]):
-    """A benchmark that purges and preconditions the target in each phase, then repeats rounds until it is steady."""
+    """A benchmark that purges and preconditions the target in each phase, then repeats rounds until the state is
+    steady."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     matrices: ClassVar[tuple[str, ...]] = ("iops",)
-    """The metrics that have a table by block size and mix."""
+    """The metrics shown in tables by block size and mix."""
     quantity: ClassVar[str] = "iops"
-    """The metric that the figures show."""
+    """The metric shown in the figures."""
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
-        """Return the phases, excluding workloads whose requests are smaller than a logical block of the target."""
+        """Return the phases, without workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield contradictory settings of the target and the rules."""
+        """Yield errors for contradictory settings of the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
         yield from settings_at_odds(params)
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
-        """Return the requirements, with the usual and the worst-case duration."""
+        """Return the resources required, with the usual and the worst-case duration."""
         phases = self.phases(params, 512)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")
@@ -153,7 +154,7 @@ class Qualification(Benchmark[Q]):
         )
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points with an engine that keeps every queue depth of the job."""
+        """Return the points with an engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -165,7 +166,7 @@ class Qualification(Benchmark[Q]):
         return layout_steps([point.fio(point.filesize) for point in points], context)
 
     def steps(self, params: Q, context: Context) -> Sequence[Step]:
-        """Return the inspection, then the next steps of the first phase that is not over."""
+        """Return the inspection, then the next steps of the first phase that is not complete."""
         journal = StepJournal(params, context.done, context.facts)
         if not journal.has(INSPECTION):
             return [journal.inspection(context)]
@@ -182,7 +183,7 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def continues(self, params: Q) -> bool:
-        """Return whether an interrupted repeat can continue: only a named target keeps its content."""
+        """Return whether an interrupted repeat can be continued, because only a named target keeps its content."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
@@ -195,7 +196,7 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
-        """Yield values of the target, its health before and after the test, and the block sizes that it does not
+        """Yield the values of the target, its health before and after the test, and the block sizes that it does not
         support."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
@@ -221,7 +222,7 @@ def _loads(params: QualificationParams) -> list[FioParams]:
 
 
 def require_cache(journal: StepJournal) -> None:
-    """Raise Unsuitable if the write cache of the drive is not in the state that the settings require."""
+    """Raise Unsuitable unless the write cache of the drive is in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
     found = journal.device.scalar("write_cache")
     if wanted is not None and found != wanted:

@@ -23,7 +23,7 @@ _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
 """Rate of a fast drive: a process that ends after a volume is sampled often unless it takes long even at this rate."""
 _KEPT: Final = 64
-"""Number of points kept in memory: each takes about a megabyte, and a long test has thousands."""
+"""Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FioSummary:
     """The result of a fio process without its histograms, which would fill the memory in a test with thousands of
     processes.
 
-    `latency` is the mean time from call to completion in seconds, None if fio does not report it. `written` counts only
+    `latency` is the mean time from call to completion in seconds; None if fio does not report it. `written` counts only
     the bytes of writes.
     """
 
@@ -56,7 +56,7 @@ class FioSummary:
         )
 
     def value(self, quantity: Quantity) -> float:
-        """Return a quantity; raise ValueError if it is a latency that fio did not report."""
+        """Return a quantity. Raises ValueError if it is a latency that fio did not report."""
         value: float | None = getattr(self, quantity)
         if value is None:
             raise ValueError("fio reports no latency")
@@ -64,7 +64,7 @@ class FioSummary:
 
 
 class StepJournal:
-    """The finished steps of a repeat. Steps are identified by name, so an interrupted repeat can continue."""
+    """The finished steps of a repeat. Steps are identified by name, so an interrupted repeat can be continued."""
 
     def __init__(self, params: QualificationParams, outputs: Sequence[Output], facts: HostFacts) -> None:
         self.params = params
@@ -79,24 +79,24 @@ class StepJournal:
 
     @cached_property
     def inspected(self) -> GuardOutput:
-        """The result of the inspection; raises ValueError if it has not run or failed."""
+        """The result of the inspection. Raises ValueError if it has not been run or failed."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not inspected")
         return read_guard_output(self.outputs[INSPECTION])
 
     @property
     def last(self) -> GuardOutput:
-        """The output of guard in the last step; raises ValueError like `read_guard_output`."""
+        """The output of guard in the last step. Raises ValueError like `read_guard_output`."""
         return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
     def device(self) -> GuardTarget:
-        """The target; raises ValueError like `inspected`."""
+        """The target. Raises ValueError like `inspected`."""
         return self.inspected.before[0]
 
     @cached_property
     def target_bytes(self) -> int:
-        """The size of the target; raises ValueError if it is unknown."""
+        """The size of the target. Raises ValueError if it is unknown."""
         size = self.device.scalar("bytes")
         if not isinstance(size, int) or size <= 0:
             raise ValueError("the size of the target is unknown; see the checks of guard")
@@ -114,7 +114,7 @@ class StepJournal:
         return block if isinstance(block, int) and block > 0 else 512
 
     def fio(self, cell: Workload, phase: Phase, seed: int = 0) -> FioParams:
-        """Return the settings of the fio process of a workload; `seed` is added to the seed of the settings."""
+        """Return the settings of the fio process for a workload. `seed` is added to the seed in the settings."""
         return self.params.fio(
             self.span,
             rw=cell.rw,
@@ -126,7 +126,7 @@ class StepJournal:
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """Return the result of a step; raise ValueError like `read_point`, with the name of the step."""
+        """Return the result of a step. Raises ValueError like `read_point`, with the name of the step."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)
@@ -138,7 +138,7 @@ class StepJournal:
         return self._points[name]
 
     def summary(self, name: str, params: FioParams) -> FioSummary:
-        """Return the summary of a step; raise ValueError like `point`."""
+        """Return the summary of a step. Raises ValueError like `point`."""
         if name not in self._summaries:
             self._summaries[name] = FioSummary.of(self.point(name, params))
         return self._summaries[name]
@@ -149,7 +149,7 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target, which is the first step because it reads the size of the target."""
+        """Return the inspection of the target. It must be the first step, because it reads the size of the target."""
         params = self.params.fio(MIB, rw="randwrite")
         return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
 
@@ -195,9 +195,10 @@ def joined(slots: Sequence[TimeSlot]) -> TimeSlot:
 
 
 def time_slot_of(output: Output) -> TimeSlot:
-    """Return the totals of a fio process; raise ValueError for an invalid result or if it issued no requests.
+    """Return the totals of a fio process. Raises ValueError for an invalid result, or if the process issued no
+    requests.
 
-    The result is cached, because each step of a long test depends on all steps before it.
+    The result is cached, because each step of a long test depends on all preceding steps.
     """
     slot = _slot(output.files.get(RESULT_FILE, ""))
     if slot.seconds <= 0:

@@ -1,6 +1,6 @@
 """The purge of a target: its steps and their results.
 
-A command can succeed without having any effect. Blocks from the whole active range are therefore read back afterward:
+A command may succeed without having any effect. Therefore, blocks from the whole active range are read afterward:
 zeros, or a namespace without used blocks, verify the purge.
 """
 
@@ -22,23 +22,22 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import guarded, handle_path
 from asct.sdk.step import Output, Step, Tool
 
-# Every command opens the handle that guard has checked and holds. The options that skip a confirmation or an exclusive
-# open are given because guard has done both.
-#
-# Sources: NVM Express Base Specification 2.0c (Format NVM; Identify Controller OACS and FNA), ATA Command Set 3
-# (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT, SANITIZE), and the manuals of nvme-cli, util-
-# linux, hdparm and sg3_utils.
+# Every command opens the handle that guard has checked and holds. Options skip confirmations and exclusive opens,
+# because guard has performed both. Sources: NVM Express Base Specification 2.0c (Format NVM; Identify Controller OACS
+# and FNA), ATA Command Set 3 (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT, SANITIZE), and the
+# manuals of nvme-cli, util- linux, hdparm and sg3_utils.
 
 PATH: Final = handle_path(0)
-PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power cut
-"""Password of an ATA drive until the erase removes it. The README describes how to unlock a drive."""
+PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power failure
+"""Password of an ATA drive until the erase removes it. The README explains how to unlock a drive."""
 _FORMAT_LIMIT_MS: Final = 24 * 3600 * 1000
 _USER: Final = ("--user-master", "u")
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command in a purge sequence. If its output contains `said`, it succeeded, even with an error status.
+    """One command in a purge sequence. If its output contains `said`, it succeeded, even if its status reports an
+    error.
 
     If `look` is set, the command only queries the drive. If `whole` is set, guard ensures that nothing else is on the
     drive, because the command changes more than the target.
@@ -59,7 +58,7 @@ TOOLS: Final[dict[str, str]] = {
 
 
 def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """Return all commands of a method in order; `said` is the output of the finished ones."""
+    """Return all commands of a method in order. `said` contains the outputs of the finished ones."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
@@ -97,7 +96,7 @@ def unlock() -> PurgeCommand:
 
 
 def ata_obstacle(identity: str) -> str:
-    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can be erased."""
+    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
     lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
     if "supported" not in lines:
@@ -166,8 +165,8 @@ _ENV: Final = {"LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The result of a purge: the `method` that succeeded (empty if none did), and why each of the `tried` methods
-    failed."""
+    """The result of a purge: the `method` that succeeded (empty if none did), and the reason why each of the `tried`
+    methods failed."""
 
     method: str
     verified: bool = False
@@ -175,7 +174,7 @@ class Purge:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags that every value of the phase gets from the purge."""
+        """The flags that the purge adds to every value of the phase."""
         if not self.method:
             return (NOT_PURGED,)
         return () if self.verified else (UNVERIFIED,)
@@ -259,7 +258,7 @@ def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand
 
 
 def _sample(journal: StepJournal) -> FioParams:
-    """Return the settings of a process that compares random blocks of the active range with zeros, until the first
+    """Return the settings of a process that compares random blocks of the active range with zeros, up to the first
     difference."""
     return journal.params.fio(
         journal.span,

@@ -1,4 +1,4 @@
-"""Response times of one long run: percentiles up to 99.999 %, and their histogram with one bucket per power of two.
+"""The response times of one long run: percentiles up to 99.999 %, and a histogram with one bucket per power of two.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot".
 Percentiles with fewer than 10 requests above them are omitted.
@@ -22,7 +22,7 @@ Coords = dict[str, tuple[str, ...] | None]
 
 
 def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
-    """Return the metrics of `response_values` with the coordinates `coords`."""
+    """Return the metrics of `response_values`, with the coordinates `coords`."""
     at: Coords = dict(coords or {})
     return (
         Metric("response_mean", "s", "lower", "Mean latency in the run for the histogram", at),
@@ -45,7 +45,7 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
 def response_values(
     latency: Latency, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield the mean, percentiles and maximum of all requests, then the histogram as details."""
+    """Yield the mean, percentiles and maximum of all requests, followed by the histogram as details."""
     coords = dict(at or {})
     yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.mean_stats(), flags)
     yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)

@@ -24,7 +24,7 @@ SETTINGS: Final = (
     "profile", "round_time", "numjobs", "iodepth", "engine", "window", "excursion", "slope", "rounds_max",
     "steady_volume", "precondition", "purge", "seed",
 )  # fmt: skip
-"""Coordinates of `rounds`: the settings that tables show."""
+"""Coordinates of `rounds`: the settings shown in tables."""
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
@@ -65,12 +65,12 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
-"""Flag of a steady state before which the rate never dropped: a larger cache or more credits would look the same."""
+"""Flag of a steady state that the rate reached without a drop. A larger cache or more credits would look the same."""
 ENOUGH_ROUNDS: Final = 3
 
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-    """Yield all values of a phase; raise ValueError if a step failed or too few rounds finished."""
+    """Yield all values of a phase. Raises ValueError if a step failed or too few rounds have finished."""
     fast = journal.params.profile == "fast"
     passes = Passes(journal, phase) if fast else None
     history = passes.history if passes else RoundHistory(journal, phase)
@@ -94,15 +94,15 @@ def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
 
 
 def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that every value of a phase gets from the purge and the preconditioning."""
+    """Return the flags that the purge and the preconditioning add to every value of a phase."""
     return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase))
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that begin in the steady
+    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that start in steady
     state.
 
-    Raises ValueError if there are fewer rounds than the window needs.
+    Raises ValueError if there are fewer rounds than the window requires.
     """
     history = RoundHistory(journal, phase)
     verdict = _whole_window(history)
@@ -114,13 +114,13 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that later values get from the steady state or its absence."""
+    """Return the flags that the steady state, or its absence, adds to later values."""
     history = RoundHistory(journal, phase)
     return _state_flags(history, history.verdict())
 
 
 def _whole_window(history: RoundHistory) -> SteadyVerdict:
-    """Return the verdict of a phase; raise ValueError if there are fewer rounds than the window needs."""
+    """Return the verdict on a phase. Raises ValueError if there are fewer rounds than the window requires."""
     verdict = history.verdict()
     if verdict.reason == "rounds":
         raise ValueError(f"only {history.rounds} rounds finished, but the window needs {history.journal.params.window}")

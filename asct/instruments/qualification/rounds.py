@@ -41,7 +41,7 @@ def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> 
 
 
 def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
-    """Return how many bytes the passes wrote according to fio; raise ValueError if a pass failed."""
+    """Return the bytes that the passes wrote according to fio. Raises ValueError if a pass failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
@@ -62,8 +62,8 @@ def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
     return (INCOMPLETE,) if preconditioned_bytes(journal, phase) < _SHORT * wanted else ()
 
 
-# Every fio process begins at the first byte of its range. With rounds of a minute, sequential workloads would only use
-# the beginning of a large drive (and TKperf's throughput test reads mostly unwritten blocks). A round therefore
+# Every fio process starts at the first byte of its range. With rounds of a minute, sequential workloads would only use
+# the beginning of a large drive (and TKperf's throughput test reads mostly unwritten blocks). Therefore, a round
 # continues where the previous one ended, and stops at the end of the range.
 
 _WORTH: Final = 4
@@ -72,7 +72,8 @@ _WORTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class StreamPosition:
-    """The range of a round: `size` bytes from `offset`. If `once` is set, the round ends after one pass over it."""
+    """The range of a round: `size` bytes from `offset`. If `once` is set, the round ends after one pass over this
+    range."""
 
     offset: int
     size: int
@@ -80,8 +81,8 @@ class StreamPosition:
 
 
 def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPosition:
-    """Return the part of a range of `span` bytes that the next round uses; previous rounds covered `volumes` bytes
-    each.
+    """Return the part of a range of `span` bytes that the next round uses. `volumes` are the bytes that each previous
+    round covered.
 
     If a round covers the whole range within its time, every round uses the whole range.
     """
@@ -95,9 +96,9 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
-    """Return `params` for the next round of a workload; its previous rounds covered `volumes` bytes each.
+    """Return `params` for the next round of a workload. `volumes` are the bytes that each previous round covered.
 
-    They remain unchanged for several jobs, each of which has a slice, and for random requests.
+    They are unchanged for several jobs, each of which has a slice, and for random requests.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -111,7 +112,7 @@ Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 
 @dataclass(frozen=True, slots=True)
 class SteadyVerdict:
-    """The reason why the state is not steady, empty if it is, and the window of each dependent variable.
+    """The reason why the state is not steady (empty if it is), and the window of each dependent variable.
 
     The reason `rounds` means that there are too few rounds so far; `pause`, that the test was interrupted within the
     window; `volume`, that too little was written since the purge and the rate did not drop; `excursion` and `slope`,
@@ -172,7 +173,7 @@ class RoundHistory:
 
     @cached_property
     def resumed_at(self) -> int:
-        """The first round that began after the last interruption."""
+        """The first round after the last interruption."""
         found = 0
         for index in range(self.rounds):
             for cell in self.phase.cells:
@@ -190,7 +191,7 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round before which enough was written; None if there is none. Later rounds are not read."""
+        """The first round before which enough had been written; None if there is none. Later rounds are not read."""
         needed = self.journal.params.steady_volume * self.journal.span
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
 
@@ -225,7 +226,8 @@ class RoundHistory:
 
     @property
     def over(self) -> bool:
-        """Whether the rounds are over: the state is steady, or `rounds_max` rounds have run without an interruption."""
+        """Whether the rounds are complete: the state is steady, or `rounds_max` rounds have run without an
+        interruption."""
         return self.rounds - self.resumed_at >= self.journal.params.rounds_max or self.verdict().steady
 
 
@@ -240,7 +242,8 @@ def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Seque
 
 
 def phase_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the next steps of a phase: the opening, then the rest of the current round; empty if the phase is over."""
+    """Return the next steps of a phase: the opening, then the rest of the current round; empty if the phase is
+    complete."""
     return opening_steps(journal, phase, context) or _round_steps(RoundHistory(journal, phase), context)
 
 
@@ -256,18 +259,18 @@ def _round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
     ]
 
 
-# The profile `fast`: only the tracked workloads run until the steady state, then every workload is measured once. A
-# workload ends when its rate has settled. The tracked workloads are measured again after the others (sentinels): if one
-# of them changed, the drive left its steady state, and all workloads are measured again.
+# With the profile `fast`, only the tracked workloads run until the steady state, then every workload is measured once.
+# A workload ends when its rate has settled. The tracked workloads are measured again after the others (as sentinels).
+# If one of them changed, the drive left its steady state, and all workloads are measured again.
 
 FAST: Final = "fast"
 MOVED: Final = "invalid-drift"
 _LATER_SEEDS: Final = 1_000_000
-"""Added to the seed of each pass, so that its random offsets differ from those of the rounds."""
+"""Offset of the seed of each pass, so that its random offsets differ from those of the rounds."""
 
 
 class Passes:
-    """The rounds of the tracked workloads of a phase, and the passes over all workloads that follow."""
+    """The rounds of the tracked workloads of a phase, and the subsequent passes over all workloads."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -313,8 +316,8 @@ class Passes:
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: TrackedMetric) -> float:
-        """Return the relative change of a dependent variable since the previous sentinel, or since the window for the
-        first pass."""
+        """Return the relative change of a dependent variable since the previous sentinel or, for the first pass, since
+        the window."""
         after = self._sentinel(number, tracked)
         if number > 1:
             before = self._sentinel(number - 1, tracked)

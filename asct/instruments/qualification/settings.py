@@ -1,4 +1,4 @@
-"""The settings that all drive qualifications share: target, load, rounds, purge and preconditioning."""
+"""The settings shared by all drive qualifications: target, load, rounds, purge and preconditioning."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cell_label(block_size: int, reads: int) -> str:
 
 
 def size_name(size: int) -> str:
-    """Format a size as drive reports do: `512`, `4k`, `1024k`."""
+    """Format a size in the notation of drive reports: `512`, `4k`, `1024k`."""
     if size % 1024 == 0:
         return f"{size // 1024}k"
     return format_size(size) if size >= 1024 else str(size)
@@ -65,7 +65,7 @@ def size_name(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrackedMetric:
-    """A dependent variable: the quantity of a workload that must become steady."""
+    """A dependent variable: a quantity of a workload that must become steady."""
 
     cell: Workload
     quantity: Quantity
@@ -80,7 +80,7 @@ class TrackedMetric:
 class Phase:
     """Purge, preconditioning, and rounds in which every workload runs once, in this order.
 
-    `name` is the prefix of the step names, `sequential_block` the block size of the preconditioning.
+    `name` is the prefix of the step names, and `sequential_block` the block size of the preconditioning.
     """
 
     name: str
@@ -202,19 +202,19 @@ class QualificationParams(Params):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Every block size that is used."""
+        """All block sizes in use."""
         return (SEQUENTIAL_BLOCK,)
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths per job that are used."""
+        """All queue depths per job in use."""
         return (self.iodepth,)
 
     def span(self, target_bytes: int) -> int:
-        """Return the bytes of the active range on a target of that size.
+        """Return the bytes of the active range on a target of this size.
 
-        Every job gets an equal slice of whole requests of every size, so that preconditioning covers everything that is
-        measured. Raises Unsuitable if the range is too small.
+        Every job gets an equal slice, which consists of whole requests of every size, so that preconditioning covers
+        everything that is measured. Raises Unsuitable if the range is too small.
         """
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
@@ -232,7 +232,7 @@ class QualificationParams(Params):
         return int(wanted) // grain * grain
 
     def fio(self, span: int, **changes: object) -> FioParams:
-        """Return the settings of a fio process on the active range; `changes` are the settings of the workload."""
+        """Return the settings of a fio process on the active range. `changes` are the settings of the workload."""
         common: dict[str, object] = {
             "filesize": span, "offset": self.offset, "file_names": self.file_names, "overwrite": self.overwrite,
             "engine": self.engine, "numjobs": self.numjobs, "iodepth": self.iodepth, "refill_buffers": True,
@@ -283,17 +283,17 @@ class MatrixParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Every block size that is used."""
+        """All block sizes in use."""
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """Return the workloads of a round by mix, large requests first, except those with requests smaller than a
+        """Return the workloads of a round by mix, large requests first, without those with requests smaller than a
         logical block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
     def phase(self, logical_block: int, quantity: Quantity) -> Phase:
-        """Return the only phase; raise Unsuitable if the target supports none of the dependent workloads."""
+        """Return the only phase. Raises Unsuitable if the target supports none of the dependent workloads."""
         cells = self.cells(logical_block)
         tracked = tuple(TrackedMetric(cell, quantity) for cell in self.dependent_cells() if cell in cells)
         if not tracked:
@@ -306,8 +306,8 @@ class MatrixParams(QualificationParams):
     def dependent_cells(self) -> list[Workload]:
         """Return the workloads of `dependent`.
 
-        The default is limited to workloads that are measured; if none of them is, it is the one with the most writes
-        and the smallest requests.
+        The default is limited to measured workloads; if there are none, it is the workload with the most writes and the
+        smallest requests.
         """
         pairs = [name.split(":") for name in dict.fromkeys(self.dependent)]
         named = [Workload(parse_size(size), int(reads)) for size, reads in pairs]

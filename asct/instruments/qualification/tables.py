@@ -24,7 +24,7 @@ _SINGLE: Final = "test"
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A dependent variable of a phase."""
+    """A dependent variable in a phase."""
 
     phase: str
     place: WorkloadKey
@@ -41,7 +41,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is the one in the specification) and the label, as a suffix for titles."""
+        """The profile (unless it is the one in the specification) and the label, as a suffix of titles."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -57,7 +57,7 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """Return the settings of a phase, by setting name."""
+        """Return the settings of a phase by name."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def window_rounds(self, phase: str) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def views(records: Sequence[Record]) -> list[QualificationView]:
 
 
 def phase_label(phase: str) -> str:
-    """Return the name of a phase for titles; empty for the only phase of a test."""
+    """Return the name of a phase for titles; empty if it is the only phase of a test."""
     return "" if phase == _SINGLE else phase
 
 
@@ -125,7 +125,7 @@ _MATRICES: Final = {
     "latency_p99_999": ("99.999 % Latency (ms)", 1e-3, 3),
     "latency_max": ("Max Latency (ms)", 1e-3, 3),
 }
-"""Title, scale and decimals of each metric."""
+"""The title, scale and decimals of each metric."""
 _STEADY: Final = (
     Column("point", "Point", format="text"),
     Column("phase", "Phase", format="text"),
@@ -141,13 +141,13 @@ _STEADY: Final = (
 
 
 def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> Sequence[Table]:
-    """Return a table for each metric that has values, then the tables of the steady state and of the drive."""
+    """Return a table for each metric that has values, followed by the tables of the steady state and of the drive."""
     found = [_matrix(view, slug, metric) for view in views(records) for metric in metrics if view.cells(metric)]
     return (*found, *steady_table(records, slug), *device_table(records, slug))
 
 
 def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
-    """Return a table by block size and mix; latencies are sorted in the opposite order, as in other reports."""
+    """Return a table by block size and mix. Latencies are sorted in the opposite order, as in other reports."""
     title, scale, digits = _MATRICES[metric]
     values = view.cells(metric)
     mixes = list(dict.fromkeys(reads for _, reads in values))
@@ -173,7 +173,7 @@ def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence
 
 
 def notes_of(view: QualificationView) -> tuple[str, ...]:
-    """Return notes on the settings of the point."""
+    """Return notes about the settings of the point."""
     found = list(dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase)))
     size = view.amount("active_range")
     if size is not None:
@@ -210,7 +210,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
 
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with a row for each dependent variable: its result, rounds and values."""
+    """Return a table with one row per dependent variable: its result, rounds and values."""
     shown = views(records)
     rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
     if not rows:
@@ -255,8 +255,8 @@ _MOST_LINES: Final = 12
 
 
 def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """Return figures of the convergence of `quantity`, the verification of each variable, and the averages for each
-    point."""
+    """Return, for each point, figures of the convergence of `quantity`, the verification of each variable, and the
+    averages."""
     found: list[Figure] = []
     for view in views(records):
         found += [*_convergence(view, quantity), *(_verification(view, what) for what in view.variables())]
@@ -266,7 +266,7 @@ def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
 
 
 def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
-    """Return the values of all block sizes over the rounds, in a figure for each mix with a dependent variable."""
+    """Return the values of all block sizes over the rounds, with one figure per mix that has a dependent variable."""
     found: list[Figure] = []
     for reads in dict.fromkeys(what.place[1] for what in view.variables()):
         places = sorted({place for place in view.cells(quantity) if place[1] == reads}, reverse=True)
@@ -315,7 +315,7 @@ def _verification(view: QualificationView, what: Variable) -> Figure:
 
 
 def _averages(view: QualificationView, quantity: str) -> Figure:
-    """Return the averages over the block sizes, with a line for each mix."""
+    """Return the averages over the block sizes, with one line per mix."""
     values = view.cells(quantity)
     series = []
     for reads in dict.fromkeys(reads for _, reads in values):
@@ -331,7 +331,7 @@ def _averages(view: QualificationView, quantity: str) -> Figure:
 
 
 def _heatmap(view: QualificationView, quantity: str) -> Figure:
-    """Return the averages as a heat map, in which values cannot hide one another as they do in a 3D bar chart."""
+    """Return the averages as a heat map. Unlike in a 3D bar chart, values cannot hide one another."""
     values = view.cells(quantity)
     mixes = list(dict.fromkeys(reads for _, reads in values))
     sizes = sorted({size for size, _ in values}, reverse=True)
