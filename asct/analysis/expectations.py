@@ -65,7 +65,7 @@ def judge(
     verdicts: list[Verdict] = []
     for check in checks:
         if check.versus == "baseline":
-            verdicts.append(_verdict(check, None, "baselines are compared by `asct diff`"))
+            verdicts.append(_verdict(check, None, "this version of asct does not compare runs with a baseline"))
         else:
             verdicts.extend(_judge_one(check, places, run, facts, strict))
     return verdicts

@@ -39,7 +39,7 @@ def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[Be
     chosen -= {item.name for word in unwanted for item in _matching(word, benchmarks)}
     if not chosen:
         raise UsageError(
-            Diagnostic("E913", f"`{' '.join(words)}` selects no benchmark", hint="`asct list` shows names and keywords")
+            Diagnostic("E913", f"no benchmark matches `{' '.join(words)}`", hint="`asct list` shows names and keywords")
         )
     return [item for item in benchmarks if item.name in chosen]
 

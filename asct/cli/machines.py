@@ -183,7 +183,7 @@ def _facts_lines(facts: HostFacts, width: int, network: bool, topology: bool) ->
     shown = network_sections(facts) if network else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
     of_file = " (modification time of the file)" if facts.dated_by_file else ""
-    found += wrapped(f"As of {facts.collected_at}{of_file}, read as {account}, by asct {__version__}", width)
+    found += wrapped(f"As of {facts.collected_at}{of_file}, read by {account} with asct {__version__}", width)
     found += section_lines(shown, width)
     gaps = unknown(facts, "network" if network else "")
     missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]

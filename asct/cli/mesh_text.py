@@ -57,7 +57,7 @@ def _indented(lines: list[str]) -> Iterator[str]:
 
 
 def _summary(mesh: Mesh, total: int, width: int) -> Iterator[str]:
-    name = " ".join(part for part in (mesh.kind or "mesh of unknown kind", mesh.revision) if part)
+    name = " ".join(part for part in (mesh.kind or "mesh of unknown type", mesh.revision) if part)
     size = f": {mesh.width} x {mesh.height} crosspoints" if mesh.width and mesh.height else ""
     number = f" (mesh {mesh.instance}, one of {total})" if total > 1 else ""
     yield f"{name}{f', {mesh.chi}' if mesh.chi else ''}{size}{number}"

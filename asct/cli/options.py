@@ -57,7 +57,7 @@ _SHARED: tuple[Callable[[F], F], ...] = (
     click.option("--no-progress", "--no-progress-bar", "no_progress", is_flag=True, help="Do not show progress."),
     click.option("--log-file", type=click.Path(dir_okay=False), metavar="FILE", help="Append a log to FILE."),
     click.option(
-        "-L", "--log-level", type=_LEVELS, default="info", show_default=True, help="Lowest level that is logged."
+        "-L", "--log-level", type=_LEVELS, default="info", show_default=True, help="Minimum level of logged messages."
     ),
 )  # fmt: skip
 
@@ -188,8 +188,8 @@ def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
         ),
         click.option(
             "--from", "origin", metavar="SNAPSHOT", type=click.Path(),
-            help="Read a snapshot instead: a directory or tar of /proc and /sys, a run, or its facts/HOST.json or "
-            "snapshot.txt.",
+            help="Read a snapshot instead: a directory or tar archive of /proc and /sys, a run, or its "
+                 "facts/HOST.json or snapshot.txt.",
         ),
         FORMAT,
         click.option(

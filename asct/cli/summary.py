@@ -44,7 +44,7 @@ def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str
     if reused := reused_text(run.jobs, run.started_at):
         console.line(reused)
     if noise := hosts_line(run.jobs):
-        console.line(f"measurements: {noise}; see the report")
+        console.line(f"measured {noise}; see the report")
     _verdicts(console, run)
     console.line(_last_line(run, folder))
     for name, path in reports.items():

@@ -31,10 +31,11 @@ def _slow(seen: RuleInput) -> Evaluations:
         title=f"clock source {source}",
         seen=f"the clock source is {source}; available: {', '.join(system.clock_sources) or 'no others'}",
         sure="certain",
-        why="programs cannot read this clock directly; the kernel falls back to it if it distrusts a better one",
+        why="programs cannot read this clock directly; the kernel falls back to it if it considers a faster one "
+        "unreliable",
         advice=""
         if better
-        else "find the reason why the kernel rejected the CPU's clock in its log (dmesg: clocksource, tsc)",
+        else "look for the reason why the kernel rejected the CPU's clock in the kernel log (dmesg: clocksource, tsc)",
         settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
     )
 
@@ -65,7 +66,7 @@ def _idle(seen: RuleInput) -> Evaluations:
         title=f"idle states with a wake-up time of up to {longest} µs",
         seen="; ".join(named),
         sure="likely",
-        why="the kernel chooses the state from the expected idle time, which may be wrong",
+        why="the kernel selects the state by the expected idle time, and this prediction may be wrong",
         advice=f"run cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
         if mixed
         else "",
@@ -96,7 +97,7 @@ def _hot(seen: RuleInput) -> Evaluations:
         title="thermal throttling" if slowed else "near the temperature limit",
         seen="; ".join([*told, *hot]),
         sure="certain" if slowed else "likely",
-        why="the CPUs count these events"
+        why="the CPUs themselves count these events"
         if slowed
         else "the measurement itself generates heat, and throttling starts below the limit",
         advice="improve the cooling, or let the machine cool down and pause between measurements",
@@ -124,7 +125,7 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     if name == "powersave":
         return "certain", "this governor requests the lowest permitted clock at any load"
     if name == "userspace":
-        return "possible", "a program has set the clock"
+        return "possible", "a program sets the clock; the effect depends on the frequency that it selected"
     return "likely", (
         "the clock follows the previous load, so it is low when a measurement starts or waits for a drive"
     )
@@ -180,7 +181,8 @@ def _limit(seen: RuleInput) -> Evaluations:
         title=f"clock limited to {share}",
         seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
         sure="certain",
-        why="the kernel never exceeds scaling_max_freq; the limit may be intended, to compare machines at one clock",
+        why="the kernel never exceeds scaling_max_freq; the limit may be intentional, for example to compare "
+        "machines at the same clock",
         settings=settings,
     )
 
@@ -224,7 +226,7 @@ def _balanced(seen: RuleInput) -> Evaluations:
         title="irqbalance runs",
         seen="irqbalance is running; it moves interrupts between CPUs",
         sure="possible",
-        why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
+        why="it acts only when the interrupt load changes, and it cannot move the queue interrupts of NVMe drives",
         fix=["systemctl stop irqbalance"],
         undo=["systemctl start irqbalance"],
         scripted=True,
@@ -244,7 +246,7 @@ def _isolated(seen: RuleInput) -> Evaluations:
         title="interrupts on isolated CPUs",
         seen=f"interrupts can be routed to isolated CPU {format_cpulist(hit)}",
         sure="likely",
-        why="this is the default of new interrupts; existing ones keep their own smp_affinity",
+        why="this is the default for new interrupts; existing ones keep their own smp_affinity",
         settings=[
             Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
         ],

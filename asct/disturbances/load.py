@@ -35,7 +35,7 @@ def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
         yield "likely", f"load average {load.load1:g} on {cpus} CPUs"
     hot = {cpu: share for cpu, share in seen.sample.busy.items() if share >= _BUSY_CPU}
     if hot:
-        most = f"up to {max(hot.values()) * 100:.0f} % of one second"
+        most = f"up to {max(hot.values()) * 100:.0f} % of a one-second sample"
         yield "certain", f"CPU {format_cpulist(hot)} was busy with other processes, {most}"
 
 
@@ -56,7 +56,7 @@ def _busy(seen: RuleInput) -> Evaluations:
         sure=sure,
         why="other processes used the CPUs immediately before the measurement"
         if sure == "certain"
-        else "the load average lags behind",
+        else "the load average reacts to changes with a delay",
         advice="stop the other processes, or measure when the machine is idle",
     )
 
@@ -89,7 +89,7 @@ def _siblings(seen: RuleInput) -> Evaluations:
         title="SMT siblings busy",
         seen=f"idle CPUs whose SMT sibling on the same core is busy: CPU {format_cpulist(shared)}",
         sure="likely",
-        why="benchmarks choose idle CPUs, and these appear idle",
+        why="benchmarks select idle CPUs, and these CPUs appear to be idle",
         advice="" if off else "stop the other processes",
         settings=off,
     )
@@ -117,7 +117,7 @@ def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str
             title=title,
             seen=f"tasks waited for {on} {share:.0f} % of the time",
             sure="likely",
-            why="this was the state immediately before the measurement",
+            why="this is the state immediately before the measurement",
             advice=advice,
         )
 
@@ -149,7 +149,7 @@ def _mask(seen: RuleInput) -> Evaluations:
         title=f"{len(left)} CPU{'s' if len(left) > 1 else ''} excluded",
         seen=f"the account is not permitted to use CPU {format_cpulist(left)}",
         sure="certain",
-        why="the kernel enforces the CPU mask; it may be intended on a shared machine",
+        why="the kernel enforces the CPU mask; it may be intentional on a shared machine",
         advice="measure with an account, container or service without a CPU mask (taskset, cpuset, CPUAffinity=)",
     )
 
@@ -164,6 +164,6 @@ def _memory_limit(seen: RuleInput) -> Evaluations:
         title=f"memory limited to {format_size(limit)}",
         seen=f"the control group of the account allows {format_size(limit)} of {format_size(total)}",
         sure="possible",
-        why="it matters only near the limit",
+        why="the limit matters only if memory use comes close to it",
         advice="measure outside the container, or raise its limit (memory.max) temporarily",
     )

@@ -86,7 +86,7 @@ def _balancing(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title="NUMA balancing on",
-        seen=f"kernel.numa_balancing is {mode} on {len(seen.facts.nodes)} nodes",
+        seen=f"kernel.numa_balancing is {mode} and the host has {len(seen.facts.nodes)} nodes",
         sure="possible",
         why="memory that a benchmark binds to a node is not affected, but fio and other programs do not bind memory",
         settings=[Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))],
@@ -110,7 +110,9 @@ def _swap(seen: RuleInput) -> Evaluations:
         title=f"{used_text} swapped out" if much else "swap on",
         seen=f"{used_text} of {format_quantity(total, 'B')} swap in use, vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
-        why="memory was short at some time" if much else "little memory is swapped out at present",
+        why="the host was short of memory at some point in the past"
+        if much
+        else "little memory is currently swapped out",
         advice="free some memory; if the swapped-out data fits into memory, run swapoff -a and then swapon -a as root"
         if much
         else "",
@@ -127,6 +129,6 @@ def _reclaim(seen: RuleInput) -> Evaluations:
         title="zone reclaim on",
         seen=f"vm.zone_reclaim_mode is {mode}",
         sure="possible",
-        why="it happens only if the memory of a node is full",
+        why="reclaim happens only if the memory of a node is full",
         settings=[Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))],
     )

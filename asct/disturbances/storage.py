@@ -139,10 +139,11 @@ def _io_uring(seen: RuleInput) -> Evaluations:
         title="io_uring not permitted",
         seen=f"kernel.io_uring_disabled is {limit}" if limit else "the account cannot create an io_uring",
         sure="possible",
-        why="only fast drives are affected; io_uring may have been disabled for security",
+        why="only fast drives are affected; io_uring may have been disabled for security reasons",
         advice=""
         if limit
-        else "run outside the container or system call filter (seccomp) that denies io_uring, or use a kernel with it",
+        else "run outside the container or system call filter (seccomp) that denies io_uring, or use a kernel "
+        "that supports io_uring",
         settings=[setting] if limit else [],
     )
 
@@ -175,7 +176,7 @@ def _links(seen: RuleInput) -> Evaluations:
         title=f"slow PCIe link: {', '.join(one.name for one in slow)}",
         seen="; ".join(f"{one.name}: {one.link}, but it supports {one.link_max}" for one in slow),
         sure="likely",
-        why="the link may also be slow only to save power while the drive is idle",
+        why="the link may be slow only because an idle drive saves power",
         advice="check the number of lanes and the PCIe generation of the slot, and that the drive is seated properly",
     )
 

@@ -34,7 +34,7 @@ def _missing(seen: RuleInput) -> Evaluations:
             title=f"{name} missing",
             seen=f"{name} is not on the PATH of the account",
             sure="certain",
-            why="asct searched the PATH",
+            why="asct searched all directories of the PATH",
             fix=[f"apt-get install {PACKAGES[name]}"],
             undo=[f"apt-get remove {PACKAGES[name]}"],
             advice="the command is for Debian; on other systems, the package has the same or a similar name",

@@ -115,10 +115,10 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
 
 def _cannot(why: str) -> Diagnostic:
     hint = (
-        "requirements: the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 "
-        "or below"
+        "this requires the arm_cmn driver, its map or the registers, and either root or a "
+        "kernel.perf_event_paranoid of 0 or below"
     )
-    return Diagnostic("E462", f"cannot detect where CPUs enter the mesh: {why}", hint=hint)
+    return Diagnostic("E462", f"cannot detect the locations of the CPUs in the mesh: {why}", hint=hint)
 
 
 def _cpus(facts: HostFacts) -> list[int]:
@@ -126,7 +126,7 @@ def _cpus(facts: HostFacts) -> list[int]:
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
-        raise NotMeasured(_cannot("no online CPU is known"))
+        raise NotMeasured(_cannot("it is unknown which CPUs are online"))
     return cpus
 
 

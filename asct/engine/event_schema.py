@@ -36,7 +36,11 @@ def _kind(kind: type[events.Event]) -> dict[str, Any]:
     properties = {
         "schema": {"const": "asct.event/1"},
         "t": {"const": kind.t},
-        "at": {"type": "string", "format": "date-time", "description": "when it was written to the journal"},
+        "at": {
+            "type": "string",
+            "format": "date-time",
+            "description": "time at which the event was written to the journal",
+        },
     }
     for item in fields(kind):
         if item.name == "diagnostic":
@@ -69,7 +73,7 @@ def _diagnostic() -> dict[str, Any]:
 
 def all_schemas() -> dict[str, dict[str, Any]]:
     """Return all schemas in results_schema/ that are generated from models, by the kind of document."""
-    meshes = model_schema("cmn", CmnReport, "the document of `asct cmn`: the coherent meshes of a machine")
+    meshes = model_schema("cmn", CmnReport, "the output of `asct cmn --json`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 
 

@@ -66,13 +66,17 @@ _KERNEL_STATUSES = {
     2: (
         "E604",
         "rejected its arguments",
-        "change the setting that the message names; `asct list settings` lists the ranges",
+        "change the setting named in the message; `asct list settings` shows the permitted ranges",
     ),
-    3: ("E605", "cannot measure this on host {host}", "change the host as the message says, or the setting"),
+    3: (
+        "E605",
+        "cannot measure this on host {host}",
+        "change the host as described in the message, or change the setting",
+    ),
     4: (
         "E606",
         "failed its self-check",
-        "the value was discarded; if it fails again, suspect the memory or the virtual machine",
+        "the value was discarded; if the check fails again, suspect the memory or the virtual machine",
     ),
 }
 
@@ -98,9 +102,11 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
     """Return the diagnostic of a step that reached a time limit: its own, which is generous, or what was left of the
     point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
-    hint = "raise `timeout` in the plan, or shorten the measurement"
+    hint = "increase `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
-        hint = "it should take much less: check the log of the Linux kernel (`dmesg`) and other activity on the host"
+        hint = (
+            "it should take much less time: check the log of the Linux kernel (`dmesg`) and other activity on the host"
+        )
     return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
 
@@ -169,7 +175,7 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
     """Return the diagnostic for a point that needs a result that another job did not produce."""
-    hint = "set the value that the other job would have measured"
+    hint = "set the value that the other job should have measured"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
 
@@ -190,6 +196,6 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
     """Return the diagnostic for a repeat that starts over because its steps belong to a different measurement."""
-    message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
+    message = f"{job_id} {point_id} on {host}: starts again at the first step: {why}"
     hint = "the program or asct has changed since; its earlier files are kept in a folder whose name ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

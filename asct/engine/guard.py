@@ -132,7 +132,7 @@ _HINTS: Final = {
         "identity": "`asct doctor` lists the devices of the host by the names that a plan may use; create the file, or "
         "omit `file_names` to use a temporary one",
         "kind": "name a whole disk, a partition or a regular file",
-        "serial": "compare the serial number in `safety.destroys` with the one that `asct doctor` lists",
+        "serial": "compare the serial number in `safety.destroys` with that in the output of `asct doctor`",
         "size": "check that the drive responds and that its medium is inserted",
     },
     "E441": {
@@ -141,15 +141,15 @@ _HINTS: Final = {
         "namespaces": "a purge would also erase its other namespaces: delete these first, or omit the purge",
     },
     "E442": {
-        "mounted": "unmount it if this is the drive to be overwritten",
-        "system": "use another drive: this one contains the system, asct or the work folder",
-        "swap": "disable the swap (`swapoff`) if this is the drive to be overwritten",
+        "mounted": "unmount the drive if it is the one to be overwritten",
+        "system": "use another drive, because this one contains the system, asct or the work folder",
+        "swap": "disable the swap (`swapoff`) if the drive is the one to be overwritten",
         "holders": "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)",
         "raid": "stop the array (`mdadm --stop`) and remove this drive from it",
-        "open-elsewhere": "end the program that has it open",
-        "exclusive": "end the program that uses it, or run under an account that may open it",
-        "multipath": "leave one path to its content: remove it from the multipath map, or detach the second loop "
-        "device",
+        "open-elsewhere": "end the program that has the drive open",
+        "exclusive": "end the program that uses the drive, or run under an account that may open it",
+        "multipath": "keep only one path to its content: remove the drive from the multipath map, or detach the "
+        "second loop device",
         "reserved": "release the reservation on the host that holds it",
     },
     "E443": {
@@ -164,9 +164,12 @@ CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.ite
 UNREADABLE: Final = FailedCheckText(
     "E444", "run as root, or allow the account to read it; asct writes only to devices that it could check"
 )
-UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct writes to no device without them")
+UNCHECKED: Final = FailedCheckText(
+    "E445", "see the output of the checks; without them, asct does not write to a device"
+)
 VOLUME: Final = FailedCheckText(
-    "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan again"
+    "E446",
+    "reduce the amount written (fewer or shorter points), or raise `safety.max_written` and apply the plan again",
 )
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})
 """Error codes that end a run with exit code 4."""

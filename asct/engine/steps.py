@@ -113,7 +113,7 @@ class StepNotes:
     def check_replayed(self) -> None:
         """Raise StepsChangedError if there are notes about steps after the last one."""
         if self._next < len(self._earlier):
-            raise StepsChangedError(f"it had at least {len(self._earlier)} steps, now it ends after step {self._next}")
+            raise StepsChangedError(f"it had at least {len(self._earlier)} steps but now ends after step {self._next}")
 
     def add(self, step: Step, done: StepOutputs) -> None:
         """Write a note about the step that has just succeeded, which is the last one in `done`.

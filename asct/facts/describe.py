@@ -18,7 +18,7 @@ def describe(facts: HostFacts) -> str:
         f"Linux {system.kernel}" if system.kernel else None,
         system.os,
     ]
-    return ", ".join(part for part in parts if part) or "no known facts"
+    return ", ".join(part for part in parts if part) or "nothing is known about this machine"
 
 
 def _count(number: int | None, noun: str) -> str | None:

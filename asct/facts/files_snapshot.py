@@ -111,7 +111,7 @@ MOST_FOLDERS = 20_000
 DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
-_EXHAUSTED = "it was read only in part: it has too many names, or its links form cycles or lead to the same files"
+_EXHAUSTED = "only part of it was read: it contains too many names, or its links form cycles or lead to the same files"
 _WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys, a run, or its `snapshot.txt`"
 
 

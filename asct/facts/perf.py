@@ -82,7 +82,7 @@ def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
     known = [number for number in numbers if number]
     if not known:
         denied = "not permitted" in said and whole(snapshot.command_output("id")) != 0
-        reason = "no file reports it, and the kernel log no longer contains it"
+        reason = "no file reports it, and the entry in the kernel log has been overwritten"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 

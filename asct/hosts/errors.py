@@ -139,22 +139,25 @@ def session_gone(place: str) -> Diagnostic:
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
     hint = (
-        "the host keeps running the tasks it has; when it is reachable again, `asct resume` collects their results and "
-        "measures the rest"
+        "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
+        "results and measures the rest"
     )
     return Diagnostic(cause.code, f"{cause.message}; reconnecting failed for {seconds:g} s", hint=hint)
 
 
 def not_ended(place: str, seconds: float) -> Diagnostic:
-    hint = "a process that hangs in the Linux kernel (drive, network file system) ends only when the host is restarted"
+    hint = (
+        "the process may be blocked in the Linux kernel (drive, network file system); it then ends only when "
+        "the host is restarted"
+    )
     return Diagnostic("E321", f"{place}: a task is still running {seconds:g} s after it was told to stop", hint=hint)
 
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
-    hint = f"set the host's `workdir` to a folder that the account can write to (now `{base}`)"
+    hint = f"set the host's `workdir` to a folder that the account can write to (currently `{base}`)"
     if "util-linux" in detail:
         hint = "install util-linux on the host: `flock` and `setsid` must be on the PATH of the account"
-    return Diagnostic("E322", f"{place}: cannot make a private work folder: {detail[:QUOTED]}", hint=hint)
+    return Diagnostic("E322", f"{place}: cannot create a private work folder: {detail[:QUOTED]}", hint=hint)
 
 
 def path_refused(host: str, path: str, why: str) -> Diagnostic:
@@ -163,7 +166,7 @@ def path_refused(host: str, path: str, why: str) -> Diagnostic:
 
 
 def not_regular(host: str, path: str) -> Diagnostic:
-    hint = "asct copies regular files only, not links, folders or devices"
+    hint = "asct copies only regular files, not links, folders or devices"
     return Diagnostic("E324", f"{host}: `{path}` is not a regular file", hint=hint)
 
 
@@ -194,7 +197,7 @@ def task_refused(place: str, detail: str) -> Diagnostic:
 
 
 def not_recorded(host: str, command: str) -> Diagnostic:
-    hint = "add an entry whose `match` fits to replay.json"
+    hint = "add an entry to replay.json whose `match` matches the command"
     return Diagnostic("E330", f"{host}: the recording has no entry for `{command}`", hint=hint)
 
 

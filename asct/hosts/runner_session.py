@@ -84,7 +84,7 @@ class RunnerSession:
         owner = self._session.owner if self._session else ""
         session = replace(self._session, work=self.work or self._session.work) if self._session else None
         text = script.open_script(self.name, self._base, secrets.token_hex(16), session)
-        doing, label = "making the work folder", self.link.label
+        doing, label = "creating the work folder", self.link.label
         journal, received = RunnerJournal(), b""
         with self.link.within(SHORT_S, doing):
             channel = self.link.start("exec sh -s")

@@ -146,7 +146,7 @@ def _unit(tree: Expression, one: bool, other: bool) -> bool:
         return not other
     if (tree.kind == "*" and one is not other) or (tree.kind in ("+", "-", "%") and one and other):
         return True
-    message = f"`{tree.kind}` does not combine a duration and " + ("a duration" if one and other else "a plain number")
+    message = f"`{tree.kind}` cannot combine a duration and " + ("a duration" if one and other else "a plain number")
     hint = (
         "give both sides a unit, such as `30s`" if tree.kind in ("+", "-", "%") else "use a duration on one side only"
     )

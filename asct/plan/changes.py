@@ -65,7 +65,11 @@ class Overrides:
             if head not in SECTIONS or head == "hosts":
                 continue
             if (len(item.parts) == 1) is not (head in _SCALARS):
-                what = f"`{head}` has no parts" if head in _SCALARS else f"`{head}` cannot be set as a whole"
+                what = (
+                    f"`{head}` has no keys that can be set"
+                    if head in _SCALARS
+                    else f"`{head}` cannot be set as a whole"
+                )
                 example = "=VALUE" if head in _SCALARS else ".NAME=VALUE"
                 self.findings.error("E119", f"{what} with --set", span, f"write `--set {head}{example}`")
             elif head != "vars" or self._is_variable(item, changed):

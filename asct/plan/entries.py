@@ -35,7 +35,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
             continue
         known = first.setdefault(name.value.casefold(), name)
         if known is not name:
-            hint = f"give one an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
+            hint = f"give one of them an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
             message = f"two entries have the id `{shown(name.value)}`"
             if known.value != name.value:
                 message, hint = alike(name.value, known.value, "the ids")
@@ -149,7 +149,7 @@ def _needs(section: Section) -> dict[str, Node]:
     needs: dict[str, Node] = {}
     node = section.members.get("needs")
     if node is not None and not isinstance(node.value, dict):
-        section.wrong(node, "`needs`", "a map", "give each an alias: `needs: {cache: latency-sweep}`")
+        section.wrong(node, "`needs`", "a map", "give each of them an alias: `needs: {cache: latency-sweep}`")
         return needs
     for alias, target in section.mapping("needs").items():
         if (

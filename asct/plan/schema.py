@@ -25,7 +25,7 @@ def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "asct.plan.schema/1",
         "title": "asct plan",
-        "description": "Hosts, benchmarks, settings, sweeps and expectations of one measurement",
+        "description": "A plan: hosts, benchmarks, settings, sweeps and expectations",
         "type": "object",
         "required": ["plan", "name", "benchmarks"],
         "additionalProperties": False,
@@ -74,17 +74,17 @@ def _flag(description: str) -> Schema:
 def _sections() -> Schema:
     return {
         "plan": {"const": 1, "description": "Version of the plan language"},
-        "name": _TEXT | {"description": "Name of the plan and of its folder of results"},
+        "name": _TEXT | {"description": "Name of the plan and of its results folder"},
         "description": _TEXT | {"description": "Purpose of the plan"},
-        "vars": _ref("vars", "Named constants for templates: ${vars.name}; --set vars.name=value"),
+        "vars": _ref("vars", "Named values for templates (${vars.name}); override one with --set vars.name=value"),
         "hosts": _ref("hosts"),
         "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
         "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark of the plan"),
         "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
-        "expect": _list_of(_ref("expectation"), "Bounds on metrics, which decide the exit code"),
+        "expect": _list_of(_ref("expectation"), "Bounds on metrics that decide the exit code"),
         "baseline": _object({"run": _TEXT}, "The run to compare with: a path, `latest` or a label", ["run"]),
         "safety": _ref("safety"),
-        "profiles": _map_of(_ref("profile"), "Named changes to the plan: --profile NAME"),
+        "profiles": _map_of(_ref("profile"), "Named sets of changes to the plan, selected with --profile NAME"),
         "limits": _ref("limits"),
         "report": _ref("report"),
         "include": _texts("Files to include: their hosts, groups, vars and profiles"),
@@ -101,7 +101,7 @@ def _execution() -> Schema:
         "retry": _object(
             {
                 "max": _whole(0, "Maximum number of retries"),
-                "on": _texts("Outcomes to retry", _choice(RETRY_ON, "")),
+                "on": _texts("Outcomes after which a repeat is retried", _choice(RETRY_ON, "")),
             },
             "Automatic retries",
         ),
@@ -114,14 +114,14 @@ def _host() -> Schema:
     options = {key: _option(option) for name in sources() for key, option in transport(name).options.items()}
     properties: Schema = {
         "transport": _choice(tuple(sources()), "Transport to the host"),
-        "address": _TEXT | {"description": "Name or address; by default the name of the host"},
-        "port": _whole(1, "ssh port, by default 22"),
+        "address": _TEXT | {"description": "Host name or address; default: the name of the host"},
+        "port": _whole(1, "ssh port; default: 22"),
         "user": _TEXT | {"description": "Account on the host"},
         "identity_file": _TEXT | {"description": "Private key, relative to the plan"},
         "known_hosts": _TEXT | {"description": "File of known host keys, relative to the plan"},
         "jump": _TEXT | {"description": "Jump host"},
         "sudo": _flag("Whether asct may use sudo on the host"),
-        "workdir": _TEXT | {"description": "Parent of the private work folders, by default /var/tmp/asct"},
+        "workdir": _TEXT | {"description": "Parent of the private work folders; default: /var/tmp/asct"},
         "labels": _map_of(_SCALAR, "Labels, which templates read as ${host.labels.name}"),
         "vars": _ref("vars", "Variables, which templates read as ${host.vars.name}"),
         "config": _ref("anyConfig", "Settings of benchmarks on this host"),
@@ -152,11 +152,11 @@ def _hosts() -> Schema:
 
 def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     properties = _execution() | {
-        "id": _TEXT | {"description": "Name in the plan; by default the name of the benchmark"},
+        "id": _TEXT | {"description": "Name of the entry; default: the name of the benchmark"},
         "uses": _ref("benchmarkName"),
         "extends": _TEXT | {"description": "Id of an entry to inherit from: maps are merged, lists are replaced"},
-        "hosts": _texts("Hosts, groups and patterns; by default all"),
-        "tags": _texts("Tags that --tag selects"),
+        "hosts": _texts("Hosts, groups and patterns; default: all hosts"),
+        "tags": _texts("Tags for --tag"),
         "config": _ref("anyConfig", "Settings"),
         "sweep": _ref("sweep"),
         "needs": _map_of(_TEXT, "Results of other entries, by alias: ${needs.alias.result}"),
@@ -179,7 +179,11 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
 def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     names = [name for benchmark in benchmarks for name in (benchmark.name, *benchmark.aliases)]
     known = [{"const": item.name, "description": item.summary} for item in benchmarks]
-    group = {"hosts": _texts("Members"), "config": _ref("anyConfig", "Settings on its hosts"), "vars": _ref("vars")}
+    group = {
+        "hosts": _texts("Members"),
+        "config": _ref("anyConfig", "Settings on the hosts of the group"),
+        "vars": _ref("vars"),
+    }
     bound = {"type": ["string", "number"]}
     bounds = {"min": bound, "max": bound, "no_worse_than": bound}
     return {
@@ -214,12 +218,13 @@ def _sweep() -> Schema:
     maps = {"anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}
     return {
         "type": "object",
-        "description": "(product of the axes x zip), kept by where, minus exclude, plus include",
+        "description": "Points of a sweep: the product of the axes and `zip`, filtered by `where`, without "
+        "`exclude`, plus `include`",
         "properties": {
             "zip": maps | {"description": "Axes of equal length that change together"},
             "where": {
                 "type": ["string", "boolean"],
-                "description": "Condition that points must meet: iodepth * numjobs <= 128",
+                "description": "Condition that points must meet, for example iodepth * numjobs <= 128",
             },
             "exclude": maps | {"description": "Points to remove"},
             "include": maps | {"description": "Complete points to add"},
@@ -232,9 +237,9 @@ def _expectation(bounds: Schema) -> Schema:
     properties = bounds | {
         "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
         "at": _map_of(_SCALAR, "Swept settings and coordinates of the values to check"),
-        "of": _TEXT | {"description": "Reference for min and max in percent"},
+        "of": _TEXT | {"description": "Reference value if min and max are percentages"},
         "versus": {"const": "baseline"},
-        "severity": _choice(("fail", "warn", "info"), "Severity of a violation"),
+        "severity": _choice(("fail", "warn", "info"), "Severity if the expectation fails"),
         "if_missing": _choice(("fail", "warn", "pass"), "Verdict if nothing was measured"),
         "by": _map_of(_ref("bound"), "Bounds for individual hosts"),
     }
@@ -249,7 +254,9 @@ def _safety() -> Schema:
         "overwrite": {"type": "boolean"},
         "reason": _TEXT,
     }
-    item = _object(consent, "Consent to overwrite one device of one host; no templates", ["host", "device"])
+    item = _object(
+        consent, "Consent to overwrite one device of one host; templates are not allowed", ["host", "device"]
+    )
     return _object(
         {"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "Devices that may be overwritten"
     )

@@ -307,10 +307,12 @@ class _Lazy(Mapping[str, Node]):
         if name in self._open:
             circle = " -> ".join([*self._open[self._open.index(name) :], name])
             message = f"variables form a cycle: {circle}"
-            raise PlanError(Diagnostic("E115", message, self._nodes[name].span, hint="set one of them to a value"))
+            raise PlanError(
+                Diagnostic("E115", message, self._nodes[name].span, hint="set one of them to a value without variables")
+            )
         if len(self._open) > 50:
-            message = "variables refer to one another over more than 50 steps"
-            raise PlanError(Diagnostic("E115", message, node.span, hint="set one of them to a value"))
+            message = "variables refer to one another in a chain of more than 50"
+            raise PlanError(Diagnostic("E115", message, node.span, hint="set one of them to a value without variables"))
         self._open.append(name)
         try:
             self._done[name] = evaluate(node, self.scope)

@@ -289,7 +289,7 @@ def read_coordinates(
     worst = max(mismatches, key=lambda item: item.code)
     if any(item.draft.pinned & _settings_in(context, item.draft, expectation.at) for item in expected):
         hint = "this expectation will be unknown"
-        context.findings.warn("E236", f"{worst.message}, because `--set` fixes it", worst.span, hint)
+        context.findings.warn("E236", f"{worst.message}, because `--set` sets it", worst.span, hint)
         return {key: node.plain() for key, node in expectation.at.items()}
     context.findings.add(worst)
     return {}

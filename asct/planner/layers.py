@@ -220,7 +220,9 @@ class ValueReader:
         if found is None:
             return None
         if any(True for _ in _aliases(found.plain())):
-            message = f"`{name}` is swept and cannot use results of `needs`: points must be known before jobs run"
+            message = (
+                f"`{name}` is swept and cannot use results of `needs`, because points must be known before jobs run"
+            )
             self.context.findings.error("E219", message, node.span, "list the values, or set it under `config`")
             return None
         return self.canonical(name, found.plain(), found)
@@ -239,7 +241,7 @@ class ValueReader:
         if isinstance(place.value, PendingValue):
             paths = dict.fromkeys(path for path, _ in place.value.paths)
             given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
-            notes.append((f"asct checked this against a sample result: {given}", None))
+            notes.append((f"asct checked this with a sample result: {given}", None))
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:

@@ -117,9 +117,9 @@ def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
     most = max(CANDIDATES, context.plan.limits.points)
     if total <= most:
         return True
-    message = f"the sweep of `{entry.id}` has {total:,} combinations before `where` and `exclude`"
+    message = f"the sweep of `{entry.id}` has {total:,} combinations before `where` and `exclude` are applied"
     context.findings.error(
-        "E217", message, sweep.span or entry.span, f"reduce the sweep: at most {most:,} are evaluated"
+        "E217", message, sweep.span or entry.span, f"reduce the sweep: asct evaluates at most {most:,} combinations"
     )
     return False
 

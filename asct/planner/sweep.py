@@ -239,7 +239,9 @@ def _add_steps(
             _append(axes, single, [fixed.value], Origin(fixed.origin.layer, fixed.origin.span), [fixed.node])
         return
     if listed is not None and listed.waits:
-        message = f"`{steps}` lists points and cannot use results of `needs`: points must be known before jobs run"
+        message = (
+            f"`{steps}` lists points and cannot use results of `needs`, because points must be known before jobs run"
+        )
         reader.context.findings.error("E219", message, listed.node.span, "list the values")
         return
     if swept:

@@ -50,9 +50,13 @@ def inside(root: Path, relative: str) -> Path:
     link."""
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
-        raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
+        raise store_error(
+            "E510", f"`{relative}` is outside the run's folder", "the results tree was modified outside asct"
+        )
     if any(len(os.fsencode(part)) > _LONGEST_NAME for part in candidate.parts) or len(relative) > _LONGEST_PATH:
-        raise store_error("E510", f"`{relative[:40]}...` is too long for a path", "the tree was modified outside asct")
+        raise store_error(
+            "E510", f"`{relative[:40]}...` is too long for a path", "the results tree was modified outside asct"
+        )
     real, real_root = os.path.realpath(candidate), os.path.realpath(root)
     if real != real_root and not real.startswith(f"{real_root}/"):
         raise store_error("E510", f"`{relative}` is outside the run's folder through a link", "remove the link")
@@ -67,9 +71,7 @@ def read_text(path: Path) -> str:
                 "E508", f"{path}: the file does not exist", "the run is incomplete, or only a part of it was copied"
             )
         if path.stat().st_size > _LARGEST_BYTES:
-            raise store_error(
-                "E508", f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, the limit for documents of asct"
-            )
+            raise store_error("E508", f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, the limit for asct documents")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise store_error("E508", f"{path}: not text (byte {error.start})", "restore the file from a copy") from error

@@ -372,7 +372,7 @@ class End(_Line):
 
     t: Literal["end"]
     ok: bool
-    error: str | None = Field(default=None, description="why `ok` is false")
+    error: str | None = Field(default=None, description="reason why `ok` is false")
 
 
 class StreamLine(RootModel[Annotated[Meta | Ready | KernelSample | End, Field(discriminator="t")]]):

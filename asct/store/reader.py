@@ -122,7 +122,7 @@ def _safe(name: str) -> str:
     try:
         return safe_name(name)
     except ValueError as error:
-        raise store_error("E510", str(error), "the tree was modified outside asct") from error
+        raise store_error("E510", str(error), "the results tree was modified outside asct") from error
 
 
 def real_folders(folder: Path) -> list[Path]:

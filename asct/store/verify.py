@@ -16,7 +16,9 @@ from asct.store.model import Status
 from asct.store.reader import StoredRun, torn_line
 from asct.store.schemas import violations
 
-_HOST_KNOWN = "restore it from a copy; the values do not depend on it, and status.json contains the host state"
+_HOST_KNOWN = (
+    "restore the file from a copy; the values do not depend on it, and status.json also contains the host state"
+)
 _LIMIT = 50
 """Maximum number of findings of one kind."""
 
@@ -77,7 +79,7 @@ def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
             if stored.layout.steps(folder).exists():
                 yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":
-            message = f"{folder}: has no status.json although the run is complete"
+            message = f"{folder}: there is no status.json although the run is complete"
             yield Diagnostic("E513", message, hint="`asct resume` measures it again")
 
 
@@ -106,7 +108,9 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
     """Yield a finding if the folder `raw`, which a document refers to, does not contain `file`."""
     if Path(raw).is_absolute():
-        yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct")
+        yield Diagnostic(
+            "E510", f"`{raw}` is outside the run's folder", hint="the results tree was modified outside asct"
+        )
         return
     try:
         folder = stored.inside(stored.layout.root / raw)
@@ -129,7 +133,7 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
     for name in ("ok", "noisy", "failed", "timeout"):
         counted = stored.run.counts.get(name, 0)
         if counted != on_disk[name]:
-            message = f"{stored.layout.run}: counts {counted} repeats as `{name}`, the status files {on_disk[name]}"
+            message = f"{stored.layout.run}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
             findings.append(Diagnostic("E513", message))
     findings += _cut(stored, records)[:_LIMIT]
     strangers = {repeat_key(record) for record in records}
@@ -148,7 +152,9 @@ def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
     for folder, status in _statuses(stored):
         found = there[stored.layout.relative(folder)]
         if status.records not in (None, found):
-            message = f"{folder}: has {status.records} records, {stored.layout.records.name} contains {found} of them"
+            message = (
+                f"{folder}: has {status.records} records, but {stored.layout.records.name} contains {found} of them"
+            )
             findings.append(Diagnostic("E513", message, hint="`asct resume` measures it again"))
     return findings
 

@@ -48,7 +48,7 @@ def test_an_unknown_word_is_an_error_with_the_nearest_name() -> None:
 
 
 def test_a_selection_of_nothing_is_an_error() -> None:
-    with pytest.raises(UsageError, match="selects no benchmark"):
+    with pytest.raises(UsageError, match="no benchmark matches"):
         names("ls", "^memory")
 
 

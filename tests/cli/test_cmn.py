@@ -197,7 +197,7 @@ def test_cpus_that_are_not_clear_are_watched_once_more_and_longer(
     assert "--cpus 0,1,2,3,4,5,6,7 --window-us 10000" in short and "--cpus 6,7 --window-us 50000" in long
     (mesh,) = document["meshes"]
     assert mesh["cpus"]["6"]["x"] == 1 and mesh["cpus"]["6"]["y"] == 1 and mesh["cpus"]["7"] is None
-    assert "no port matched its load" in mesh["unknown"]["cpus.7"]
+    assert "no port showed the load of this CPU" in mesh["unknown"]["cpus.7"]
 
 
 UNDETECTABLE = {
@@ -240,6 +240,6 @@ def test_a_detection_can_be_stopped_and_keeps_what_is_known(
     ended = asct("cmn", "--detect")
     stopper.join()
     assert ended.code == 128 + number
-    assert "2 of 8 CPUs located before it was stopped" in ended.err
+    assert "2 of 8 CPUs located before detection was stopped" in ended.err
     assert "(0-1)" in ended.out and "detection was stopped after 2 of 8 CPUs" in " ".join(ended.out.split())
     assert [path.name for path in (own_cache / "asct").glob("cmn-cpus-*")] == ["cmn-cpus-meshy.json"]

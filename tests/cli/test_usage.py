@@ -25,7 +25,7 @@ from tests.cli.conftest import Asct
         (["list", "settings", "latency-swep"], "did you mean `latency-sweep`?", "asct list"),
         (["list", "kernels", "chase"], "takes no further argument", "asct list"),
         (["run", "lattency-sweep"], "`lattency-sweep`", "did you mean `latency-sweep`?"),
-        (["run", "^all"], "selects no benchmark", "`asct list`"),
+        (["run", "^all"], "no benchmark matches", "`asct list`"),
         (["run", "ls", "--user-config", "ls.pagez=4k"], "unknown setting `pagez`", "did you mean `pages`?"),
         (["report", "nothing"], "matches `nothing`", "`asct results list`"),
         (["results", "show", "nothing"], "matches `nothing`", "`asct results list`"),

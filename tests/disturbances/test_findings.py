@@ -181,7 +181,10 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
     sample = ActivitySample(busy={**dict.fromkeys(CPUS, 0.05), 1: 0.45, 2: 0.3, 6: 0.9}, running=3)
     busy, siblings = assess(quiet(), sample).findings
     assert (busy.name, siblings.name) == ("busy", "smt-siblings")
-    assert busy.seen == "CPU 1-2,6 was busy with other processes, up to 90 % of one second; 3 other tasks were runnable"
+    assert (
+        busy.seen
+        == "CPU 1-2,6 was busy with other processes, up to 90 % of a one-second sample; 3 other tasks were runnable"
+    )
     assert siblings.seen.endswith(": CPU 5"), "2 and 6 are one core, both busy; 1 shares with 5"
     assert siblings.fix == ["echo off >/sys/devices/system/cpu/smt/control"]
     off = assess(with_cpu(smt="notsupported"), sample).findings[1]

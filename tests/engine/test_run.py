@@ -203,7 +203,7 @@ def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> Non
     assert done.stored.run.counts == {"failed": 1, "ok": 1, "skipped": 1}
     assert "E611" in done.codes()
     entry = next(item for item in done.stored.run.jobs if item.id == "b")
-    assert "it needs a result of a, which was not measured" in entry.note
+    assert "it needs a result of a, which failed or was not run" in entry.note
 
 
 def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:

@@ -190,7 +190,7 @@ def test_a_repeat_that_lost_a_part_of_its_records_is_measured_again(lab: Lab, tm
     layout.records.write_text("".join([*lines[:cut], *lines[cut + 1 :]]))
     assert [identity for _, identity, _ in missing(resolved, layout)] == [points[1].id]
     (finding,) = verify(read_run(layout.root))
-    assert finding.code == "E513" and "has 3 records, records.jsonl contains 2 of them" in finding.message
+    assert finding.code == "E513" and "has 3 records, but records.jsonl contains 2 of them" in finding.message
     second = plant.run(lab.results, resolved, resume=layout)
     assert (second.code, sorted(second.values())) == (0, [1, 2, 3, 4, 5])
     assert (tmp_path / "ran").read_text() == "x\nx\n"

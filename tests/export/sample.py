@@ -201,7 +201,7 @@ def _verdicts(sample: Sample) -> list[Verdict]:
         ),
         Verdict(
             outcome="unknown", id="*", metric="*", text="*: no worse than 5% of the baseline",
-            reason="baselines are compared by `asct diff`", if_missing="warn", line=7, **common,
+            reason="this version of asct does not compare runs with a baseline", if_missing="warn", line=7, **common,
         ),
     ]  # fmt: skip
 

@@ -9,7 +9,8 @@ from asct.sdk.facts import CoreKind, Cpu, HostFacts, Memory
 
 
 @pytest.mark.parametrize(
-    ("total", "text"), [(256 << 20, "256 MiB"), (251 << 30, "251 GiB"), (3 << 40, "3 TiB"), (0, "no known facts")]
+    ("total", "text"),
+    [(256 << 20, "256 MiB"), (251 << 30, "251 GiB"), (3 << 40, "3 TiB"), (0, "nothing is known about this machine")],
 )
 def test_memory_in_the_unit_that_fits(total: int, text: str) -> None:
     assert describe(HostFacts(host="h", collected_at="x", memory=Memory(total_bytes=total))) == text

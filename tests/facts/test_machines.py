@@ -162,4 +162,4 @@ def test_describe() -> None:
     assert "40 CPUs" in text
     assert "4 nodes" in text
     assert "\n" not in text
-    assert describe(HostFacts(host="h", collected_at="")) == "no known facts"
+    assert describe(HostFacts(host="h", collected_at="")) == "nothing is known about this machine"

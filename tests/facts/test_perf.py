@@ -70,7 +70,10 @@ def test_counters_from_the_log(log: str, expected: int | None) -> None:
 
 def test_the_log_may_be_for_root() -> None:
     denied = CommandOutput(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
-    for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file reports it, and the kernel log no longer contains it")):
+    for uid, reason in (
+        ("1000", NEEDS_ROOT),
+        ("0", "no file reports it, and the entry in the kernel log has been overwritten"),
+    ):
         gaps = UnknownFacts()
         assert counters(Snapshot({}, {"counters": denied, "id": CommandOutput(0, uid)}), gaps) is None
         assert gaps.reasons["perf.counters"] == reason

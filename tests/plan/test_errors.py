@@ -75,7 +75,7 @@ CASES = [
     (BODY + "report: {formats: [htlm]}", ["E112 p.yaml:4:20"], "not valid for `formats`", "did you mean `html`?"),
     (BODY + "inputs: [A-B, 3]", ["E112 p.yaml:4:10", "E112 p.yaml:4:15"], "not an environment variable", "NAME"),
     (BODY + "safety: {destroys: [{host: a, device: sda}]}", ["E112 p.yaml:4:39"], "`sda` is not a device", "by-id"),
-    (HEAD + "benchmarks: [noop, noop]", ["E113 p.yaml:3:20"], "two entries have the id `noop`", "give one an `id`"),
+    (HEAD + "benchmarks: [noop, noop]", ["E113 p.yaml:3:20"], "two entries have the id `noop`", "give one of them"),
     (BODY + "hosts: {a1: {}, 'a[1:2]': {}}", ["E113 p.yaml:4:17"], "host `a1` is defined twice", "rename"),
     (BODY + "hosts: {Lab: {}, lAB: {}}", ["E113 p.yaml:4:18"], "hosts `lAB` and `Lab` differ only in case", "rename"),
     (HEAD + "benchmarks: [{id: A, uses: noop}, {id: a, uses: noop}]", ["E113 p.yaml:3:40"],

@@ -79,7 +79,7 @@ def test_templates_in_values_read_the_plan() -> None:
         ("vars..x=1", "E119 --set:1:1", "an empty name", "write"),
         ("vars.runtme=1", "E119 --set:1:6", "no variable `runtme`", "did you mean `runtime`?"),
         ("vars=1", "E119 --set:1:1", "`vars` cannot be set as a whole", "vars.NAME"),
-        ("strict.x=1", "E119 --set:1:1", "`strict` has no parts", "strict=VALUE"),
+        ("strict.x=1", "E119 --set:1:1", "`strict` has no keys that can be set", "strict=VALUE"),
         ("var.x=1", "E119 --set:1:1", "matches nothing in the plan", "did you mean `vars`?"),
         ("runtime=5s", "E119 --set:1:1", "matches nothing in the plan", "write `--set"),
         ("hosts.a.port=1", "E119 --set:1:7", "an unknown host", "known: a.lab, local"),

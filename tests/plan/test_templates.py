@@ -132,7 +132,7 @@ def test_values(text: str, expected: object) -> None:
         ("${vars.qd and true}", "E122", 3, 7, "`128` is neither true nor false", "comparison"),
         ("${vars.runtime + 5}", "E122", 16, 1, "a duration and a plain number", "unit"),
         ("${vars.runtime * 5s}", "E122", 16, 1, "a duration and a duration", "one side"),
-        ("${5 // vars.runtime}", "E122", 5, 2, "does not combine", "one side"),
+        ("${5 // vars.runtime}", "E122", 5, 2, "cannot combine", "one side"),
         ("${min(vars.runtime, 5)}", "E122", 3, 3, "durations and plain numbers", "unit"),
         ("${9000000000000000000 * 9}", "E122", 23, 1, "out of range", "2^63"),
         ("${1e300 * 1e300}", "E122", 9, 1, "out of range", "2^63"),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Reuse points measured within AGE (e.g. 7d) if nothing they depend on has changed.",
 )
 @click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, which `asct plan` shows.")
-@click.option("--label", metavar="L", help="Label that identifies the run.")
+@click.option("--label", metavar="L", help="Label for the run.")
 @CI
 @plan_options
 @shared_options

@@ -118,7 +118,7 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
 
     detection = reading.detection
     if detection is not None:
-        stopped = " before it was stopped" if detection.stopped else ""
+        stopped = " before detection was stopped" if detection.stopped else ""
         options.console.line(f"{detection.found} of {detection.asked} CPUs located{stopped}")
         if not options.json:
             options.console.diagnostics(detection.problems)

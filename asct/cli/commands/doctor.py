@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNREADABLE = 3
 
 
-@click.command("doctor", short_help="Find what disturbs measurements on hosts; changes nothing.")
+@click.command("doctor", short_help="Find conditions that disturb measurements; changes nothing on the hosts.")
 @click.argument("plan", metavar="[PLAN]", required=False, type=click.Path())
 @click.option(
     "--host",
@@ -83,7 +83,8 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
         raise click.UsageError("`--output-dir` requires `--fix-script`")
     if fix_script and options.json:
         raise click.UsageError(
-            "`--fix-script` prints a script; `--json` prints the same fixes as `fix` and `settings`; use one of them"
+            "`--fix-script` prints a script; `--json` prints the same fixes as `fix` and `settings`; use only "
+            "one of them"
         )
     if fix_script and hosts > 1 and output_dir is None:
         raise click.UsageError(f"{hosts} hosts need one script each; add `-o DIRECTORY`, or select one `--host`")

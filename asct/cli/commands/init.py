@@ -22,7 +22,7 @@ _KEEP_FREE = 10
 @click.command("init", short_help="Write a commented plan for this machine or --host.")
 @click.argument("file", default="plan.yaml", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
-    "--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Write the plan for this host instead, over ssh."
+    "--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Write a plan for this host, which is read over ssh."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @shared_options

@@ -170,7 +170,7 @@ def _print_benchmarks(console: Console, listing: Listing) -> None:
         _print_folded(console, listing, ("name", "alias", "keywords"))
     else:
         console.table(shown, table)
-    console.line("`asct list -v` adds summaries, `asct explain NAME` describes a benchmark")
+    console.line("`asct list -v` adds summaries; `asct explain NAME` describes a benchmark")
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:

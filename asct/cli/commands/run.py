@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
 @click.argument("words", nargs=-1, metavar="[SELECT...]", shell_complete=completing(selectors))
 @click.option(
-    "--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Measure this host over ssh instead of this machine."
+    "--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Measure a host over ssh instead of this machine."
 )
 @click.option(
     "--user-config", "--update-config", "assignments", multiple=True, metavar="BENCH.SETTING=VALUE",
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "-o",
     "--output-dir",
     type=click.Path(file_okay=False),
-    help="Directory of the run. Default: data.<date>_<time>_<microseconds>.",
+    help="Directory to write the run to. Default: data.<date>_<time>_<microseconds>.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing run in the output directory.")
 @click.option("--dry-run", is_flag=True, help="Print the commands without running them.")

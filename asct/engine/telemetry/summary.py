@@ -20,7 +20,7 @@ from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
 _NOT_READ: Final = (
-    "not read: not possible on this host, or its clock was set back, or the program was killed together with its shell"
+    "not read: this host does not provide it, its clock was set back, or the program was killed together with its shell"
 )
 _LATE_S: Final = 1.0
 """Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after it has woken up."""
@@ -156,9 +156,9 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
         return {"before": why, "after": why}
     first, growth = found.first, found.growth
     every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
-    short = "too short, or too little CPU time, for a resolution of 10 ms" if every else _ODD
+    short = "the steps were too short, or used too little CPU time, for a resolution of 10 ms" if every else _ODD
     drives = any(moment.drives for moment in found.moments)
-    late = f"{len(steps) - read} of {len(steps)} were too short, or not read before and after"
+    late = f"{len(steps) - read} of {len(steps)} steps were too short, or were not read before and after"
     values = {
         "steal": (found.steal() is not None, short),
         "steps": (read == len(steps), late),

@@ -152,21 +152,21 @@ def _quota(found: NoiseEvidence) -> Reasons:
     times, held_s = found.growth.get("quota_throttled", 0), found.growth.get("quota_us", 0) / 1e6
     share = held_s / found.window_s if found.window_s > 0 else 0.0
     if share > QUOTA_LIMIT:
-        means = "the CPU quota of a control group (cpu.max) throttled the programs: the results show the quota"
+        means = "the CPU quota of a control group (cpu.max) throttled the programs: the results reflect the quota"
         yield _percent("quota", "invalid", share, QUOTA_LIMIT, means)
     elif times > 0:
-        means = "the CPU quota of a control group (cpu.max) throttled the programs for single periods"
+        means = "the CPU quota of a control group (cpu.max) throttled the programs in individual periods"
         yield _reason("quota", "noisy", times, 0, "times", means)
 
 
 def _heat(found: NoiseEvidence) -> Reasons:
     times = found.growth.get("heat_throttles", 0)
     if times > 0:
-        means = "CPUs were throttled because of heat (thermal_throttle): they ran at a lower frequency"
+        means = "CPUs were throttled due to heat (thermal_throttle): they ran at a lower frequency"
         yield _reason("heat", "invalid", times, 0, "times", means)
     slowed = {name: state for moment in found.moments for name, state in moment.cooling.items() if state > 0}
     if slowed:
-        means = f"CPUs were throttled because of heat ({', '.join(slowed)})"
+        means = f"CPUs were throttled due to heat ({', '.join(slowed)})"
         yield _reason("cooling", "invalid", max(slowed.values()), 0, "steps", means)
 
 

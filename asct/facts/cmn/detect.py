@@ -142,17 +142,23 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
     missing = len(watched) - len(shares)
     if not shares:
         return PortMatch(
-            None, why="no watchpoint could be counted: the mesh counters are in use, or the mesh is powered down"
+            None, why="no watchpoint counted events: the mesh counters are in use, or the mesh is powered down"
         )
     best, index = shares[0]
     second = shares[1][0] if len(shares) > 1 else 0.0
     if best < LEAST:
-        return PortMatch(None, why=f"no port matched its load (at most {best:.3f} requests per line read)")
+        return PortMatch(
+            None, why=f"no port showed the load of this CPU (at most {best:.3f} requests per cache line read)"
+        )
     if missing and best < SURE:
-        return PortMatch(None, why=f"{missing} ports could not be counted, and no other port clearly matched its load")
+        return PortMatch(
+            None,
+            why=f"the requests of {missing} ports could not be counted, and no other port "
+            "clearly showed the load of this CPU",
+        )
     if second > RIVAL * best:
         rivals = " and ".join(f"({one.x},{one.y}) P{one.port}" for one in (watched[index], watched[shares[1][1]]))
-        return PortMatch(None, why=f"its load appears at two ports: {rivals}")
+        return PortMatch(None, why=f"the load of this CPU appears at two ports: {rivals}")
     return PortMatch(watched[index], round(1 - max(second, 0.0) / best, 3))
 
 

@@ -132,7 +132,7 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 def _bare(item: MeshSources) -> Mesh:
     """Return a mesh of which neither registers nor a map are known."""
-    why = f"only the {'driver' if item.pmu else 'firmware'} reports the mesh: {_LOADED}"
+    why = f"only the {'driver' if item.pmu else 'firmware'} reports this mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 

@@ -11,7 +11,7 @@ _ENDS = {
     ),
     "NODE_FAIL": ("its node failed", "see `sinfo -R`; select another node with `nodelist`, or let Slurm choose"),
     "BOOT_FAIL": ("its node did not boot", "see `sinfo -R`; select another node with `nodelist`, or let Slurm choose"),
-    "CANCELLED": ("it was cancelled", "find out who cancelled it: see `scontrol show job` or ask the administrators"),
+    "CANCELLED": ("it was canceled", "run `scontrol show job` to find out who canceled it, or ask the administrators"),
     "PREEMPTED": ("a job of higher priority took its node", "use a partition or `--qos=` that is not preempted"),
     "OUT_OF_MEMORY": ("it ran out of memory", "reduce the memory that the benchmarks use"),
     "DEADLINE": ("its deadline passed", "remove `--deadline` from `options`"),
@@ -34,7 +34,7 @@ def refused(name: str, text: str) -> Diagnostic:
 
 
 def hopeless(name: str, job: int, reason: str) -> Diagnostic:
-    hint = "correct the host's `partition`, `nodelist` or `options: [--time=...]`; the job was cancelled"
+    hint = "correct the host's `partition`, `nodelist` or `options: [--time=...]`; the job was canceled"
     return Diagnostic("E352", f"{name}: Slurm job {job} can never start ({reason})", hint=hint)
 
 
@@ -50,10 +50,10 @@ def silent(name: str, text: str, seconds: float) -> Diagnostic:
 
 
 def waiting(name: str, job: int, reason: str) -> Diagnostic:
-    hint = "press Ctrl-C to cancel"
+    hint = "to cancel, press Ctrl-C"
     return Diagnostic("E355", f"{name}: Slurm job {job} is waiting in the queue ({reason})", severity="note", hint=hint)
 
 
 def given_up(name: str, job: int) -> Diagnostic:
-    message = f"{name}: Slurm job {job} was cancelled because the run was interrupted"
+    message = f"{name}: Slurm job {job} was canceled because the run was interrupted"
     return Diagnostic("E353", message, hint="`asct resume` continues the run")

@@ -29,7 +29,7 @@ _BREAKING: Final = {
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
 """Options that make sbatch read a file on this machine. A slash in a list of nodes has the same effect."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
-_READS: Final = "it would read a file of the machine that runs asct"
+_READS: Final = "it would read a file on the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
 
 
@@ -113,10 +113,10 @@ TRANSPORT: Final = Transport(
     {
         "partition": Option("scalar", "Partition of the jobs", control_problem),
         "account": Option("scalar", "Account that the jobs are charged to", control_problem),
-        "nodes": Option("scalar", "Number of nodes; each becomes a host"),
-        "nodelist": Option("scalar", "Nodes, such as `rack[01-16]`; each becomes a host"),
+        "nodes": Option("scalar", "Number of nodes; each node becomes a host"),
+        "nodelist": Option("scalar", "List of nodes, such as `rack[01-16]`; each node becomes a host"),
         "constraint": Option("scalar", "Features that the node must have", control_problem),
-        "options": Option("texts", "Further options of sbatch", option_problem, _HINT),
+        "options": Option("texts", "Additional sbatch options", option_problem, _HINT),
     },
     split_keys=("nodelist", "nodes"),
     split=split,

@@ -13,8 +13,8 @@ from asct.transports import Option, Transport
 
 TRANSPORT = Transport(
     {
-        "connect_timeout": Option("duration", "Time to connect and log in"),
-        "reconnect_timeout": Option("duration", "Time to reconnect after the connection was lost"),
+        "connect_timeout": Option("duration", "Time limit for connecting and logging in"),
+        "reconnect_timeout": Option("duration", "Time limit for restoring a lost connection"),
     }
 )
 
