@@ -116,7 +116,8 @@ def _last_line(run: Run, folder: Path) -> Text:
     text = Text().append(f"{run.status}: ", style=f"bold {colour}")
     text.append(f"{counted(measured, 'measurement')}")
     if missing:
-        text.append(f", {missing:,} missing (measure them with `asct resume`)")
+        imported = any(host.transport == "import" for host in run.hosts)
+        text.append(f", {missing:,} missing" + ("" if imported else " (measure them with `asct resume`)"))
     text.append(f", exit code {run.exit_code}; results in {folder}")
     return text
 

@@ -14,6 +14,8 @@ from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
+_IMPORTED = "asct.import"
+"""What `asct import` writes instead of a plan."""
 _DEFERRED = "$deferred"
 _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
@@ -91,6 +93,12 @@ def _refuse(code: str, message: str, hint: str = _AGAIN) -> NoReturn:
 def _check_schema(document: Any) -> None:
     schema = document.get("schema") if isinstance(document, dict) else None
     kind, _, version = str(schema).partition("/")
+    if kind == _IMPORTED:
+        _refuse(
+            "E260",
+            "the results of this run were imported, so asct has no plan with which to measure",
+            "measure with the program that wrote the results, and import them again",
+        )
     if kind != _KIND or not version.isdecimal():
         _refuse(
             "E260", f"not a frozen plan: its schema is `{schema}`" if schema else "not a frozen plan: it has no schema"

@@ -32,10 +32,13 @@ Loads = Callable[[P], Sequence[FioParams]]
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
     """Return whether the host's fio rounds the depth of `load`; True if its version is unknown."""
-    if load.iodepth.bit_count() == 1 or chosen_engine(load, facts) != "io_uring":
-        return False
     tool = facts.tools.get("fio")
-    return version_key((tool.version if tool else "") or "") < version_key(EXACT_FIO)
+    return rounds(chosen_engine(load, facts), load.iodepth, (tool.version if tool else "") or "")
+
+
+def rounds(engine: str, iodepth: int, version: str) -> bool:
+    """Return whether a version of fio rounds a depth."""
+    return engine == "io_uring" and iodepth.bit_count() != 1 and version_key(version) < version_key(EXACT_FIO)
 
 
 def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from pydantic_core import from_json
 
@@ -78,9 +78,14 @@ class Document:
 
 def read_document(text: str) -> Document:
     """Parse the output of fio. Raises ValueError unless it consists of complete json+ documents and messages."""
-    contents, notes = _contents(text)
-    if not contents:
+    parts, notes = parts_of(text)
+    if not parts:
         raise ValueError("fio wrote no JSON output")
+    return document_of([part.content for part in parts], notes)
+
+
+def document_of(contents: Sequence[Any], notes: tuple[str, ...] = ()) -> Document:
+    """Return the document of a run from all of its JSON documents; raise ValueError for another format."""
     try:
         reports = [_report(content) for content in contents]
         last = contents[-1]
@@ -101,20 +106,31 @@ def notes_of(text: str) -> tuple[str, ...]:
     return _lines(text[:start])
 
 
-def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return all documents, and the lines outside them. A document begins with `{` at the start of a line."""
+class JsonPart(NamedTuple):
+    """A JSON document in the output of fio, from index `start` to `end` of its text."""
+
+    content: Any
+    start: int
+    end: int
+
+
+def parts_of(text: str) -> tuple[list[JsonPart], tuple[str, ...]]:
+    """Return all documents, and the lines outside them. Raises ValueError for an incomplete document.
+
+    A document begins with `{` at the start of a line.
+    """
     decoder = json.JSONDecoder(parse_constant=_no_constant)
-    contents: list[Any] = []
+    parts: list[JsonPart] = []
     notes: list[str] = []
     position = 0
     while True:
         start = position if text.startswith("{", position) else text.find("\n{", position) + 1
         if start == 0 and not text.startswith("{", position):
             notes += _lines(text[position:])
-            return contents, tuple(notes)
+            return parts, tuple(notes)
         notes += _lines(text[position:start])
         content, position = _content(decoder, text, start)
-        contents.append(content)
+        parts.append(JsonPart(content, start, position))
 
 
 def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
@@ -130,7 +146,7 @@ def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the JSON output of fio is truncated or damaged: {error}") from None
+        raise ValueError(f"the JSON output of fio is truncated or damaged: {error}") from error
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -158,13 +174,14 @@ def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
         if len(report.jobs) != len(later.jobs):
             break
         pairs = zip(report.jobs, later.jobs, strict=True)
-        if any(_in_ramp(job) or job["job_runtime"] > after["job_runtime"] for job, after in pairs):
+        if any(in_ramp(job) or job["job_runtime"] > after["job_runtime"] for job, after in pairs):
             break
         kept.append(report)
     return tuple(reversed(kept))
 
 
-def _in_ramp(job: Mapping[str, Any]) -> bool:
+def in_ramp(job: Mapping[str, Any]) -> bool:
+    """Return whether fio has counted requests of a job, but not yet recorded latencies."""
     parts = [job[name] for name in DIRECTIONS]
     return any(part["total_ios"] for part in parts) and not any(part["lat_ns"]["N"] for part in parts)
 
@@ -202,7 +219,14 @@ def _latency(part: Any) -> Latency:
         mean_ns=_number(part["mean"]),
         stddev_ns=_number(part["stddev"]),
         bins=bins_of(part),
+        given=_percentiles(part),
     )
+
+
+def _percentiles(part: Mapping[str, Any]) -> dict[float, float]:
+    """Return the percentiles that fio computed, in ns by percent. Those of json+ output follow from its buckets."""
+    found = {} if "bins" in part else part.get("percentile", {})
+    return {float(percent): _number(value) for percent, value in found.items()}
 
 
 def bins_of(part: Mapping[str, Any]) -> dict[int, int]:

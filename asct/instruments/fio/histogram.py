@@ -82,9 +82,12 @@ class Quantiles(Generic[N]):
 
     def percentile(self, percent: float) -> float | None:
         """Return the quantile at `percent` as computed by fio; None if fewer than MIN_BEYOND values are above it."""
-        if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
-            return None
-        return self.at(percent / 100.0)
+        return self.at(percent / 100.0) if _enough_beyond(self.n, percent) else None
+
+
+def _enough_beyond(n: int, percent: float) -> bool:
+    """Return whether at least MIN_BEYOND of `n` values are above a percentile."""
+    return n * (100.0 - percent) >= MIN_BEYOND * 100.0 * (1.0 - 1e-12)
 
 
 class LatencyCourse:
@@ -122,6 +125,8 @@ class Latency:
     mean_ns: float
     stddev_ns: float
     bins: Mapping[int, int] = field(default_factory=dict)
+    given: Mapping[float, float] = field(default_factory=dict)
+    """Percentiles that fio computed, in ns by percent; only if there are no bins (`--output-format=json`)."""
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:
@@ -133,6 +138,8 @@ class Latency:
 
         Returns None if fewer than MIN_BEYOND requests are above it, because the value would depend on a few requests.
         """
+        if not self.bins:
+            return self.given.get(percent) if _enough_beyond(self.n, percent) else None
         return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float, course: LatencyCourse | None = None) -> Stats | None:

@@ -42,7 +42,7 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     points = [_point(stage, output, facts) for stage, output in zip(stages, runs, strict=True)]
     watch = replace(points[0].watch, after=points[-1].watch.after)
     if len(stages) == 1:
-        return [*_values(points[0]), *device_values(watch), _depth(params, facts)]
+        return [*run_values(points[0]), *device_values(watch), _depth(params, facts)]
     parts = zip(stages, points, strict=True)
     return [
         *(one for stage, point in parts for one in _of_stage(stage, point, facts)), *device_values(watch),
@@ -54,7 +54,8 @@ def _point(stage: Stage, output: Output, facts: HostFacts) -> FioPoint:
     return replace(point, flags=(*point.flags, *course_flags(point)))
 
 
-def _values(point: FioPoint) -> Iterator[Measurement]:
+def run_values(point: FioPoint) -> Iterator[Measurement]:
+    """Yield the values of a run of fio, of its parts and over its time."""
     yield from point_values(point)
     yield from part_values(point)
     yield from second_values(point.seconds)
@@ -67,9 +68,9 @@ def _depth(params: FioParams, facts: HostFacts) -> Measurement:
 def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measurement]:
     """Yield the values of one of several stages. A single section has values of its own as well, so that every section
     of the job file can be found by its name."""
-    found = [*_values(point), _depth(stage.params, facts)]
+    found = [*run_values(point), _depth(stage.params, facts)]
     if not any(one.metric.startswith("section_") for one in found):
-        found += _sections(point)
+        found += section_values(point)
     yield from (replace(one, coords={STAGE: stage.name, **one.coords}) for one in found)
 
 
@@ -165,12 +166,13 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
 def part_values(point: FioPoint) -> Iterator[Measurement]:
     """Yield the values of each section and target; none for a point with a single section and target."""
     if len({job.name for job in point.document.jobs}) > 1:
-        yield from _sections(point)
+        yield from section_values(point)
     if len(point.watch.before) > 1:
         yield from _targets(point)
 
 
-def _sections(point: FioPoint) -> Iterator[Measurement]:
+def section_values(point: FioPoint) -> Iterator[Measurement]:
+    """Yield the values of each section and direction."""
     for name in dict.fromkeys(job.name for job in point.document.jobs):
         jobs = [job for job in point.document.jobs if job.name == name]
         for direction in DIRECTIONS:

@@ -145,7 +145,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
     coverage = coverage_of(params, document, watch, window)
     return FioPoint(
-        sides=_results(document, seconds),
+        sides=results_of(document, seconds),
         flags=point_flags(params, document, watch, coverage, cpu, facts),
         watch=watch,
         document=document,
@@ -233,7 +233,7 @@ def _cpu_load(
     return load_within(rows, start, end, cpu_interval_s(params))
 
 
-def _results(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
+def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
     """Return the result of each direction, and under "" that of all, which is the same if there is only one."""
     sides = _sides(document)
     whole = _side("", sides[""], seconds)

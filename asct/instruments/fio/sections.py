@@ -42,8 +42,8 @@ _SHARED: Final = frozenset({
 """Settings of the whole point, which a job file cannot contain."""
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
-_INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""Options of fio that are a number minus a setting."""
+INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
+"""Options of fio that are a number minus a setting, with the setting."""
 
 
 class JobFileError(ValueError):
@@ -169,17 +169,16 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
 
     Append errors to `problems`, and return None if there are any.
     """
-    aliases = type(params).aliases()
     changes: dict[str, object] = {}
     others: dict[str, Scalar] = dict(params.options)
     lines: dict[str, int] = {}
     before = len(problems)
     for key, (value, line) in section.options.items():
-        setting = _INVERSE[key][0] if key in _INVERSE else aliases.get("runtime" if key == "timeout" else key)
+        setting = setting_of(key)
         if problem := _option_problem(key, setting, value, params):
             problems.append(f"line {line}: `{key}` {problem}")
         elif setting and (setting, value) != ("engine", "auto"):  # auto is resolved for the whole job
-            changes[setting], lines[setting] = _value(key, setting, value), line
+            changes[setting], lines[setting] = fio_value(key, setting, value), line
         elif not setting and key not in WITHOUT_EFFECT:
             others[key] = value
     given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
@@ -203,7 +202,12 @@ def _option_problem(key: str, setting: str | None, value: str, params: FioParams
     return "" if setting or key in WITHOUT_EFFECT else option_problem(key, value, {})
 
 
-def _value(key: str, setting: str, text: str) -> object:
+def setting_of(key: str) -> str | None:
+    """Return the setting that an option of fio corresponds to; None if there is none."""
+    return INVERSE[key][0] if key in INVERSE else FioParams.aliases().get("runtime" if key == "timeout" else key)
+
+
+def fio_value(key: str, setting: str, text: str) -> object:
     """Convert the value of an option as fio reads it. A time without a unit is in seconds (`runtime`, `ramp_time`) or
     in microseconds; `sync` may be a number."""
     how = option_of(FioParams, setting)
@@ -211,8 +215,8 @@ def _value(key: str, setting: str, text: str) -> object:
         return {"0": "none", "1": "sync"}.get(text, text)
     if setting in _TIMES or (how and how["time"]):
         return text if not text.isdecimal() else text + ("s" if setting in _TIMES else "us")
-    if key in _INVERSE and text.isdecimal():
-        return _INVERSE[key][1] - int(text)
+    if key in INVERSE and text.isdecimal():
+        return INVERSE[key][1] - int(text)
     return _number(text)
 
 

@@ -231,6 +231,8 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
         notes.append("All rows: " + ", ".join(fixed))
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
         unknown = "mpstat (package sysstat) is not installed, or has no sample within a run"
+        if all("imported" in row.flags for row in rows):
+            unknown = "imported results of fio do not contain it"
         return [*notes, f"CPU utilization is unknown: {unknown}"]
     where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
     return [*notes, f"CPU utilization of {where}; iowait is idle time, not load"]

@@ -65,14 +65,18 @@ def in_flight(document: Document) -> float:
 
 
 def _little(params: FioParams, document: Document, depth: int) -> bool | None:
-    """Return whether `depth` requests were in flight on average; None if the settings do not maintain the depth.
+    """Return whether `depth` requests were in flight on average; None if the settings do not maintain the depth."""
+    held = not any(section.paced or section.syncs for _, section in sections_of(params))
+    return little_holds(document, depth) if held else None
+
+
+def little_holds(document: Document, depth: int) -> bool:
+    """Return whether `depth` requests were in flight on average.
 
     Requests that are in flight at the start or end of the measured time count only in part: on average with their
     remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
     has submitted the next one, which takes CPU time.
     """
-    if any(section.paced or section.syncs for _, section in sections_of(params)):
-        return None
     seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
     between = sum(job.cpu_s for job in document.jobs) / seconds
     difference = in_flight(document) - depth
@@ -89,19 +93,24 @@ def _remaining_s(document: Document) -> float:
     return second / first * NS if first else 0.0
 
 
-def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
+def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
     """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, on each submission."""
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
         own = [job for job, _ in zip(jobs, range(section.numjobs), strict=False)]
-        if section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS:
-            target = min(_DEEPEST, 1 << (section.iodepth.bit_length() - 1))
-            if any(_share_at(job, target) < _DEEP_PERCENT for job in own if _has_many(job, section.iodepth)):
-                return True
+        held = section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS
+        if held and any(is_shallow(job, section.iodepth) for job in own):
+            return True
     return False
 
 
-def _submission_blocks(document: Document, depth: int) -> bool:
+def is_shallow(job: JobResult, iodepth: int) -> bool:
+    """Return whether a job issued too few of its requests at full depth. A job with few requests is not judged."""
+    target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
+    return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
+
+
+def submission_blocks(document: Document, depth: int) -> bool:
     """Return whether the jobs of an asynchronous engine wait in the call that submits a request.
 
     This happens for buffered requests, and if the queue of the block layer is full. The jobs then spend most of their
@@ -158,11 +167,11 @@ def point_flags(
     found = {
         "littles-law": little is False,
         "depth-not-honoured": depth < sum(section.requested_depth for _, section in sections_of(params)),
-        "depth-not-reached": _is_shallow(params, document, facts),
+        "depth-not-reached": _any_shallow(params, document, facts),
         "depth-rounded": any(is_rounded(section, facts) for _, section in sections_of(params)),
-        "submission-blocks": _submission_blocks(document, depth),
+        "submission-blocks": submission_blocks(document, depth),
         "short-runtime": not ended_early and shortest_ms < _SHORTEST_SHARE * params.duration * 1000.0,
-        "short-ios": any(part.faulty_ios for job in document.jobs for part in job.directions.values()),
+        "short-ios": has_faulty(document),
         "not-from-device": coverage.missing,
         "target-shrank": any(after < before for before, after in zip(*sizes, strict=False)),
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
@@ -171,6 +180,19 @@ def point_flags(
         "little-unchecked": little is None,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
-    brief = max(job.runtime_ms for job in document.jobs) < _BRIEF_S * 1000.0
-    flags = (*(name for name, holds in found.items() if holds), *(("noisy", "brief-run") if brief else ()))
+    return judged((*(name for name, holds in found.items() if holds), *brief_flags(document)))
+
+
+def has_faulty(document: Document) -> bool:
+    """Return whether requests were incomplete or dropped."""
+    return any(part.faulty_ios for job in document.jobs for part in job.directions.values())
+
+
+def brief_flags(document: Document) -> tuple[str, ...]:
+    """Return the flags of a run that is too short for any use."""
+    return ("noisy", "brief-run") if max(job.runtime_ms for job in document.jobs) < _BRIEF_S * 1000.0 else ()
+
+
+def judged(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the flags, preceded by `invalid` if one of them means so."""
     return flags if _INVALIDATING.isdisjoint(flags) else ("invalid", *flags)

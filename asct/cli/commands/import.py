@@ -1,0 +1,154 @@
+"""The command `asct import fio FILE...`."""  # noqa: N999 - a command is named after its file
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asct.cli.options import PROGRAM, GlobalOptions, results_option, shared_options
+
+if TYPE_CHECKING:
+    from asct.diagnostics.model import Diagnostic
+    from asct.engine.imports import ImportedRepeat
+
+
+def _folder_name(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    from asct.store.layout import safe_name
+
+    try:
+        return safe_name(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.group("import")
+def command() -> None:
+    """Make a run of results that were measured without asct."""
+
+
+@command.command("fio", short_help="Make a run of existing fio JSON.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False))
+@click.option("--host", metavar="NAME", default="imported", show_default=True, callback=_folder_name,
+              help="Name of the host on which the results were measured.")  # fmt: skip
+@click.option("--plan", metavar="NAME", default="imported", show_default=True, callback=_folder_name,
+              help="Name under which the results tree lists the run.")  # fmt: skip
+@click.option("--label", metavar="L", help="Label of the run.")
+@results_option(file_okay=False)
+@shared_options
+def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
+    """Make a run of existing fio results, so that reports, `asct diff` and `asct results` work on them.
+
+    FILE is the output of fio 3 with --output-format=json+ or json. Each fio process becomes a point; processes with
+    the same options become its repeats. If a file cannot be read, nothing is imported.
+    """
+    import sys
+
+    from asct.cli.reports import view_of
+    from asct.cli.summary import print_summary
+    from asct.engine.imports import ImportTarget, import_results
+    from asct.export import write_all
+    from asct.registry import installed
+    from asct.store.layout import RunLayout
+    from asct.store.reader import read_run
+
+    repeats, versions = _read(options, files)
+    benchmark = installed().get("storage-fio")
+    assert benchmark is not None  # it is part of asct
+    results = Path(given["results"])
+    target = ImportTarget(
+        results=results,
+        plan=given["plan"],
+        host=given["host"],
+        job="fio",
+        label=given["label"],
+        description=f"results imported from fio {', '.join(versions)}",
+        command=(PROGRAM, *sys.argv[1:]),
+    )
+    run = import_results(repeats, benchmark, target)
+    root = RunLayout(results / run.plan / run.run).root
+    written = write_all(view_of(root), ("html", "markdown"), root)
+    reports = {name: paths[0] for name, paths in written.items()}
+    stored = read_run(root).run
+    if options.json:
+        paths = {name: str(path) for name, path in reports.items()}
+        document = {"schema": "asct.import/1", "run": run.run, "plan": run.plan, "path": str(root)}
+        counts = {"counts": stored.counts, "exit_code": run.exit_code, "reports": paths}
+        options.console.document({**document, **counts})
+    else:
+        print_summary(options.console, stored, root, reports)
+    return run.exit_code or 0
+
+
+def _read(options: GlobalOptions, files: tuple[str, ...]) -> tuple[list[ImportedRepeat], list[str]]:
+    """Return the results in all files, and the versions of fio. Raises UsageError with the errors of all files."""
+    from asct.errors import UsageError
+
+    found: list[ImportedRepeat] = []
+    versions: dict[str, None] = {}
+    problems: list[Diagnostic] = []
+    for name in files:
+        found += _results(options, name, problems, versions)
+    if problems:
+        raise UsageError(*problems)
+    return _distinct(options, found), list(versions)
+
+
+def _results(
+    options: GlobalOptions, name: str, problems: list[Diagnostic], versions: dict[str, None]
+) -> list[ImportedRepeat]:
+    import hashlib
+
+    from asct.diagnostics.model import Diagnostic, Span
+    from asct.engine.imports import ImportedRepeat
+    from asct.instruments.fio.imported import FormatError, results_in
+
+    try:
+        content = Path(name).read_bytes()
+        text = content.decode("utf-8")
+        results = results_in(text)
+    except OSError as error:
+        problems.append(Diagnostic("E922", f"{name}: cannot be read: {error.strerror}", hint="make it readable"))
+        return []
+    except UnicodeDecodeError:
+        problems.append(Diagnostic("E922", f"{name}: not text", hint="import the JSON that fio wrote"))
+        return []
+    except FormatError as error:
+        options.console.files[name] = text
+        span = Span(name, error.line, error.column) if error.line else None
+        problems.append(Diagnostic("E922", f"{name}: {error}", span, hint=error.hint))
+        return []
+    versions |= dict.fromkeys(one.version.removeprefix("fio-") for one in results)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return [
+        ImportedRepeat(
+            source=name,
+            sha256=sha256,
+            version=one.version,
+            file="fio.json",
+            text=one.text,
+            identity=one.identity,
+            settings=one.settings,
+            name=one.jobs,
+            measurements=one.measurements,
+            problem=one.problem,
+            ended_s=one.ended_s,
+            seconds=one.seconds,
+        )
+        for one in results
+    ]
+
+
+def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[ImportedRepeat]:
+    """Return each result once: a copy is no repeat. Warn about the others."""
+    from asct.diagnostics.model import Diagnostic
+
+    kept: dict[str, ImportedRepeat] = {}
+    for one in found:
+        first = kept.setdefault(one.text.strip(), one)
+        if first is not one:
+            message = f"{one.source}: contains the same result as {first.source}; imported once"
+            hint = "a copy of a result is not a repeat of the measurement"
+            options.console.diagnostics([Diagnostic("E923", message, hint=hint, severity="warning")])
+    return list(kept.values())

@@ -1,0 +1,284 @@
+"""Writes a run that consists of results measured without asct (`asct import`).
+
+The run is written under a temporary name and renamed when it is complete, so that a failure leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import asct
+from asct.diagnostics.model import Diagnostic
+from asct.engine.events import EventBus, JobEnded, PointEnded, RunEnded, RunStarted
+from asct.engine.run import exit_code
+from asct.planner.identity import digest, point_id
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Measurement, Record, Scalar, doubtful
+from asct.store.files import write_atomic, writing
+from asct.store.folders import link_latest
+from asct.store.layout import RunLayout, run_id, safe_name
+from asct.store.model import CommandDocument, HostEntry, JobEntry, PointStatus, Run, Status
+from asct.store.writer import RunWriter
+
+if TYPE_CHECKING:
+    from asct.sdk.benchmark import Benchmark
+
+_MACHINE_UNKNOWN: Final = "imported results do not describe the machine on which they were measured"
+_TRANSPORT: Final = "import"
+_MOST_RUNS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRepeat:
+    """One result. `text` is its unmodified output, written to `file`; `source` is the file that it comes from, with the
+    SHA-256 of its content and the version of the program.
+
+    `identity` is equal for results with the same settings, which become repeats of one point. `problem` says why there
+    are no measurements. `ended_s` is in seconds since the epoch.
+    """
+
+    source: str
+    sha256: str
+    version: str
+    file: str
+    text: str
+    identity: str
+    settings: Mapping[str, Scalar]
+    name: str
+    measurements: tuple[Measurement, ...]
+    problem: str
+    ended_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """The names under which results are imported."""
+
+    results: Path
+    plan: str
+    host: str
+    job: str
+    label: str | None = None
+    description: str = ""
+    command: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class _ImportedPoint:
+    id: str
+    repeats: list[ImportedRepeat]
+    swept: dict[str, Scalar | None] = field(default_factory=dict)
+
+
+def import_results(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any], target: ImportTarget) -> Run:
+    """Write a run of imported results, at least one, and return it. Raises StoreError if it cannot be written.
+
+    The run has the time of its first result. Its values are those of `benchmark`.
+    """
+    points = _points(repeats, benchmark)
+    run = _run(repeats, points, benchmark, target)
+    with writing(target.results):
+        parent = target.results / safe_name(target.plan)
+        parent.mkdir(parents=True, exist_ok=True)
+    run = run.model_copy(update={"run": _unused(parent, run.run)})
+    folder = parent / f".import-{os.getpid()}"
+    try:
+        code = _write(folder, run, points, benchmark, target)
+        with writing(parent):
+            folder.rename(parent / run.run)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    link_latest(parent / run.run)
+    return run.model_copy(update={"exit_code": code})
+
+
+def _unused(parent: Path, name: str) -> str:
+    names = (name if number == 1 else f"{name}-{number}" for number in range(1, _MOST_RUNS))
+    return next(found for found in names if not (parent / found).exists())
+
+
+def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
+    """Group the results into points, in order of appearance, and find what distinguishes the points."""
+    found: dict[str, list[ImportedRepeat]] = {}
+    for one in repeats:
+        found.setdefault(one.identity, []).append(one)
+    points = [
+        _ImportedPoint(
+            point_id(benchmark.name, benchmark.version, {"imported": identity}),
+            sorted(own, key=lambda one: one.ended_s),
+        )
+        for identity, own in found.items()
+    ]
+    names = dict.fromkeys(name for point in points for name in point.repeats[0].settings)
+    settings = [point.repeats[0].settings for point in points]
+    axes = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
+    for point in points:
+        point.swept = {name: point.repeats[0].settings.get(name) for name in axes}
+    _distinguish(points)
+    return points
+
+
+def _distinguish(points: Sequence[_ImportedPoint]) -> None:
+    """Add the names of the jobs to the coordinates of points that differ in nothing else, and a number if necessary."""
+    if len({repr(point.swept) for point in points}) < len(points):
+        for point in points:
+            point.swept["jobs"] = point.repeats[0].name
+    if len({repr(point.swept) for point in points}) < len(points):
+        for number, point in enumerate(points, start=1):
+            point.swept["number"] = number
+
+
+def _run(
+    repeats: Sequence[ImportedRepeat], points: Sequence[_ImportedPoint], benchmark: Benchmark[Any], target: ImportTarget
+) -> Run:
+    started = min(one.ended_s - one.seconds for one in repeats)
+    content = digest([target.host, target.job, [one.text for one in repeats]])
+    job = JobEntry(
+        id=target.job,
+        benchmark=benchmark.name,
+        version=benchmark.version,
+        host=target.host,
+        points=len(points),
+        repeats=min(len(point.repeats) for point in points),
+        reason="imported",
+        elapsed_s=round(sum(one.seconds for one in repeats), 3),
+    )
+    host = HostEntry(name=target.host, transport=_TRANSPORT, status="ok", description=target.description)
+    return Run(
+        run=run_id(datetime.fromtimestamp(started, UTC), content),
+        plan=target.plan,
+        description=target.description,
+        title=target.plan,
+        label=target.label,
+        plan_hash=content,
+        plan_file="",
+        tool_version=asct.__version__,
+        started_at=_iso(started),
+        hosts=[host],
+        jobs=[job],
+        command=list(target.command),
+    )
+
+
+def _write(
+    folder: Path, run: Run, points: Sequence[_ImportedPoint], benchmark: Benchmark[Any], target: ImportTarget
+) -> int:
+    repeats = [one for point in points for one in point.repeats]
+    plan = "".join(f"# {line}\n" for line in (f"{target.description}, not measured by asct:", *_sources(repeats)))
+    writer = RunWriter.create(target.results, run, plan, '{"schema": "asct.import/1"}', folder)
+    try:
+        events = EventBus(writer, ())
+        events.emit(
+            RunStarted(
+                run.run, run.plan, str(folder.with_name(run.run)), (target.host,), 1, len(repeats),
+                per_host={target.host: len(repeats)},
+            )
+        )  # fmt: skip
+        ended_s = max(one.ended_s for one in repeats)
+        facts = HostFacts(host=target.host, collected_at=_iso(ended_s), notes=[_MACHINE_UNKNOWN])
+        writer.document(writer.layout.facts(target.host), facts)
+        counts: dict[str, int] = {}
+        for point in points:
+            for number, one in enumerate(point.repeats, start=1):
+                status = _write_repeat(writer, events, benchmark, point, number, one)
+                counts[status] = counts.get(status, 0) + 1
+        [job] = run.jobs
+        events.emit(JobEnded(target.host, job.id, counts))
+        jobs = [job.model_copy(update={"counts": counts})]
+        code = exit_code(jobs, ())
+        state: Literal["complete", "incomplete"] = "incomplete" if code else "complete"
+        findings = [{**item.to_json(), "host": host} for host, item in events.findings]
+        writer.finish(jobs=jobs, counts=counts, exit_code=code, ended_at=_iso(ended_s), status=state, findings=findings)
+        events.emit_last(RunEnded(run.run, state, code, job.elapsed_s))
+    finally:
+        writer.close()
+    return code
+
+
+def _plain(text: str) -> str:
+    """Return text of a foreign file on one line."""
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
+
+
+def _sources(repeats: Sequence[ImportedRepeat]) -> list[str]:
+    return list(dict.fromkeys(f"{_plain(one.source)} (sha256 {one.sha256}, {_plain(one.version)})" for one in repeats))
+
+
+def _write_repeat(
+    writer: RunWriter,
+    events: EventBus,
+    benchmark: Benchmark[Any],
+    point: _ImportedPoint,
+    number: int,
+    one: ImportedRepeat,
+) -> PointStatus:
+    run, [job] = writer.run, writer.run.jobs
+    folder = writer.repeat_folder(writer.layout.repeat(job.host, job.id, point.id, number))
+    with writing(folder):
+        write_atomic(folder / one.file, one.text)
+    records = _records(writer.layout, run, benchmark, point, number, folder, one.measurements)
+    failure = Diagnostic("E626", f"{one.source}: {one.problem}", hint="measure again") if one.problem else None
+    flags = sorted({flag for item in one.measurements if not item.detail for flag in item.flags})
+    status: PointStatus = "failed" if failure else "noisy" if any(map(doubtful, flags)) else "ok"
+    command = CommandDocument(
+        host=job.host,
+        benchmark=job.benchmark,
+        settings={name: value for name, value in one.settings.items() if name not in point.swept},
+        swept=dict(point.swept),
+        steps=[
+            {
+                "name": "import",
+                "argv": ["asct", "import", "fio", _plain(one.source)],
+                "sha256": one.sha256,
+                "version": one.version,
+            }
+        ],
+    )
+    document = Status(
+        status=status,
+        point_id=point.id,
+        repeat=number,
+        started_at=_iso(one.ended_s - one.seconds),
+        elapsed_s=one.seconds,
+        flags=flags,
+        diagnostic=failure.to_json() if failure else None,
+    )
+    writer.finish_repeat(folder, command, document, records)
+    if failure:
+        events.notice(job.host, failure)
+    events.emit(PointEnded(job.host, job.id, point.id, number, status, one.seconds, diagnostic=failure))
+    return status
+
+
+def _records(
+    layout: RunLayout,
+    run: Run,
+    benchmark: Benchmark[Any],
+    point: _ImportedPoint,
+    number: int,
+    folder: Path,
+    measurements: Sequence[Measurement],
+) -> list[Record]:
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    [job] = run.jobs
+    return [
+        Record(
+            run=run.run, plan=run.plan, host=job.host, benchmark=job.benchmark, id=job.id, version=job.version,
+            point=point.swept, coords=item.coords, point_id=point.id, repeat=number, metric=item.metric,
+            value=item.value, unit=metrics[item.metric].unit, better=metrics[item.metric].better, stats=item.stats,
+            flags=list(item.flags), raw=layout.relative(folder),
+        )
+        for item in measurements
+    ]  # fmt: skip
+
+
+def _iso(moment_s: float) -> str:
+    return datetime.fromtimestamp(moment_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

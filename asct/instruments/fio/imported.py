@@ -1,0 +1,420 @@
+"""Reads results of fio that asct did not measure (`asct import fio`), with the parser and the values of the benchmarks.
+
+A file contains the output of one or more runs of fio, as `--output-format=json` or `json+` writes it: one document per
+run, or several with `--status-interval`. asct knows only what is in it: the options of the jobs as they were written,
+not the machine, the target or its drive. What does not follow from it remains unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from asct.instruments.fio.counters import Coverage, MeasuredWindow
+from asct.instruments.fio.depth import rounds
+from asct.instruments.fio.document import (
+    Document,
+    JsonPart,
+    document_of,
+    in_ramp,
+    parts_of,
+    seconds_of,
+)
+from asct.instruments.fio.measure import BY_SECTION, course_flags, run_values, section_values
+from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, STAGE
+from asct.instruments.fio.params import SYNCHRONOUS, FioParams
+from asct.instruments.fio.point import FioPoint, results_of
+from asct.instruments.fio.sections import fio_value, setting_of
+from asct.instruments.fio.verdict import (
+    brief_flags,
+    has_faulty,
+    is_shallow,
+    judged,
+    little_holds,
+    submission_blocks,
+)
+from asct.instruments.guard_output import GuardOutput
+from asct.sdk.record import Measurement, Scalar
+
+_MAJOR: Final = 3
+"""The major version of fio whose output asct reads. fio 2 reports latencies in microseconds."""
+_VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
+_TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
+_JSON: Final = "measure with `--output-format=json+` (or json)"
+_SLACK_MS: Final = 1000
+"""Longest time between two reports of a run in which no job ran, as at its end."""
+_DEFAULTS: Final[Mapping[str, Scalar]] = {
+    "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
+    "offset": 0, "ramp_time": 0.0,
+}  # fmt: skip
+"""What fio uses for an option that is not given (HOWTO, on Linux)."""
+_SYNCHRONOUS: Final = SYNCHRONOUS | {"pvsync", "vsync"}
+_ASYNCHRONOUS: Final = frozenset({"io_uring", "libaio", "posixaio"})
+_UNHELD: Final = frozenset({
+    "fdatasync", "flow", "fsync", "io_submit_mode", "iodepth_batch", "iodepth_batch_complete_max",
+    "iodepth_batch_complete_min", "iodepth_low", "latency_target", "rate", "rate_iops", "rate_iops_min", "rate_min",
+    "sync", "thinktime", "verify",
+})  # fmt: skip
+"""Settings and options with which the queue depth is not held."""
+_COSMETIC: Final = re.compile(r"name|description|group_reporting|new_group|write_.*_log|log_.*|per_job_logs")
+"""Options that change neither the load nor its target."""
+_BUSY: Final = 0.9
+_NOTHING: Final = GuardOutput((), (), (), (), None, "", 0, 0)
+
+
+class FormatError(ValueError):
+    """Raised for a file that is not a result of fio 3. `hint` is the way out; `line` is 0 if the place is unknown."""
+
+    def __init__(self, message: str, hint: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class FioResult:
+    """One run of fio. `text` is its part of the file, `ended_s` the wall-clock time of its last report.
+
+    `settings` maps settings of asct, and options that are none under fio's names, to their value or to `by section`.
+    Runs with the same `identity` have the same options. `problem` says why fio failed; there are no values then.
+    """
+
+    text: str
+    version: str
+    ended_s: float
+    seconds: float
+    jobs: str
+    settings: Mapping[str, Scalar]
+    identity: str
+    measurements: tuple[Measurement, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One entry of `jobs`: its options, and the number of processes that it combines (`group_reporting`).
+
+    It is not `whole` if it also combines processes of other sections, whose options fio does not report.
+    """
+
+    name: str
+    group: int
+    processes: int
+    options: Mapping[str, Scalar]
+    whole: bool
+
+    def setting(self, name: str) -> Scalar | None:
+        """Return a setting or fio's default; None if it is unknown."""
+        return self.options.get(name, _DEFAULTS.get(name)) if self.whole else None
+
+    @property
+    def depth(self) -> int:
+        """The number of requests that one process keeps in flight."""
+        depth = self.setting("iodepth")
+        return depth if isinstance(depth, int) and self.setting("engine") not in _SYNCHRONOUS else 1
+
+    @property
+    def held(self) -> bool:
+        """Whether the depth is known and every completed request is immediately replaced."""
+        known = self.setting("engine") in _SYNCHRONOUS | _ASYNCHRONOUS
+        return self.whole and known and _UNHELD.isdisjoint(self.options)
+
+
+def results_in(text: str) -> list[FioResult]:
+    """Return the runs of fio in a file, in order; raise FormatError for anything but complete JSON output of fio 3."""
+    try:
+        parts, _ = parts_of(text)
+    except ValueError as error:
+        raise _damaged(text, error) from error
+    if not parts:
+        raise _no_json(text)
+    for part in parts:
+        _check_kind(part, text)
+    try:
+        return [_result(run, text) for run in _runs(parts)]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            f"its JSON is not complete output of fio 3 ({type(error).__name__}: {error})",
+            "import the file as fio wrote it",
+        ) from error
+
+
+def _damaged(text: str, error: ValueError) -> FormatError:
+    cause = error.__cause__
+    if not isinstance(cause, json.JSONDecodeError):
+        return FormatError(str(error), "import the file as fio wrote it")
+    cut = cause.pos >= len(text.rstrip()) or "Unterminated" in cause.msg
+    what = "the JSON ends before it is complete" if cut else f"the JSON is damaged: {cause.msg}"
+    hint = "fio was killed or the copy was cut short; import a complete file" if cut else "import an unmodified copy"
+    return FormatError(what, hint, cause.lineno, cause.colno)
+
+
+def _no_json(text: str) -> FormatError:
+    if not text.strip():
+        return FormatError("the file is empty", f"fio may have failed; {_JSON}")
+    if _TERSE.search(text):
+        return FormatError("this is the terse output of fio, which has no histograms", _JSON)
+    if re.search(r"^(fio-\d|\S+: \(g=\d+\): rw=)", text, re.MULTILINE):
+        return FormatError("this is the normal output of fio, not its JSON output", _JSON)
+    return FormatError("the file has no JSON document that begins at the start of a line", _JSON)
+
+
+def _check_kind(part: JsonPart, text: str) -> None:
+    """Raise FormatError unless a JSON document is a result of fio 3."""
+    body, line = part.content, text.count("\n", 0, part.start) + 1
+    if not isinstance(body, dict) or "fio version" not in body:
+        raise FormatError("this JSON is not a result of fio: it has no `fio version`", _JSON, line, 1)
+    version = str(body["fio version"])
+    known = _VERSION.fullmatch(version)
+    if known and int(known[1]) < _MAJOR:
+        why = f"{version} reports latencies in microseconds, and no distributions"
+        raise FormatError(why, "measure again with fio 3.0 or newer", line, 1)
+    if not known or int(known[1]) > _MAJOR:
+        hint = "asct reads results of fio 3.0 to 3.x; use a newer asct"
+        raise FormatError(f"the version `{version[:40]}` of fio is unknown to asct", hint, line, 1)
+    if "client_stats" in body and "jobs" not in body:
+        hint = "run fio on each server without --client, and import each result with its own --host"
+        raise FormatError("this result combines several servers (`client_stats`)", hint, line, 1)
+    if not isinstance(body.get("jobs"), list) or not body["jobs"]:
+        raise FormatError("this result of fio has no jobs", "fio failed before it started a job", line, 1)
+
+
+# fio appends a report to its output for each `--status-interval`, and so does a shell that appends runs (`>>`). Reports
+# of one run have the same jobs and rising counters, and the jobs ran in almost all of the time between them.
+
+
+def _runs(parts: Sequence[JsonPart]) -> list[list[JsonPart]]:
+    found = [[parts[0]]]
+    for before, after in pairwise(parts):
+        if _continues(before.content, after.content):
+            found[-1].append(after)
+        else:
+            found.append([after])
+    return found
+
+
+def _continues(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    if _outline(before) != _outline(after):
+        return False
+    gap_ms = _stamp_ms(after) - _stamp_ms(before)
+    pairs = [*zip(before["jobs"], after["jobs"], strict=True)]
+    if any(in_ramp(job) for job, _ in pairs):
+        return gap_ms >= 0
+    rose = all(later[name]["total_ios"] >= job[name]["total_ios"] for job, later in pairs for name in DIRECTIONS)
+    ran_ms = max(_longest_ms(later) - _longest_ms(job) for job, later in pairs)
+    return rose and 0 <= gap_ms <= ran_ms + _SLACK_MS
+
+
+def _outline(content: Mapping[str, Any]) -> object:
+    jobs = [(job["jobname"], job.get("groupid"), job.get("job options")) for job in content["jobs"]]
+    return content["fio version"], content.get("global options"), jobs
+
+
+def _stamp_ms(content: Mapping[str, Any]) -> float:
+    return float(content["timestamp_ms"] if "timestamp_ms" in content else content["timestamp"] * 1000)
+
+
+# ---- one run ----
+
+
+def _result(run: Sequence[JsonPart], text: str) -> FioResult:
+    last = run[-1].content
+    shared = last.get("global options", {})
+    jobs = [_job(entry, shared, last["jobs"]) for entry in last["jobs"]]
+    groups: dict[int, list[int]] = {}
+    for index, job in enumerate(jobs):
+        groups.setdefault(job.group, []).append(index)
+    documents = [_document(run, chosen, jobs) for chosen in groups.values()]
+    found = FioResult(
+        text=text[run[0].start : run[-1].end] + "\n",
+        version=str(last["fio version"]),
+        ended_s=_stamp_ms(last) / 1000.0,
+        seconds=sum(max(job.runtime_ms for job in document.jobs) for document in documents) / 1000.0,
+        jobs="+".join(dict.fromkeys(job.name for job in jobs)),
+        settings=_common(jobs),
+        identity=_identity(jobs),
+        problem=_problem(documents),
+    )
+    if found.problem:
+        return found
+    names = _stage_names([[jobs[index].name for index in chosen] for chosen in groups.values()])
+    several = len(documents) > 1
+    values: list[Measurement] = []
+    for name, document, chosen in zip(names, documents, groups.values(), strict=True):
+        own = _values(document, [jobs[index] for index in chosen], several=several)
+        values += [replace(one, coords={STAGE: name, **one.coords}) for one in own] if several else own
+    return replace(found, measurements=tuple(values))
+
+
+def _job(entry: Mapping[str, Any], shared: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> _Job:
+    options = {**shared, **entry.get("job options", {})}
+    settings = _settings(options)
+    asked = settings.get("numjobs", 1)
+    asked = asked if isinstance(asked, int) else 1
+    alike = [one for one in entries if (one["jobname"], one.get("groupid")) == (entry["jobname"], entry.get("groupid"))]
+    processes = _processes(entry) if "job_runtime" in entry else asked
+    if "verify" in settings or len(alike) > 1:  # the time of the verification would look like that of more processes
+        processes = 1 if len(alike) > 1 else asked
+    return _Job(str(entry["jobname"]), int(entry.get("groupid", 0)), processes, settings, processes in (1, asked))
+
+
+def _processes(entry: Mapping[str, Any]) -> int:
+    """Return the number of processes that an entry combines: fio adds their run times, but not the time that it divides
+    their requests by."""
+    longest = _longest_ms(entry)
+    return max(1, round(entry["job_runtime"] / longest)) if longest else 1
+
+
+def _longest_ms(entry: Mapping[str, Any]) -> int:
+    return max(int(entry[name]["runtime"]) for name in DIRECTIONS)
+
+
+def _settings(options: Mapping[str, str]) -> dict[str, Scalar]:
+    """Return options as settings where there is one, with their values as asct writes them."""
+    found: dict[str, Scalar] = {}
+    for key, text in options.items():
+        setting = setting_of(key)
+        if _COSMETIC.fullmatch(key):
+            continue
+        found[setting or key] = _value(key, setting, str(text)) if setting else str(text)
+    return {name: value for name, value in found.items() if value != _DEFAULTS.get(name)}
+
+
+def _value(key: str, setting: str, text: str) -> Scalar:
+    with suppress(ValueError):
+        value = getattr(FioParams.model_validate({setting: fio_value(key, setting, text or "1")}), setting)
+        if isinstance(value, str | int | float | bool):
+            return value
+        if isinstance(value, tuple):
+            return ",".join(map(str, value))
+    number = fio_value(key, setting, text)
+    return number if isinstance(number, int) else int(text) if text.isdecimal() else text
+
+
+def _common(jobs: Sequence[_Job]) -> dict[str, Scalar]:
+    names = dict.fromkeys([*CONTEXT, *_DEFAULTS, *(name for job in jobs for name in job.options)])
+    found: dict[str, Scalar] = {}
+    for name in names:
+        values = {job.setting(name) for job in jobs}
+        value = values.pop() if len(values) == 1 else BY_SECTION
+        if value is not None:
+            found[name] = value
+    if found.get("rw") not in ("rw", "randrw", BY_SECTION):
+        found.pop("rwmixread", None)
+    return found
+
+
+def _identity(jobs: Sequence[_Job]) -> str:
+    """Return the same text for results of the same jobs, whether fio reports their processes together or not."""
+    return "\n".join(dict.fromkeys(json.dumps([job.name, job.group, job.options], sort_keys=True) for job in jobs))
+
+
+def _stage_names(groups: Sequence[Sequence[str]]) -> list[str]:
+    found: list[str] = []
+    for names in groups:
+        name = "+".join(dict.fromkeys(names))
+        found.append(name if name not in found else f"{name}#{len(found) + 1}")
+    return found
+
+
+def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Job]) -> Document:
+    """Return the document of one group: jobs that fio ran at the same time. Reports before its start are omitted."""
+    kept = []
+    for part in run:
+        own = [_entry(part.content["jobs"][index], jobs[index].processes) for index in chosen]
+        if part is run[-1] or any(job[name]["total_ios"] for job in own for name in DIRECTIONS):
+            kept.append({**part.content, "jobs": own})
+    return document_of(kept)
+
+
+def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
+    """Return an entry with the time of one process instead of the sum; its CPU share then refers to that time.
+
+    Early versions of fio 3 report the times of the directions only.
+    """
+    cpu = {name: entry[name] * processes for name in ("usr_cpu", "sys_cpu")}
+    runtime_ms = entry["job_runtime"] // processes if "job_runtime" in entry else _longest_ms(entry)
+    return {**entry, "job_runtime": runtime_ms, **cpu}
+
+
+def _problem(documents: Sequence[Document]) -> str:
+    failed = next((job for document in documents for job in document.jobs if job.error), None)
+    if failed is not None:
+        return f"the job `{failed.name}` of fio failed: {os.strerror(failed.error)} (error {failed.error})"
+    if not all(any(job.directions for job in document.jobs) for document in documents):
+        return "fio issued no requests"
+    lasted = all(part.runtime_ms for one in documents for job in one.jobs for part in job.directions.values())
+    return "" if lasted else "fio measured no time"
+
+
+# ---- the values of a group ----
+
+
+def _values(document: Document, jobs: Sequence[_Job], *, several: bool) -> Iterator[Measurement]:
+    seconds = seconds_of(document.reports)
+    point = FioPoint(
+        sides=results_of(document, seconds),
+        flags=_flags(document, jobs),
+        watch=_NOTHING,
+        document=document,
+        seconds=seconds,
+        window=MeasuredWindow(0.0, 0.0, None),
+        cpu=None,
+        coverage=Coverage(None),
+    )
+    unseen = ("imported", *(() if len(seconds) > 1 else ("no-progress",)))
+    point = replace(point, flags=(*point.flags, *course_flags(point), *unseen))
+    found = [*run_values(point)]
+    if several and not any(one.metric.startswith("section_") for one in found):
+        found += section_values(point)
+    timed = _is_timed(document)
+    yield from (one for one in found if timed or one.metric != "in_flight")
+    if all(job.whole for job in jobs):
+        yield Measurement("queue_depth", float(_depth(jobs)), _context(jobs))
+
+
+def _flags(document: Document, jobs: Sequence[_Job]) -> tuple[str, ...]:
+    """Return the flags that follow from the result and the options alone."""
+    held = all(job.held for job in jobs) and _is_timed(document)
+    depths = [(job.depth, str(job.setting("engine"))) for job in jobs if job.whole]
+    version = document.version.removeprefix("fio-")
+    busy = [one.cpu_s * 1000.0 / max(one.runtime_ms, 1) / job.processes
+            for one, job in zip(document.jobs, jobs, strict=True)]  # fmt: skip
+    found = {
+        "littles-law": held and not little_holds(document, _depth(jobs)),
+        "depth-not-honoured": any(
+            job.setting("engine") in _SYNCHRONOUS and job.setting("iodepth") != 1 for job in jobs if job.whole
+        ),
+        "depth-not-reached": held and any(
+            is_shallow(one, job.depth) for one, job in zip(document.jobs, jobs, strict=True) if job.depth > 1
+        ),
+        "depth-rounded": any(rounds(engine, depth, version) for depth, engine in depths),
+        "submission-blocks": held and submission_blocks(document, _depth(jobs)),
+        "short-ios": has_faulty(document),
+        "host-limited": max(busy) > _BUSY,
+        "little-unchecked": not held,
+    }  # fmt: skip
+    return judged((*(name for name, holds in found.items() if holds), *brief_flags(document)))
+
+
+def _is_timed(document: Document) -> bool:
+    """Return whether fio recorded total latencies, which `disable_lat` and `gtod_reduce` turn off."""
+    return all(part.lat.n for job in document.jobs for part in job.directions.values())
+
+
+def _depth(jobs: Sequence[_Job]) -> int:
+    return sum(job.depth * job.processes for job in jobs)
+
+
+def _context(jobs: Sequence[_Job]) -> dict[str, Scalar]:
+    found = {name: value for name, value in _common(jobs).items() if name in CONTEXT}
+    return {**found, "numjobs": sum(job.processes for job in jobs)}

@@ -1,0 +1,225 @@
+"""Results of fio that asct did not measure: what is read from them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.instruments.fio.document import parts_of
+from asct.instruments.fio.imported import FioResult, FormatError, results_in
+
+RECORDED = Path(__file__).parents[2] / "asct" / "benchmarks" / "storage_fio" / "testdata"
+UNMEASURED = ("cpu_", "used_cpu_", "host_cpu_", "iops_per_core", "coverage", "device_", "target_", "queue_depth")
+"""What comes from mpstat, guard or the settings instead of fio's output."""
+
+
+def recorded(case: str) -> tuple[str, list[dict[str, Any]]]:
+    """The fio.json of a recorded measurement, and its values."""
+    found = json.loads((RECORDED / f"{case}.json").read_text())
+    return found["outputs"][-1]["files"]["fio.json"], found["measurements"]
+
+
+def document(case: str = "randrw") -> dict[str, Any]:
+    """The last JSON document of a recorded measurement."""
+    parts, _ = parts_of(recorded(case)[0])
+    found: dict[str, Any] = parts[-1].content
+    return found
+
+
+def value(result: FioResult, metric: str, **at: object) -> float:
+    [found] = [one.value for one in result.measurements if one.metric == metric and one.coords == at]
+    return found
+
+
+@pytest.mark.parametrize("case", ["randrw", "psync-fallback"])
+def test_values_are_those_of_the_benchmark(case: str) -> None:
+    text, expected = recorded(case)
+    [result] = results_in(text)
+    assert not result.problem
+    found = {(one.metric, repr(sorted(one.coords.items()))): one for one in result.measurements}
+    common = [one for one in expected if not one["metric"].startswith(UNMEASURED)]
+    common = [one for one in common if one["metric"] not in ("cpu_time_per_io", "iops_per_core")]
+    assert len(common) > 50
+    for one in common:
+        same = found[one["metric"], repr(sorted(one.get("coords", {}).items()))]
+        assert same.value == pytest.approx(one["value"], rel=1e-12), one["metric"]
+        assert "imported" in same.flags or same.detail or one["metric"].endswith("ios")
+    assert not {name for name, _ in found if name.startswith(UNMEASURED[:-1])}, "nothing is invented"
+
+
+def test_percentiles_without_histogram_are_those_of_fio() -> None:
+    body = document("psync-fallback")
+    body["jobs"] = body["jobs"][:1]
+    [job] = body["jobs"]
+    for part in (job[side][kind] for side in ("read", "write", "trim") for kind in ("slat_ns", "clat_ns", "lat_ns")):
+        part.pop("bins", None)
+    side = next(name for name in ("read", "write") if job[name]["total_ios"])
+    job[side]["clat_ns"] |= {"N": 5000, "percentile": {"50.000000": 1000, "99.000000": 3000, "99.990000": 9000}}
+    [result] = results_in(json.dumps(body, indent=1))
+    assert value(result, "clat_p50") == pytest.approx(1e-6)
+    assert value(result, "clat_p99") == pytest.approx(3e-6)
+    found = {one.metric: one for one in result.measurements}
+    assert "clat_p99_99" not in found, "fewer than 10 requests are above it"
+    assert "clat_p90" not in found, "fio did not report it"
+    assert found["clat_p99"].stats is None
+    assert "no-progress" in found["iops"].flags
+    two = {**body, "jobs": [job, job]}
+    [result] = results_in(json.dumps(two, indent=1))
+    assert "clat_p99" not in {one.metric for one in result.measurements}, "percentiles of jobs cannot be combined"
+
+
+def test_a_queue_that_was_not_held_is_invalid() -> None:
+    body = document()
+    for job in body["jobs"]:
+        job["job options"] = {**job.get("job options", {}), "ioengine": "libaio", "iodepth": "64", "numjobs": "1"}
+    [result] = results_in(json.dumps(body, indent=1))
+    flags = {flag for one in result.measurements if one.metric == "iops" for flag in one.flags}
+    assert {"invalid", "littles-law"} <= flags
+    for job in body["jobs"]:
+        job["job options"]["rate_iops"] = "100"
+    [result] = results_in(json.dumps(body, indent=1))
+    flags = {flag for one in result.measurements if one.metric == "iops" for flag in one.flags}
+    assert "little-unchecked" in flags
+    assert "invalid" not in flags
+
+
+def test_a_failed_job_has_no_values() -> None:
+    body = document()
+    body["jobs"][0]["error"] = 5
+    [result] = results_in(json.dumps(body, indent=1))
+    assert "Input/output error (error 5)" in result.problem
+    assert result.measurements == ()
+
+
+def changed(**changes: Any) -> str:
+    return json.dumps({**document(), **changes}, indent=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("", "the file is empty", (0, 0)),
+        ("fio: something went wrong\n", "no JSON document", (0, 0)),
+        ("3;fio-3.33;job;0;0;1;2\n", "terse output", (0, 0)),
+        ("job: (g=0): rw=read, bs=4k\nfio-3.33\n", "normal output", (0, 0)),
+        ('note\n{"a": 1}\n', "not a result of fio", (2, 1)),
+        ("[1, 2]\n", "no JSON document", (0, 0)),
+        (changed(**{"fio version": "fio-2.19"}), "microseconds", (1, 1)),
+        (changed(**{"fio version": "fio-4.0"}), "`fio-4.0` of fio is unknown", (1, 1)),
+        (changed(**{"fio version": 7}), "`7` of fio is unknown", (1, 1)),
+        (changed(jobs=[]), "no jobs", (1, 1)),
+        (changed(jobs=[{}]), "not complete output of fio 3", (0, 0)),
+        (changed(jobs=7), "no jobs", (1, 1)),
+        ('{\n "a": 1;\n}\n', "damaged: Expecting ',' delimiter", (2, 8)),
+        ('{\n "a": [1,', "ends before it is complete", (2, 10)),
+    ],
+)
+def test_anything_else_is_refused_with_its_place(text: str, message: str, place: tuple[int, int]) -> None:
+    with pytest.raises(FormatError, match=re.escape(message)) as caught:
+        results_in(text)
+    assert (caught.value.line, caught.value.column) == place
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("cut", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_result_is_refused_wherever_it_ends(cut: float) -> None:
+    text = changed()
+    with pytest.raises(FormatError, match="ends before it is complete") as caught:
+        results_in(text[: int(len(text) * cut)])
+    assert caught.value.line > 1
+
+
+# ---- the real fio ----
+
+JOBS = """\
+[global]
+filename=data
+size=1m
+ioengine=psync
+runtime=700ms
+time_based
+numjobs=3
+rate_iops=100
+[readers]
+rw=randread
+[writers]
+stonewall
+rw=randwrite
+bs=8k
+"""
+
+
+def ran(folder: Path, name: str, *options: str, jobs: str = JOBS) -> Path:
+    (folder / "job.fio").write_text(jobs)
+    path = folder / name
+    subprocess.run(["fio", f"--output={path}", *options, "job.fio"], cwd=folder, check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.fio
+@pytest.mark.parametrize("form", ["json", "json+"])
+def test_groups_of_processes_give_the_same_point(tmp_path: Path, form: str) -> None:
+    alone = results_in(ran(tmp_path, "a.json", f"--output-format={form}", "--group_reporting=0").read_text())
+    together = results_in(ran(tmp_path, "b.json", f"--output-format={form}", "--group_reporting=1").read_text())
+    assert [len(alone), len(together)] == [1, 1]
+    assert alone[0].identity == together[0].identity
+    for [result] in (alone, together):
+        assert {one.coords["stage"] for one in result.measurements} == {"readers", "writers"}
+        assert value(result, "iops", stage="readers") == pytest.approx(300, rel=0.1)
+        assert value(result, "write_bandwidth", stage="writers") == pytest.approx(300 * 8192, rel=0.1)
+        assert result.seconds == pytest.approx(1.4, rel=0.1), "times of the processes are not added"
+        [depth] = [
+            one for one in result.measurements if one.metric == "queue_depth" and one.coords["stage"] == "writers"
+        ]
+        assert (depth.value, depth.coords["numjobs"], depth.coords["block_size"]) == (3, 3, 8192)
+        assert "host-limited" not in {flag for one in result.measurements for flag in one.flags}
+
+
+@pytest.mark.fio
+@pytest.mark.parametrize("ramp", ["0", "300ms"])
+def test_reports_of_one_run_are_not_runs(tmp_path: Path, ramp: str) -> None:
+    options = "--output-format=json+", "--status-interval=250ms", f"--ramp_time={ramp}"
+    text = ran(tmp_path, "a.json", *options).read_text()
+    assert text.count('"fio version"') > 2
+    [result] = results_in(text)
+    seconds = [one for one in result.measurements if one.metric == "second_iops"]
+    assert {one.coords["stage"] for one in seconds} == {"readers", "writers"}
+    assert all(0 <= float(one.coords["second"]) < 0.8 for one in seconds)
+    assert "no-progress" not in {flag for one in result.measurements for flag in one.flags}
+
+
+@pytest.mark.fio
+def test_runs_appended_to_one_file_stay_apart(tmp_path: Path) -> None:
+    short = JOBS.replace("700ms", "1100ms")
+    first, second = (ran(tmp_path, name, "--output-format=json", jobs=short).read_text() for name in ("a", "b"))
+    third = ran(tmp_path, "c", "--output-format=json", "--status-interval=250ms", jobs=short).read_text()
+    results = results_in(f"fio: a warning\n{first}a note\n{second}{third}")
+    assert [one.text.strip() for one in results] == [first.strip(), second.strip(), third.strip()]
+    assert len({one.identity for one in results}) == 1
+
+
+@pytest.mark.fio
+def test_options_of_a_command_line_become_settings(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    options = ["--name=j", "--filename=data", "--size=1m", "--readwrite=randrw", "--rwmixwrite=20", "--buffered=1",
+               "--blocksize=8k", "--numjobs=2", "--thread", "--group_reporting", "--write_bw_log=x"]  # fmt: skip
+    subprocess.run(["fio", *options, "--output-format=json", f"--output={path}"], cwd=tmp_path, check=True)
+    [result] = results_in(path.read_text())
+    expected = {"rw": "randrw", "rwmixread": 80, "block_size": 8192, "iodepth": 1, "numjobs": 2, "engine": "psync",
+                "direct": False, "filesize": 2**20, "file_names": "data"}  # fmt: skip
+    assert {name: result.settings.get(name) for name in expected} == expected
+    assert "write_bw_log" not in result.identity
+
+
+@pytest.mark.fio
+def test_a_group_of_several_sections_has_no_invented_settings(tmp_path: Path) -> None:
+    jobs = JOBS.replace("stonewall\n", "").replace("numjobs=3", "numjobs=1\ngroup_reporting")
+    [result] = results_in(ran(tmp_path, "a.json", "--output-format=json", jobs=jobs).read_text())
+    assert "queue_depth" not in {one.metric for one in result.measurements}
+    assert "block_size" not in result.settings
+    assert "little-unchecked" in {flag for one in result.measurements for flag in one.flags}
