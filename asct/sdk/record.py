@@ -18,8 +18,8 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "names the run and its time",
     NOISY_HOST: "other activity on the host may have disturbed the repeat: see telemetry.json of the repeat",
-    INVALID_HOST: "the host was limited during the repeat (thermal throttling, a CPU quota, a CPU or clock that "
-    "changed, a drive warning): see telemetry.json of the repeat",
+    INVALID_HOST: "the host did not have its full performance during the repeat (thermal throttling, a CPU "
+    "quota, a CPU or clock that changed, a drive warning); see telemetry.json of the repeat",
 }
 """Flags that the values of any benchmark can have, and their meanings."""
 

@@ -14,7 +14,7 @@ from tests.benchmarks.test_loaded_latency import host, node, option, step
     [
         ({"latency_cpu_id": 1, "bw_cpu_blocklist": [0]}, "CPU 1 measures, and bw_cpu_blocklist excludes CPU 0"),
         ({"bw_cpu_blocklist": [0, 1]}, "CPU 1 measures, and bw_cpu_blocklist excludes CPU 0-1"),
-        ({"phase": "bandwidth", "bw_cpu_blocklist": [0, 1]}, "no CPU is left to generate load"),
+        ({"phase": "bandwidth", "bw_cpu_blocklist": [0, 1]}, "no CPU remains to generate load"),
     ],
 )
 def test_a_blocklist_that_leaves_no_load_is_told(settings: dict[str, Any], told: str) -> None:

@@ -29,7 +29,9 @@ def test_zones_lie_side_by_side_within_the_disk(size: int, count: int) -> None:
 
 
 def test_a_zone_below_a_request_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ValueError, match="128 zones of 64M have 512K each, less than a request of 1M; lower zones"):
+    with pytest.raises(
+        ValueError, match="128 zones of 64M contain 512K each, which is less than a request of 1M; reduce zones"
+    ):
         zones_of(64 * MIB, 128, MIB)
 
 
@@ -74,7 +76,7 @@ def test_requests_below_a_logical_block_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("settings", "where", "message"),
     [
-        ({"write": False, "mixes": (0,), "test": "iops"}, "write", "nothing can be measured"),
+        ({"write": False, "mixes": (0,), "test": "iops"}, "write", "leaves nothing to measure"),
         ({"mixes": (100, 101)}, "mixes", "exceed 100"),
         ({"file_names": ("/dev/a", "/dev/b")}, "file_names", "single target"),
     ],

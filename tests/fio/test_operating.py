@@ -95,8 +95,8 @@ def test_doubtful_points_take_no_part_and_that_is_said() -> None:
 
 
 def test_a_curve_that_still_rises_says_so() -> None:
-    assert any("still rises at iodepth 128" in text for text in table_of(curve(top=1e6)).notes)
-    assert not any("still rises" in text for text in table_of(curve(top=20_000.0)).notes)
+    assert any("still rising at iodepth 128" in text for text in table_of(curve(top=1e6)).notes)
+    assert not any("still rising" in text for text in table_of(curve(top=20_000.0)).notes)
 
 
 def test_every_curve_of_a_matrix_has_its_points() -> None:

@@ -138,7 +138,7 @@ class BandwidthSweepParams(OneWidthParams):
         0.2,
         "",
         max_s=60,
-        help="Time limit for one access pattern at a level or at one of `sizes`; a fifth of it for a size on the curve",
+        help="Time limit for one access pattern at a level or at one of `sizes`; a size on the curve has a fifth of it",
     )
 
 
@@ -172,7 +172,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             name = "sizes" if params.sizes else "min_size"
             yield name, f"this access pattern needs at least {smallest} B for its arrays together"
         if len(set(params.cpus)) < len(params.cpus):
-            yield "cpus", "a CPU is listed twice; each CPU runs one thread"
+            yield "cpus", "a CPU is listed twice, but each CPU runs only one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
         """Return the largest size times the number of threads, and the time limits of all sizes and access patterns."""
@@ -304,7 +304,7 @@ def _table(records: Sequence[Record]) -> Table:
     unit, scale, other = style.unit, style.scale, IN_TIME if style is IN_CYCLES else IN_CYCLES
     axis = "level" if any("level" in record.coords for record in records) else "size"
     columns = (
-        Column("data_size", "Data size used", format="size", help="Of each thread, all arrays combined"),
+        Column("data_size", "Data size used", format="size", help="Per thread, all arrays combined"),
         Column("level", "Level", format="text"),
         Column("traffic", "Traffic", format="text"),
         Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median of the bytes that the program moves"),
@@ -315,7 +315,7 @@ def _table(records: Sequence[Record]) -> Table:
             digits=2,
             help="The same bandwidth in the other unit; cycles are core cycles",
         ),
-        Column("interval", f"95 % interval [{unit}]", format="text", help="With repeats: their range"),
+        Column("interval", f"95 % interval [{unit}]", format="text", help="With several repeats: their range"),
         Column("max", f"Max [{unit}]", scale, help="Best window"),
         FLAGS_COLUMN,
     )

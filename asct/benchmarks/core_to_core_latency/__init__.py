@@ -64,13 +64,17 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
         Metric("interference", "1", "lower", "Latency of concurrent pairs relative to pairs alone", _RUN, False),
         Metric("missing", "1", "lower", "Number of pairs whose batches were all disturbed", _RUN, False),
-        Metric("address_spread", "1", "neither", "Ratio of the slowest to the fastest address of a pair", _RUN, False),
+        Metric(
+            "address_spread", "1", "neither", "Ratio between the slowest and the fastest address of a pair", _RUN, False
+        ),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
         Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
         Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
-        Metric("hist_bins", "1", "neither", "Number of bars in the histogram, as set", comparable=False),
-        Metric("heatmap_vmax", "s", "neither", "Upper end of the heat map's color scale, as set", comparable=False),
+        Metric("hist_bins", "1", "neither", "Number of bars in the histogram, as configured", comparable=False),
+        Metric(
+            "heatmap_vmax", "s", "neither", "Upper end of the heat map's color scale, as configured", comparable=False
+        ),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
@@ -78,7 +82,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         if params.cpus and params.all_cpus:
             yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two"
         if len(params.cpus) == 1:
-            yield "cpus", f"a pair requires two CPUs; only CPU {params.cpus[0]} is usable"
+            yield "cpus", f"a pair requires two CPUs, but only CPU {params.cpus[0]} is usable"
         for setting, values in (("cpus", params.cpus), ("methods", params.methods)):
             if len(set(values)) < len(values):
                 yield setting, f"a value appears twice: {', '.join(map(str, values))}"

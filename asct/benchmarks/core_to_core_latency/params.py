@@ -51,7 +51,7 @@ class CoreToCoreLatencyParams(VisitedParams):
 
     all_cpus: bool = setting(
         False,
-        "Measure every pair of usable CPUs; otherwise the pairs of the last two CPUs of each node",
+        "Measure every pair of usable CPUs; otherwise only the pairs of the last two CPUs of each node",
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(

@@ -382,4 +382,4 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
 
 
 def _title(what: str, point: StoredPairs, data: str) -> str:
-    return ", ".join(filter(None, (what, f"data at the {data} node", point_label(point.records[0], ""))))
+    return ", ".join(filter(None, (what, f"data on the {data} node", point_label(point.records[0], ""))))

@@ -58,8 +58,8 @@ from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 
 _CAPTION: Final = (
-    "All usable CPUs of the node on the left access memory of the node below. Medians of short windows, in bytes on "
-    "the memory bus."
+    "All usable CPUs of the row's node access the memory of the column's node. Values are medians of short "
+    "windows, in bytes on the memory bus."
 )
 
 

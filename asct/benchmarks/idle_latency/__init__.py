@@ -42,9 +42,7 @@ _TITLE: Final = "Latencies of random memory access at idle"
 _TIME: Final = MatrixStyle("idle-latency", _TITLE, "latency", 1e-9, "nanoseconds", 1, "lower")
 _CYCLES: Final = MatrixStyle("idle-latency", _TITLE, "latency_cycles", 1.0, "core cycles", 1, "lower")
 _RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio", 1.0, "times", 2, "lower")
-_DISTANCE: Final = MatrixStyle(
-    "distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither"
-)
+_DISTANCE: Final = MatrixStyle("distance", "Distances reported by the system", "distance", 1.0, "tenths", 0, "neither")
 _USUAL_SIZE: Final = 512 << 20
 _CAPTION: Final = (
     "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), without load."
@@ -73,7 +71,9 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         Metric("latency", "s", "lower", "Time of one dependent load", PAIR),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", PAIR),
         Metric("ratio", "1", "lower", "Latency relative to the local memory of the CPU node", PAIR),
-        Metric("distance", "1", "neither", "Distance of the nodes as the system reports it; 10 is local", PAIR, False),
+        Metric(
+            "distance", "1", "neither", "Distance of the nodes, as reported by the system; 10 is local", PAIR, False
+        ),
         Metric("data_size", "B", "neither", "Working set", PAIR, comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
         Metric("page_size", "B", "neither", "Page size of the memory", PAIR, comparable=False),

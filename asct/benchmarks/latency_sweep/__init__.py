@@ -55,7 +55,7 @@ def _results() -> tuple[ResultField, ...]:
     for level, (lower, upper, optimum, latency) in _EXAMPLES.items():
         name = level.upper()
         fields += [
-            ResultField(f"{level}.lower_bound", "B", f"Smallest working set at the latency of {name}", lower),
+            ResultField(f"{level}.lower_bound", "B", f"Smallest working set with the latency of {name}", lower),
             ResultField(f"{level}.upper_bound", "B", f"Largest working set that {name} holds", upper),
             ResultField(f"{level}.optimum_size", "B", f"Working set well inside {name}", optimum),
             ResultField(f"{level}.latency", "s", f"Latency of {name}", latency),
@@ -81,10 +81,10 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         **NOISE_FLAGS,
         **VISIT_FLAGS,
         "noisy": f"{VISIT_FLAGS['noisy']}; for a level also: its sizes differ by more than 5 %",
-        "noisy-fraction": "a latency of the first level is 1 % or more off a whole number of core cycles",
+        "noisy-fraction": "a latency of the first level deviates by 1 % or more from a whole number of core cycles",
         "noisy-sizes": "a latency of the first level differs by 1 % or more from that of its other sizes",
         "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
-        "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
+        "outlier": "differs by more than 15 % from the neighboring sizes; excluded from the levels",
         "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
         "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host reports: "
@@ -113,7 +113,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         Metric("levels", "1", "neither", "Number of levels found", comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
         Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
-        Metric("cache_size", "B", "neither", "Size of each data cache as the host reports it", {"level": None}, False),
+        Metric(
+            "cache_size", "B", "neither", "Size of each data cache, as reported by the host", {"level": None}, False
+        ),
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:

@@ -26,7 +26,7 @@ from asct.values.size import about_size
 
 _NS = 1e-9
 _LOCAL = "local to few pages"
-_INTERVAL_HELP = "Of the latency of the level, over the visits"
+_INTERVAL_HELP = "Interval of the level's latency over the visits"
 
 
 def _in_cycles(records: Sequence[Record]) -> bool:

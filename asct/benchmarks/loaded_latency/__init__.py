@@ -52,11 +52,11 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Metric("latency", "s", "lower", "Latency of one dependent load under load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Latency of one dependent load under load, in core cycles", _AT),
         Metric("bandwidth", "B/s", "higher", "Bytes that the load threads load and store", _AT),
-        Metric("bus_bandwidth", "B/s", "higher", "Useful bytes plus lines read for ownership before a store", _AT),
+        Metric("bus_bandwidth", "B/s", "higher", "Useful bytes, and lines read for ownership before a store", _AT),
         Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes of the load threads per core cycle", _AT),
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _AT),
-        Metric("workload_time", "s", "lower", "Time of the command under load", _AT),
-        Metric("idle_workload_time", "s", "lower", "Time of the command with the load threads idle"),
+        Metric("workload_time", "s", "lower", "Run time of the command under load", _AT),
+        Metric("idle_workload_time", "s", "lower", "Run time of the command with the load threads idle"),
         Metric("nops", "1", "neither", "Number of NOPs found for a target bandwidth", _TARGET, comparable=False),
         Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads idle"),
         Metric("idle_latency_cycles", "cycles", "lower", "Idle latency in core cycles"),
@@ -134,7 +134,7 @@ def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.latency_cpu_id is not None and params.latency_cpu_id in params.load_cpus:
         yield (
             "load_cpus",
-            f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot generate load as well",
+            f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id), so it cannot generate load",
         )
     both = sorted(set(params.load_cpus) & set(params.bw_cpu_blocklist))
     if both:

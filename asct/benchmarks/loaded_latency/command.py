@@ -110,7 +110,7 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
     if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
         measures = f"CPU {where.latency_cpu} measures, and bw_cpu_blocklist excludes CPU {blocked}"
-        raise ValueError(f"no CPU is left to generate load: {measures}")
+        raise ValueError(f"no CPU remains to generate load: {measures}")
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:

@@ -112,12 +112,12 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
         shown.bandwidth("bandwidth", "Bandwidth"),
         shown.bandwidth("useful", "Useful BW"),
         Column("share", "% of Peak Theoretical BW"),
-        Column("workload", "Workload [s]", digits=3, help="Time of the command under this load"),
+        Column("workload", "Workload [s]", digits=3, help="Run time of the command under this load"),
         Column(
             "interval",
             f"95 % interval [{shown.unit}]",
             format="text",
-            help="Interval of the latency; with repeats: their range",
+            help="Interval of the latency; with several repeats: their range",
         ),
         FLAGS_COLUMN,
     )
@@ -151,7 +151,7 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
         shown.seconds("knee_latency", "Latency at the knee"),
         shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
         shown.bandwidth(
-            "bandwidth_at_115", "BW at 115 % of idle latency", "At higher bandwidth the latency stays above 115 %"
+            "bandwidth_at_115", "BW at 115 % of idle latency", "At higher bandwidths, the latency stays above 115 %"
         ),
     )
     names = [column.key for column in columns]

@@ -190,7 +190,10 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
             for mine in by_point(records)
             for width in _widths(mine)
         ]
-        caption = "All CPUs at once, each using memory of its own node; bytes on the bus. Medians, with 95 % intervals."
+        caption = (
+            "All CPUs at once, each using memory of its own node. Medians of bytes on the memory bus, with "
+            "95 % intervals."
+        )
         return traffic_bars("profile", "Peak memory bandwidths", caption, series)
 
 

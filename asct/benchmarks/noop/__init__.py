@@ -24,7 +24,7 @@ _STEP = Step("noop", Kernel("noop"))
 class NoopParams(Params):
     """The only setting: a number to sweep, which creates any number of points."""
 
-    index: int = setting(0, "Number of the point, to create distinct points; has no other effect", ge=0, le=1_000_000)
+    index: int = setting(0, "Number that makes points distinct; it has no other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):

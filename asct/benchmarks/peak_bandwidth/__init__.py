@@ -203,7 +203,12 @@ def _table(records: Sequence[Record]) -> Table:
         Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program moves"),
         Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
         Column("variant", "Variant", format="text", help="The fastest loop variant"),
-        Column("interval", f"95 % interval [{unit}]", format="text", help="Of Peak BW; with repeats: their range"),
+        Column(
+            "interval",
+            f"95 % interval [{unit}]",
+            format="text",
+            help="Interval of Peak BW; with several repeats: their range",
+        ),
         Column("max", f"Max [{unit}]", scale, help="Best window, bytes on the memory bus"),
         FLAGS_COLUMN,
     )

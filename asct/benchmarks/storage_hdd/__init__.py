@@ -52,7 +52,7 @@ class StorageHdd(Benchmark[HddParams]):
     keywords = ("hdd", "qualification", "long-runtime")
     params_model = HddParams
     flags: ClassVar[Mapping[str, str]] = FLAGS | {
-        "slow-zone": "the zone is below 70 % of its neighbours: remapped sectors, repeated reads, or other load",
+        "slow-zone": "the zone is below 70 % of its neighbors: remapped sectors, repeated reads, or other load",
         "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
         "noisy-zones": "more than a tenth of the zones have unreliable results",
         "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) were skipped",
@@ -72,7 +72,7 @@ class StorageHdd(Benchmark[HddParams]):
             for name, (unit, better, text) in _WHAT.items()
         ),
         Metric("outer_to_inner", "1", "neither", "Ratio of the bandwidth of the outer zones to the inner ones", _CELL),
-        Metric("slow_zones", "1", "lower", "Number of zones far below their neighbours", _CELL),
+        Metric("slow_zones", "1", "lower", "Number of zones far below their neighbors", _CELL),
         Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
         Metric("zone_size", "B", "neither", "Size of each zone", comparable=False),
         *DEVICE_METRICS,
@@ -86,7 +86,7 @@ class StorageHdd(Benchmark[HddParams]):
             yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
         if not params.cells():
             missing = "`mixes` does not include 100, and `test` does not include `throughput`"
-            yield "write", f"with false, nothing can be measured: {missing}"
+            yield "write", f"`write: false` leaves nothing to measure: {missing}"
         if any(reads > 100 for reads in params.mixes):
             yield "mixes", "a read percentage cannot exceed 100"
 

@@ -74,7 +74,7 @@ _LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
 _POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
 
 METRICS: Final[tuple[Metric, ...]] = (
-    Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses relative to writes without pauses", _WAIT),
+    Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses, relative to writes without pauses", _WAIT),
     Metric("recovered_iops", "ops/s", "higher", "IOPS of the bursts after pauses", _WAIT),
     Metric("baseline_iops", "ops/s", "higher", "IOPS of the subsequent writes without pauses", _WAIT),
     Metric("settling_time", "s", "neither", "Time until the rate under continuous load leveled off", _WAIT, False),
@@ -154,7 +154,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
-            yield "tests", "tests does not contain test; remove one of the two settings"
+            yield "tests", "`tests` does not contain the value of `test`; remove one of the two settings"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
             yield "waits", "each pause must be longer than 0s and appear once"

@@ -49,7 +49,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured with the profile fast, which ends as soon as a few rounds are steady",
+        FAST: "measured with the profile fast, which ends the test as soon as a few rounds are steady",
         BURST: "the last rounds are steady, but the rate never fell by half since the purge: if a burst (a cache, "
         "credits of a volume) lasts longer than the test, the values are those of the burst",
         "still-changing": "the last rounds differ by more than excursion and slope permit: no level is stable",
@@ -68,14 +68,21 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("cliffs", "1", "neither", "1 if the rate fell by half at any time, otherwise 0", comparable=False),
         Metric("burst_iops", "ops/s", "higher", "IOPS before the rate first fell by half"),
         Metric("cliff_written", "B", "higher", "Bytes written when the rate first fell by half"),
-        Metric("cliff_fills", "1", "higher", "Bytes written until the cliff relative to the active range"),
+        Metric("cliff_fills", "1", "higher", "Bytes written until the cliff, relative to the active range"),
         Metric("cliff_time", "s", "higher", "Time under load until the rate first fell by half"),
-        Metric("cliff_ratio", "1", "lower", "Rate before the fall relative to the rate after it"),
+        Metric("cliff_ratio", "1", "lower", "Rate before the fall, relative to the rate after it"),
         *response_metrics(),
         Metric("written", "B", "neither", "Bytes written in all rounds", comparable=False),
         Metric("drive_fills", "1", "neither", "Bytes written relative to the active range", comparable=False),
         Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
-        Metric("rounds", "1", "neither", "Number of rounds; ended_by: why the test ended", _ENDS, comparable=False),
+        Metric(
+            "rounds",
+            "1",
+            "neither",
+            "Number of rounds; `ended_by` is the reason why the test ended",
+            _ENDS,
+            comparable=False,
+        ),
         Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
@@ -92,7 +99,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         """Yield the errors that all qualifications check for, and a time limit that is shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
-            yield "time_cap", "is shorter than round_time, so no round would be complete; raise it"
+            yield "time_cap", "is shorter than round_time, so no round would finish; increase it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
         """Return the resources required. The longest time is `time_cap`; the usual time assumes a drive that writes 300

@@ -139,7 +139,7 @@ def measurements(
     yield from _cliff(cliff, span, flags)
     reason = over(slots, goal, last_pause([one.resumed for one in rounds]))
     if reason is None:
-        raise ValueError("the test is incomplete: neither its volume nor its time was reached")
+        raise ValueError("the test is incomplete: it reached neither its volume nor its time limit")
     yield Measurement("rounds", float(len(rounds)), {"ended_by": reason} | run, flags=marks)
     yield Measurement("written", float(whole.written), flags=marks)
     yield Measurement("drive_fills", whole.written / span, flags=marks)

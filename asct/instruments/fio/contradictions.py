@@ -34,8 +34,8 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
         if "number_ios" in section.options and section.io_size is None:
             yield (
                 "options" if "number_ios" in params.options else "job_file",
-                "`number_ios` has no effect, because the run takes `duration` whatever it has read or written; set "
-                "io_size instead, or as well: the run then ends with the first that is reached",
+                "`number_ios` has no effect, because the run takes `duration` regardless of the amount of data; "
+                "set io_size instead or in addition: the run then ends when the first limit is reached",
             )
         yield from _sizes(section)
         yield from _engine(section)
@@ -61,7 +61,7 @@ def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Ite
     if params.create_temp_file and params.file_names:
         yield "create_temp_file", "cannot be on if file_names is set; remove one of the two settings"
     if params.create_temp_file is False and not params.file_names:
-        yield "create_temp_file", "is off and file_names is not set; set file_names to a file or device"
+        yield "create_temp_file", "is off, but file_names is not set; set file_names to a file or device"
     if params.makes_file and any(section.trims for _, section in sections):
         yield "rw", "discards blocks, which fio supports on block devices only; set file_names to one"
     if len(set(params.file_names)) < len(params.file_names):

@@ -71,8 +71,8 @@ def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> It
     depths = format_cpulist({load.iodepth for load in rounded})
     cures = [f"set iodepth to powers of two, or install fio {EXACT_FIO} or newer"]
     if not all(load.direct for load in rounded):
-        cures.insert(0, "set direct to true, with which libaio keeps every depth")
+        cures.insert(0, "set direct to true; libaio then maintains every depth")
     elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
         cures.insert(0, "set engine to libaio")
     what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
-    yield f"io_uring does not keep iodepth {depths}: {what}", ", ".join(cures)
+    yield f"io_uring does not maintain iodepth {depths}: {what}", ", ".join(cures)

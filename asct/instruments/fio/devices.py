@@ -50,7 +50,7 @@ _COLUMNS: Final = tuple(
 _NO_NODE: Final = -1
 """The NUMA node that the Linux kernel reports for a drive without one."""
 _NOTE: Final = "A temporary file is listed with the drive of the work folder, if the host reports it"
-_HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last point"
+_HEALTH_NOTE: Final = "Temperature and health before the first point -> after the last point"
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:

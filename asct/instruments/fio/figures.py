@@ -88,7 +88,7 @@ def _load_curve(view: FigureView) -> Line:
     return Line(
         slug=f"latency-bandwidth{view.suffix}",
         title=title,
-        caption=f"Mean completion latency over the bandwidth at each {load}. Where the line bends upwards, "
+        caption=f"Mean completion latency over the bandwidth at each {load}. Where the line bends upward, "
         "additional load increases the waiting time instead of the bandwidth.",
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Mean latency", "s", "log10"),
@@ -297,6 +297,6 @@ def _apart(used: Bars, everywhere: Bars) -> bool:
 def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
     labels = tuple(", ".join(shown(name, row.setting(name)) for name in names) for row in rows)
     series = tuple(Series(kind, labels, tuple(row.value(f"{prefix}_{kind}") for row in rows)) for kind in _CPU)
-    caption = f"Share of the time of {of}, from mpstat. iowait is idle time with pending requests, not load."
+    caption = f"Share of the time of {of}, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in names), "", "category")
     return Bars(slug, title, caption, x, Axis("CPU time", "%"), series, stacked=True, better="lower")

@@ -134,7 +134,7 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
         "allow_file_create", "description", "fallocate", "group_reporting", "new_group", "offset_increment",
         "randrepeat", "scramble_buffers", "unified_rw_reporting", "verify_state_save",
     }),
-    "it runs commands; remove it": frozenset({"exec_prerun", "exec_postrun"}),
+    "it can run commands; remove it": frozenset({"exec_prerun", "exec_postrun"}),
 }  # fmt: skip
 _UNKNOWN: Final = "asct does not know it, or it could access files or change the host; remove it, or correct its name"
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")

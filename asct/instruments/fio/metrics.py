@@ -95,9 +95,14 @@ _TARGET: Final[Coords] = {"path": None, "direction": DIRECTIONS}
 _BY_STAGE: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
-    *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, from mpstat") for kind in KINDS),
     *(
-        Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, from mpstat")
+        Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, measured with mpstat")
+        for kind in KINDS
+    ),
+    *(
+        Metric(
+            f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, measured with mpstat"
+        )
         for kind in KINDS
     ),
     Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
@@ -138,13 +143,16 @@ FLAGS: Final = {
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
     "short-runtime": "fio measured less than 95 % of duration",
-    "brief-run": "fio measured less than 0.2 s, in which the start and the end of the run weigh too much",
+    "brief-run": "fio measured less than 0.2 s, so that the start and the end of the run have too much weight",
     "short-ios": "some requests were incomplete or dropped",
-    "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
+    "not-from-device": "the drive transferred fewer bytes than fio counts: the file is sparse or unwritten, or a "
+    "cache served the requests",
     "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
-    "coverage-buffered": "unknown whether requests reached the drive: they go through the page cache",
-    "coverage-no-drive": "unknown whether requests reached the drive: no drive below the target has counters",
-    "coverage-clock": "unknown whether requests reached the drive: the run is too short, or the clock was set",
+    "coverage-buffered": "it is unknown whether requests reached the drive, because they go through the page cache",
+    "coverage-no-drive": "it is unknown whether requests reached the drive, because no drive below the target "
+    "has counters",
+    "coverage-clock": "it is unknown whether requests reached the drive, because the run is too short or the "
+    "clock was set",
     "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
     "system added writes",
     "memory-filesystem": "the temporary file is in memory (tmpfs)",

@@ -172,7 +172,7 @@ def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, a
         *((Column("curve", "Points with", format="text"),) if len(found) > 1 else ()),
         Column("operating", "Operating point", format="text"),
         Column(over, AXIS_TITLES[over], format="size" if over in SIZES else "integer"),
-        Column("repeats", "Over repeats", format="text", help="range of this point over the single repeats"),
+        Column("repeats", "Over repeats", format="text", help="range of this point over the individual repeats"),
         Column("share", "Share of peak (%)", 0.01),
         Column("iops", "Thruput (kops)", 1e3),
         Column("bandwidth", "BW (MB/s)", 1e6),
@@ -207,7 +207,7 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over) and usable[-1] is curve.rows[-1]:
             start, last = (f"{curve.label}: the" if curve.label else "The"), shown(over, usable[-1].setting(over))
-            notes.append(f"{start} rate still rises at {over} {last}: extend the sweep")
+            notes.append(f"{start} rate is still rising at {over} {last}: extend the sweep to larger values")
     return notes
 
 
@@ -305,4 +305,4 @@ def _latency_note(limit: Limit, over: str) -> str:
     if spread(flights) > _FOLLOWS:
         asked = f"{depths[0]:.0f} to {depths[-1]:.0f}"
         return f"; {min(flights):.3g} to {max(flights):.3g} requests were in flight instead of {asked}"
-    return f"; but latency did not grow with {over}: {min(flights):.3g} requests were in flight at every setting"
+    return f", but latency did not grow with {over}: {min(flights):.3g} requests were in flight at every setting"

@@ -100,7 +100,7 @@ class RateParams(Params):
         "Issue rate-limited requests at regular or at random intervals"
     )
     thinktime: Duration | None = passed("Pause of a job between requests", time=True)
-    thinktime_spin: Duration | None = passed("Part of thinktime spent computing instead of sleeping", time=True)
+    thinktime_spin: Duration | None = passed("Part of thinktime that is spent computing instead of sleeping", time=True)
     thinktime_blocks: Count | None = passed("Number of requests before each thinktime", ge=1)
     latency_target: Duration | None = passed(
         "Latency target: fio searches for the largest queue depth that meets it", time=True
@@ -117,7 +117,7 @@ class RateParams(Params):
 class OffsetParams(Params):
     """The settings for the offsets and sizes of requests."""
 
-    offset: Size = passed("Bytes at the start of the target to skip", default=0)
+    offset: Size = passed("Bytes to skip at the start of the target", default=0)
     random_distribution: Distribution | None = passed(
         "Distribution of random offsets, for example random, zipf:1.2, pareto:0.9, normal:10 or zoned:50/5:50/95"
     )
@@ -142,8 +142,8 @@ class DataParams(Params):
     """The settings for the content, durability and verification of writes."""
 
     sync: Literal["none", "sync", "dsync"] | None = passed("Open the target with O_SYNC or O_DSYNC")
-    fsync: Count | None = passed("Call fsync after this many writes", ge=1)
-    fdatasync: Count | None = passed("Call fdatasync after this many writes", ge=1)
+    fsync: Count | None = passed("Number of writes after which fsync is called", ge=1)
+    fdatasync: Count | None = passed("Number of writes after which fdatasync is called", ge=1)
     end_fsync: bool | None = passed("Call fsync at the end of the run")
     refill_buffers: bool | None = passed("Generate new random content for each write")
     zero_buffers: bool | None = passed("Write zeros")
@@ -154,7 +154,7 @@ class DataParams(Params):
     dedupe_percentage: Count | None = passed("Percentage of requests with duplicate content", le=100)
     buffer_pattern: HexContent | None = passed("Content of every write: 0x and hexadecimal digits")
     verify: VerifyMode | None = passed("Checksum with which written data is verified when it is read")
-    verify_backlog: Count | None = passed("Verify after this many writes", ge=1)
+    verify_backlog: Count | None = passed("Number of writes after which data is verified", ge=1)
     verify_interval: Size | None = passed("Bytes between verification headers", ge=32)
     verify_pattern: HexContent | None = passed("Content to verify against: 0x and hexadecimal digits")
 
@@ -222,7 +222,7 @@ class PointParams(Params):
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(
         None,
-        "Bytes of the target to use; unset: 1000 MiB for a temporary file, the whole of a named target",
+        "Bytes of the target to use; unset: 1000 MiB of a temporary file, or all of a named target",
         aliases=("size",),
         pitfalls="With a file smaller than the caches of the drive, the benchmark measures these caches.",
     )
@@ -230,7 +230,7 @@ class PointParams(Params):
         (),
         "Existing files or devices to measure, as absolute paths",
         aliases=("filenames", "filename", "file_name"),
-        pitfalls="Reads of a sparse file come from memory: fill it first.",
+        pitfalls="Reads from a sparse file come from memory. Fill the file first.",
     )
     rw: AccessPattern = setting("randread", "Access pattern", aliases=("rw_pattern", "readwrite"))
     rwmixread: Count = setting(70, "Percentage of reads in a mixed pattern", le=100)
@@ -248,7 +248,7 @@ class PointParams(Params):
     numjobs: Count = setting(4, "Number of identical concurrent processes", ge=1, le=1024)
     io_size: Size | None = setting(
         None,
-        "End the point after this many bytes, all jobs combined; duration is then the time limit",
+        "Number of bytes after which the point ends, all jobs combined; duration is then the time limit",
         aliases=("io_limit", "volume"),
         ge=512,
     )

@@ -36,7 +36,10 @@ _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("only supports up to", "use CPUs that exist on the host, or set cpus to auto"),
     ("too large (max=", "use CPUs that exist on the host, or set cpus to auto"),
     ("cpu_set_affinity", "use CPUs that the account may use, or set cpus to auto"),
-    ("verify: bad", "the data read differs from the data written: the drive, its cable or the memory is faulty"),
+    (
+        "verify: bad",
+        "the data that was read differs from the data that was written: the drive, its cable or the memory is faulty",
+    ),
     ("does not support direct", "set direct to false, or use a file system that supports O_DIRECT"),
     ("does not support O_DIRECT", "set direct to false, or use a file system that supports O_DIRECT"),
     ("not loadable", "this fio was built without that engine; set engine to auto or to one that `fio --enghelp` lists"),
@@ -54,7 +57,7 @@ _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("Cannot allocate memory", "lower iodepth, numjobs or block_size, or raise the memlock limit for io_uring"),
     ("Text file busy", "the target is in use (as swap, or by a running program); use another target"),
     ("Device or resource busy", "the target is in use; use another target"),
-    ("Input/output error", "the drive reports an error; check the kernel log of the host"),
+    ("Input/output error", "the drive reported an error; check the kernel log of the host"),
     ("Bad option", "this fio does not support the option; install fio 3.30 or newer"),
     ("Invalid argument", "with direct, block_size must be a multiple of the target's sector size"),
 )
@@ -174,7 +177,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
     if errors:
         raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
     if len(document.jobs) != numjobs:
-        raise ValueError(f"only {len(document.jobs)} of {numjobs} fio jobs started; see the stderr of fio")
+        raise ValueError(f"only {len(document.jobs)} of {numjobs} fio jobs started; see fio's stderr")
     if not any(job.directions for job in document.jobs):
         raise ValueError("fio succeeded but issued no requests; the target may be smaller than the requested offsets")
     return document
@@ -199,7 +202,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
     if longest_s <= 0:
-        raise ValueError("fio measured no time; increase duration")
+        raise ValueError("fio reports that it measured no time; increase duration")
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
         if value > lasted_s + _SLACK_S:
             raise ValueError(
@@ -243,7 +246,7 @@ def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, 
 def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval]) -> DirectionResult:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
-        raise ValueError("fio measured no time; increase duration")
+        raise ValueError("fio reports that it measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
     # if the last interval was cut short, it has few requests, and its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)

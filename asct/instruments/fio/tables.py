@@ -28,7 +28,9 @@ _COLUMNS: Final = (
 )
 _KINDS: Final = {"section": "section", "target": "path"}
 """The metric prefix for each kind of part, and the coordinate that identifies a part."""
-_NOTE: Final = "Sections as measured by fio, targets as counted by their drives; mean over the repeats"
+_NOTE: Final = (
+    "Values of sections come from fio, values of targets from the counters of their drives; mean over the repeats"
+)
 
 
 def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Sequence[Table]:

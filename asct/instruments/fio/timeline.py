@@ -78,7 +78,7 @@ def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str)
         }
         for turn in found
     )  # fmt: skip
-    note = f"Rate changes of {100 * LEAST_CHANGE:.0f} % or more during a run. The mean rate of such a run is misleading"
+    note = f"Rate changes of {100 * LEAST_CHANGE:.0f} % or more during a run; the mean rate of such a run is misleading"
     return (Table(f"{slug}-changes", "Rate changes during a run", columns, rows, (note,), (CHANGED,)),)
 
 
@@ -125,7 +125,7 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
     caption = "Requests completed per second over the course of a run."
     if markers:
-        caption += " Vertical lines mark changes of the rate, with the new rate."
+        caption += " Vertical lines mark changes of the rate and show the new rate."
     if len(lines) < points:
         caption += f" {len(lines)} of {points} points are shown{': those whose rate changed' if found else ''}."
     return Line(

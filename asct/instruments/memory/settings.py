@@ -76,7 +76,7 @@ def data_size_setting() -> Any:
         "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, at least four times its "
         "share of the caches",
         ge=4096,
-        pitfalls="With less than four times a CPU's share of the caches, part of the traffic stays in the caches.",
+        pitfalls="With less than four times the CPU's share of the caches, part of the traffic stays in the caches.",
     )
 
 
@@ -118,7 +118,7 @@ def pages_setting(pitfalls: str = "") -> Any:
 def stride_setting(pitfalls: str) -> Any:
     """Declare the setting for the distance between the lines of a chain."""
     return setting(
-        None, "Distance between the cache lines that are read; unset: the line size of the machine",
+        None, "Distance between the accessed cache lines; unset: the line size of the machine",
         ge=16, le=1 << 20, pitfalls=pitfalls,
     )  # fmt: skip
 

@@ -95,8 +95,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
     NOT_STEADY: "the steady state was not reached: these are averages of rounds that still change; another flag "
     "gives the reason",
-    "not-steady-excursion": "the values of the window are too far apart",
-    "not-steady-slope": "the values of the window rise or fall",
+    "not-steady-excursion": "the values in the window differ too much",
+    "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
     BURST: "the values are steady, but the rate never fell by half since the purge, neither during preconditioning nor "
     "during the rounds: if a burst (a cache, credits of a volume) lasts longer, the values are those of the burst",

@@ -102,7 +102,7 @@ def ata_obstacle(identity: str) -> str:
     if "supported" not in lines:
         return "the drive does not support security erase"
     if "frozen" in lines:
-        return "the security settings of the drive are frozen by the firmware: suspend and resume the host, then retry"
+        return "the firmware has frozen the security settings of the drive: suspend and resume the host, then try again"
     if "enabled" in lines or "locked" in lines:
         return "the drive has a password: remove it first"
     return ""
@@ -133,7 +133,7 @@ def obstacle(method: str, inspected: GuardOutput, facts: HostFacts) -> str:
     if method == "blkdiscard":
         return "the device does not support discard" if device.scalar("discard_max_bytes") == 0 else ""
     if device.scalar("partition"):
-        return "the target is a partition, but the whole drive would be erased"
+        return "the target is a partition, but the purge would erase the whole drive"
     return _nvme_obstacle(inspected) if method == "nvme-format" else ""
 
 
@@ -146,7 +146,7 @@ def _nvme_obstacle(inspected: GuardOutput) -> str:
         return "the drive does not support Format NVM"
     alone = any(check.name == "namespaces" and check.ok and "only one" in check.detail for check in inspected.checks)
     if _formats_all(device) and not alone:
-        return "the drive formats all namespaces at once, and may have others"
+        return "the drive formats all namespaces at once and may have other namespaces"
     return ""
 
 

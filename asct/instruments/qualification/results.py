@@ -123,7 +123,9 @@ def _whole_window(history: RoundHistory) -> SteadyVerdict:
     """Return the verdict on a phase. Raises ValueError if there are fewer rounds than the window requires."""
     verdict = history.verdict()
     if verdict.reason == "rounds":
-        raise ValueError(f"only {history.rounds} rounds finished, but the window needs {history.journal.params.window}")
+        raise ValueError(
+            f"only {history.rounds} rounds finished, but the window requires {history.journal.params.window}"
+        )
     return verdict
 
 

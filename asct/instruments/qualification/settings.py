@@ -115,7 +115,7 @@ class QualificationParams(Params):
         "pts",
         "pts measures every workload in every round; fast brings only the tracked workloads to the steady state "
         "and then measures each workload once",
-        pitfalls="Results of `fast` are labelled: compare them only with other results of `fast`.",
+        pitfalls="Results of `fast` are labeled. Compare them only with other results of `fast`.",
     )
     file_names: Paths = setting(
         (),
@@ -152,23 +152,25 @@ class QualificationParams(Params):
     slope: float = setting(
         10.0, "Maximum change of the fitted line over the window, in percent of the average", gt=0, le=100
     )
-    rounds_max: Count = setting(25, "Rounds after which the test ends without a steady state", ge=2, le=1000)
+    rounds_max: Count = setting(
+        25, "Maximum number of rounds; the test then ends without a steady state", ge=2, le=1000
+    )
     steady_volume: float = setting(
         1.0,
-        "How many times the active range must have been written since the purge, including preconditioning, "
-        "before a window counts; a fall of the rate by half also qualifies",
+        "Number of times the active range must have been written since the purge, including preconditioning, "
+        "before a window counts; a window also counts after the rate fell by half",
         ge=0,
         le=100,
         pitfalls="With 0, the plateau of a burst may be mistaken for the steady state.",
     )
     purge: PurgeMethod = setting(
         "auto",
-        "How to remove all content first; auto: a method that the device supports",
+        "How to remove all content before the test; auto: a method that the device supports",
         aliases=("secure_erase",),
         pitfalls="Files cannot be purged; results of a target that was not purged are flagged.",
     )
     precondition: Count = setting(
-        2, "How many times the active range is written before the rounds", aliases=("preconditioning",), le=10
+        2, "Number of times the active range is written before the rounds", aliases=("preconditioning",), le=10
     )
     write_cache: CacheState = setting(
         "as-found", "Required state of the drive's write cache (SNIA PTS: off for enterprise, on for client drives)"
