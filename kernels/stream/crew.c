@@ -194,6 +194,7 @@ bool crew_release(struct crew *crew)
 void crew_run(struct crew *crew)
 {
     size_t count = crew->cpus->count;
+    crew->work.alone = count == 1;
     crew->started_ns = timer_monotonic_ns();
     crew->walkers = aligned_alloc(TEAM_LINE, count * sizeof *crew->walkers);
     crew->homes = calloc(count, sizeof *crew->homes);

@@ -6,9 +6,10 @@
 #include "stream/pattern.h"
 
 #define PAGE 4096
-#define LOOKS 40             /* reads of the clock in a window: a thread ends at most a fortieth of it after the deadline */
+#define LOOKS 40
+#define LOOKS_ALONE 8 /* of a single thread, which has nobody to wait for */
 #define CHUNK_BYTES 16384    /* minimum of each array, for loops over four pages at once */
-#define STRING_LOOKS 5       /* fewer for string instructions, which are fast only in long runs */
+#define LOOKS_STRING 5 /* of string instructions, which are fast only in long runs */
 #define WARM_BYTES (1 << 26) /* a larger set is not loaded into the caches */
 #define FILL_BYTES (1 << 18) /* populated and filled at once */
 #define JUMP_FACTOR 4        /* a chunk this many times the shortest ... */
@@ -78,6 +79,15 @@ static uint64_t walk(struct walker *walker, const struct work *work)
     return bytes * passes;
 }
 
+/* How often a window reads the clock. Several threads wait for the last one, which ends at most a fortieth of the window after the
+ * deadline. Each reading interrupts the loop for some hundred cycles. */
+static double looks(const struct work *work)
+{
+    if (!work->loop.ownership)
+        return LOOKS_STRING;
+    return work->alone ? LOOKS_ALONE : LOOKS;
+}
+
 void walker_warm(struct walker *walker, const struct work *work)
 {
     uint64_t array = work->layout.array_bytes, moved = 0;
@@ -86,7 +96,7 @@ void walker_warm(struct walker *walker, const struct work *work)
     uint64_t before = cpu_ticks(), now = before;
     for (moved = 0; now - before < work->window_ticks; now = cpu_ticks())
         moved += walk(walker, work);
-    uint64_t chunk = (uint64_t)((double)moved / (double)(now - before) * (double)work->window_ticks / (work->loop.ownership ? LOOKS : STRING_LOOKS));
+    uint64_t chunk = (uint64_t)((double)moved / (double)(now - before) * (double)work->window_ticks / looks(work));
     uint64_t least = CHUNK_BYTES / work->grain * work->grain;
     walker->chunk = chunk < least ? least : chunk / least * least;
 }

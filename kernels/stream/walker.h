@@ -26,6 +26,7 @@ struct work {
     struct loop loop;
     struct layout layout;
     uint64_t grain, window_ticks;
+    bool alone; /* there is only one thread */
     bool whole; /* start with a warm-up pass over everything */
 };
 

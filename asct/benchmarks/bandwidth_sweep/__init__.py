@@ -148,7 +148,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
-    version = "2"
+    version = "3"
     summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")

@@ -105,7 +105,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
 
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
-    version = "2"
+    version = "3"
     summary = "Peak bandwidth of memory with 16, 32 and 64 byte accesses, and of the caches, all CPUs at once"
     aliases = ("mp",)
     params_model = MemoryProfileParams

@@ -53,6 +53,9 @@ static inline void vector_fence(void)
 
 #define VECTOR_MOVE(p) "add %[" p "], %[" p "], %[step]\n\t"
 #define VECTOR_AGAIN "subs %[n], %[n], #1\n\tb.ne 1b\n\t"
+/* Behind a pass of all turns: back to the start, and again until all passes are done. */
+#define VECTOR_BACK(p) "sub %[" p "], %[" p "], %[bytes]\n\t"
+#define VECTOR_PASS "mov %[n], %[turns]\n\tsubs %[passes], %[passes], #1\n\tb.ne 1b\n\t"
 
 #define NEON_PAIR(mnemonic, p, k, offset, r, s) mnemonic " q" r ", q" s ", [%[" p "], #(" k "*64+" offset ")]\n\t"
 #define NEON_PAIRS(mnemonic, p, k) NEON_PAIR(mnemonic, p, k, "0", "0", "1") NEON_PAIR(mnemonic, p, k, "32", "2", "3")

@@ -93,6 +93,9 @@ static inline void vector_string_copy(char *to, const char *from, uint64_t bytes
 /* Text of a loop: [n] turns, each of which ends with pointers moved by [step] bytes. */
 #define VECTOR_MOVE(p) "add %[step], %[" p "]\n\t"
 #define VECTOR_AGAIN "dec %[n]\n\tjnz 1b\n\t"
+/* Behind a pass of all turns: back to the start, and again until all passes are done. */
+#define VECTOR_BACK(p) "sub %[bytes], %[" p "]\n\t"
+#define VECTOR_PASS "mov %[turns], %[n]\n\tdec %[passes]\n\tjnz 1b\n\t"
 
 #define VECTOR_AT(p, k, offset) k "*64+" offset "(%[" p "])"
 #define VECTOR_4(F, p, k) F(p, k, "0", "xmm0") F(p, k, "16", "xmm1") F(p, k, "32", "xmm2") F(p, k, "48", "xmm3")
