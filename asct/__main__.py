@@ -34,13 +34,13 @@ def main() -> None:
 
 
 def _skip_plugin_search() -> None:
-    """Let known versions of pydantic do without plugins; their loader takes 12 ms to search the installed packages.
+    """Make known versions of pydantic skip plugins; their loader takes 12 ms to search the installed packages.
 
-    Without effect on another version: the loader is then imported as usual, when pydantic first asks for it.
+    For other versions, this has no effect: the loader is imported as usual when pydantic first needs it.
     """
 
     def find(attribute: str) -> Any:
-        if attribute.startswith("__"):  # of modules: the import system asks for them
+        if attribute.startswith("__"):  # attributes of modules, which the import system reads
             raise AttributeError(attribute)
         from pydantic.version import VERSION
 
@@ -50,7 +50,7 @@ def _skip_plugin_search() -> None:
         return getattr(import_module(_PLUGIN_LOADER), attribute)
 
     loader = ModuleType(_PLUGIN_LOADER)
-    vars(loader)["__getattr__"] = find  # called for a name that the module lacks (PEP 562)
+    vars(loader)["__getattr__"] = find  # called for a name that the module does not define (PEP 562)
     sys.modules[_PLUGIN_LOADER] = loader
 
 

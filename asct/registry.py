@@ -107,7 +107,7 @@ class Registry:
 
     @cached_property
     def infos(self) -> list[BenchmarkInfo]:
-        """Return information about all benchmarks, sorted by name."""
+        """Information about all benchmarks, sorted by name."""
         indexed = _index()[1]
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 

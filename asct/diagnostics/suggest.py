@@ -1,4 +1,4 @@
-"""Suggests the nearest known name."""
+"""Suggest the nearest known name."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Distributes events first to the journal, then to the listeners.
+    """Distributor of events to the journal first, then to the listeners.
 
     Events are distributed one at a time, so all receivers get them in the same order. Thread-safe.
     """

@@ -216,8 +216,8 @@ _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """Computes the total rates of all drives from the output of guard, and passes them to `emit` at most once per
-    second."""
+    """A listener that computes the total rates of all drives from the output of guard, and passes them to `emit` at
+    most once per second."""
 
     def __init__(self, emit: Callable[[Rates], None]) -> None:
         self._emit = emit

@@ -322,7 +322,7 @@ class JobRunner:
             self._announce_anew(repeats)
 
     def _announce_anew(self, repeats: RepeatRunner) -> None:
-        """Withdraw the remaining steps of a failed attempt, and announce those of later repeats again."""
+        """Withdraw the remaining steps of a failed attempt, and announce the steps of later repeats again."""
         try:
             self._session.host.cancel()
         except HostLost:

@@ -87,7 +87,7 @@ class Attempt:
     advanced: bool = False
     """Whether the attempt finished steps from which the next attempt can continue."""
     steps_left: bool = False
-    """Whether the attempt failed although the host was told to run further steps of it."""
+    """Whether the attempt failed although further steps of it had been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
@@ -103,7 +103,7 @@ class Attempt:
 
 
 class RepeatRunner:
-    """Measures repeats of one job over one connection to its host; a reconnection requires a new runner.
+    """A runner for repeats of one job over one connection to its host; a reconnection requires a new runner.
 
     The methods raise no exception other than StoreError.
     """
@@ -463,8 +463,8 @@ class RepeatRunner:
     def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
         """Add flags to the values if the host state makes them doubtful.
 
-        A kernel sees only the CPUs that it runs on: a program beside it that takes caches, memory bandwidth or clock
-        shows only in the state of the host.
+        A kernel only observes the CPUs that it runs on. If another program uses caches, memory bandwidth or clock, only
+        the state of the host shows it.
         """
         state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
         flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(state)

@@ -66,7 +66,7 @@ ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
 
 @dataclass(slots=True)
 class Reuse:
-    """Reuses the points of one job. The methods raise StoreError if this run cannot be written."""
+    """The reuse of points of one job. The methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns

@@ -151,7 +151,7 @@ def _open_writer(
 
 
 class HostRunner:
-    """Runs all jobs of one host in a separate thread, one measurement at a time. `entry` is the host's part of
+    """A runner for all jobs of one host in a separate thread, one measurement at a time. `entry` is the host's part of
     run.json."""
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:

@@ -1,4 +1,4 @@
-"""Limits the length of texts in facts, because firmware, drivers and snapshots may contain texts of any length."""
+"""Limit the length of texts in facts, because firmware, drivers and snapshots may contain texts of any length."""
 
 from __future__ import annotations
 

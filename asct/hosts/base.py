@@ -100,8 +100,8 @@ class HostReadings:
 
     The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
     full, or the task was killed together with its shell. `brief` means that the process took less than
-    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the CPU time of the process, of the
-    children it waited for and of its shell, and of brief tasks since the reading `before`; None if unknown.
+    `readings.SHORT_TASK_S`, so nothing was read after it. `cpu_ns` is the CPU time of the process, of the children that
+    it waited for, of its shell, and of brief tasks since the reading `before`; None if it is unknown.
     """
 
     before: str = ""

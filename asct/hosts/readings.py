@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from asct.hosts.base import HostReadings
 
 LOG = ".readings"
-"""A file in the work folder (runner.sh), with lines `= KEY WORD`, each followed by the text read at that time."""
+"""Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
+at that time."""
 SHORT_TASK_S = 0.02
-"""Nothing is read after a task that is shorter than this many seconds, because each reading starts a program that takes
-about as long (runner_task.sh)."""
+"""Tasks that are shorter than this many seconds are not followed by a reading, because each reading starts a program
+that takes about as long (runner_task.sh)."""
 MOST_BYTES = 64 << 10
-"""Maximum size of one reading in bytes. The selected lines are short, and so is the list of files."""
+"""Maximum size of one reading in bytes. The selected lines are short, as is the list of files."""
 _TICK_S = 0.01
 _MOST_TASKS = 300_000
 _HEAD = re.compile(r"= (\S{1,200}) (before|again|used|after|over)")
@@ -36,7 +37,7 @@ class ReadingLog:
     _size: int = 0
     _last: str = ""
     _cpu_ns: int | None = None
-    """CPU time of the task that is read, and of the brief tasks since the reading before it."""
+    """CPU time of the current task, and of the brief tasks since the preceding reading."""
     _brief_ns: int | None = 0
 
     def take(self, data: bytes) -> None:
@@ -106,8 +107,8 @@ def is_short(started_s: float | None, ended_s: float | None) -> bool:
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:
-    """Return the CPU time of the shell and of its children in nanoseconds; None if `lines` are not the output of
-    `times` (POSIX, 2.15).
+    """Return the CPU time of the shell and its children in nanoseconds; None if `lines` are not the output of `times`
+    (POSIX, 2.15).
 
     Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that a sum
     over many short tasks is neither too low nor too high.

@@ -1,4 +1,4 @@
-"""Replays the recorded output of a host from a folder, for tests without that machine.
+"""A transport that replays the recorded output of a host from a folder, for tests without that machine.
 
 The host's key `answers` names the folder. Its replay.json contains entries. The first entry whose shell pattern `match`
 (with `*` and `?`) matches the command line provides the result. `files` maps names to texts, or to files next to

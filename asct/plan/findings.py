@@ -1,4 +1,4 @@
-"""Collects the errors and warnings about a plan in order to report all of them at once."""
+"""Collect the errors and warnings about a plan in order to report all of them at once."""
 
 from __future__ import annotations
 

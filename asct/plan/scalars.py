@@ -1,4 +1,4 @@
-"""Resolves plain scalars by the rules of the YAML 1.2 core schema: `no`, `on` and `3:1` are text, `1e3` is a number."""
+"""Resolve plain scalars by the rules of the YAML 1.2 core schema: `no`, `on` and `3:1` are text, `1e3` is a number."""
 
 from __future__ import annotations
 

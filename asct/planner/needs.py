@@ -27,7 +27,7 @@ def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmar
 
 
 class DependencyResolver:
-    """Adds the jobs that the selected jobs need, whether directly or indirectly."""
+    """A resolver that adds the jobs that the selected jobs need, whether directly or indirectly."""
 
     def __init__(self, context: ResolveContext, where: Mapping[str, list[str]], build: Build) -> None:
         self._context = context

@@ -320,7 +320,7 @@ class PointPattern:
 
 
 class PointMaker:
-    """Creates the points of a job from shared and varying values.
+    """A factory for the points of a job, given shared and varying values.
 
     If the model validates each setting separately, only the first point is validated as a whole. The other points are
     copies with different values, which takes a third of the time.

@@ -51,12 +51,12 @@ class Settings:
 
     @property
     def names(self) -> list[str]:
-        """Return the main names in the order of the model."""
+        """The main names in the order of the model."""
         return list(self._fields)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Return the canonical values of all defaults."""
+        """The canonical values of all defaults."""
         found: dict[str, Any] = {}
         for name, info in self._fields.items():
             if not info.is_required():

@@ -61,7 +61,7 @@ class Context:
     written: frozenset[str] = frozenset()
     """Paths that this run has already written to. Content there without a known signature comes from the run itself."""
     earlier: Sequence[Record] = ()
-    """Records of the same point in the newest earlier run on this host, if `uses_earlier` is set."""
+    """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
 
 
 class Refusal(str):

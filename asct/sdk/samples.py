@@ -101,8 +101,8 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
     """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
 
-    The 95 % interval is that of the rate of the whole run. It takes into account that neighboring parts are alike, and
-    that the time of the run is known to `least_s`. It is None for parts with the information of fewer than 6
+    The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts, and for
+    the resolution `least_s` of the run's time. It is None if the parts contain the information of fewer than 6
     independent ones; see asct.statistics.series.
     """
     lasted = sum(seconds)

@@ -1,13 +1,13 @@
-"""Parts the end of a cache from the reach of the TLB, with the curve of a chain that is local to few pages.
+"""Distinguish the end of a cache from the reach of the TLB, using the curve of a chain that is local to few pages.
 
-Random loads over a working set need a translation for nearly every load. Where the TLB covers less than the cache,
-their latency rises before the cache ends, and the plateau of the curve ends at the TLB. A chain that walks one window
-of a few pages after another misses the TLB once per page and window, so its latency rises where the cache ends.
-Saavedra and Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on
-Computers 44(10), 1995, part the two by the stride of the loads.
+Random loads over a working set need a translation for nearly every load. If the TLB covers less than the cache, their
+latency rises before the cache ends, and the plateau of the curve ends at the TLB. A chain that visits one window of a
+few pages after another misses the TLB once per page and window, so its latency rises where the cache ends. Saavedra and
+Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
+44(10), 1995, distinguish the two by the stride of the loads.
 
-Beyond the first caches, such a chain is faster than random loads everywhere, because the line that the core prefetches
-beside another is used soon. Both curves are therefore compared relative to their latencies where the level begins.
+Beyond the first caches, such a chain is always faster than random loads, because the core prefetches adjacent lines
+that are used soon. Therefore, both curves are compared relative to their latencies at the start of the level.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Share by which latencies inside a level differ, as in the bounds of levels, ..."""
+"""Share by which latencies inside a level may differ, as for the bounds of levels."""
 _TOLERANCE_MOST = 0.15
-"""... and at most if the level varies."""
+"""Maximum of that share for a level with varying latencies."""
 _DEVIATIONS = 4.0
 _REFERENCE = 3
-"""Sizes whose median represents a part of a curve."""
+"""Number of sizes whose median represents a part of a curve."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelEnd:
     """The ends of a level in bytes.
 
-    `cache` is the largest size that the cache holds, `above` the next measured size (None if unknown), and `tlb` the
-    largest size that the TLB covers; None if it covers the cache, or if that is unknown.
+    `cache` is the largest size that the cache holds, `above` is the next measured size (None if unknown), and `tlb` is
+    the largest size that the TLB covers (None if it covers the whole cache, or if unknown).
     """
 
     cache: int
@@ -45,10 +45,10 @@ class LevelEnd:
 def find_end(
     level: MemoryLevel, limit: int | None, usual: Mapping[int, float], local: Mapping[int, float], window: int
 ) -> LevelEnd:
-    """Return the ends of a level from the latencies by size of both chains, in the same unit.
+    """Return the ends of a level, given the latencies of both chains by size in the same unit.
 
-    `window` is the size within which both chains are the same, and `limit` the lower bound of the next level. If the
-    chain with windows says nothing about the level (too few sizes, or the level ends within a window), the end is the
+    Up to the size `window`, both chains are the same; `limit` is the lower bound of the next level. If the chain with
+    windows gives no information about the level (too few sizes, or the level ends within a window), the end is the
     bound of the level.
     """
     sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
@@ -64,7 +64,7 @@ def find_end(
 
 
 def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
-    """Return the index of the last value at the level of the first `begin` ones; a single value above it is skipped."""
+    """Return the index of the last value at the level of the first `begin` values, skipping single values above it."""
     most = median(values[begin - _REFERENCE : begin]) * (1.0 + tolerance)
     at = begin - 1
     while at + 1 < len(values):
@@ -80,7 +80,7 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 def _tlb_end(
     sizes: Sequence[int], usual: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
-    """Return the last size before random loads become slower than those in windows; None if they never do."""
+    """Return the last size before random loads become slower than loads in windows; None if they never do."""
     ratios = [interpolated(usual, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):
@@ -90,8 +90,11 @@ def _tlb_end(
 
 
 def interpolated(curve: Mapping[int, float], size: int) -> float:
-    """Return the value of a curve at a size: between measured sizes on a straight line in logarithms, beyond its ends
-    the value at the end. Raises ValueError for an empty curve."""
+    """Return the value of a curve at a size: interpolated linearly in logarithms, and constant beyond the ends of the
+    curve.
+
+    Raises ValueError for an empty curve.
+    """
     known = sorted(curve)
     if not known:
         raise ValueError("a curve without values")

@@ -1,8 +1,8 @@
 """Interval of a ratio of sums, such as requests over seconds, from the consecutive parts of one run.
 
-Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. Taken as independent, they
-give an interval that the next run often leaves. Three corrections follow from the correlation r of neighbors, on the
-assumption that it decays geometrically (an autoregressive process of order 1):
+Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. If they are treated as
+independent, the value of the next run is often outside the interval. Three corrections follow from the correlation r of
+neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
 
 - n parts have the information of n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective number of
   independent observations in an autocorrelated time series", Supplement to the Journal of the Royal Statistical Society
@@ -11,14 +11,14 @@ assumption that it decays geometrically (an autoregressive process of order 1):
   Biometrika 41, 1954).
 - r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
   autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
-  formed with a value of r near the upper end of that uncertainty, because a correlation that is estimated too low
-  makes the interval too narrow, and nothing in the run shows it.
+  formed with a value of r near the upper end of that uncertainty, because an estimate that is too low makes the
+  interval too narrow without any sign in the run.
 
 The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.
 
-Slow changes that a run is too short to contain cannot be seen in it. Flyvbjerg and Petersen ("Error estimates on
-averages of correlated data", Journal of Chemical Physics 91, 1989) form blocks of increasing length instead, which
-requires hundreds of values; a run has at most 120.
+Changes that are slower than the run cannot be detected. Flyvbjerg and Petersen ("Error estimates on averages of
+correlated data", Journal of Chemical Physics 91, 1989) form blocks of increasing length instead, which requires
+hundreds of values; a run has at most 120.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from typing import Final
 from asct.statistics.visits import VISITS_MIN, t_975
 
 LEAST_INDEPENDENT: Final = VISITS_MIN
-"""Fewer independent parts give no interval."""
+"""Minimum number of independent parts for an interval."""
 _CAUTION: Final = 1.4
-"""Standard errors that are added to the estimated correlation."""
+"""Number of standard errors added to the estimated correlation."""
 _CORRELATION_LEAST, _CORRELATION_MOST = -0.5, 0.95
 _LEAST_EFFECTIVE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The correlation of neighbors in a series: the likely one, and one that it hardly exceeds; -0.5 to 0.95."""
+    """The correlation of neighbors in a series: the likely one, and one that is hardly exceeded; both from -0.5 to
+    0.95."""
 
     likely: float
     cautious: float
@@ -65,8 +66,8 @@ def dependence(values: Sequence[float]) -> Dependence:
 def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float | None:
     """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
 
-    Both have one number for each part of a run, in order of time; `sizes` are positive in total. None if the parts have
-    the information of fewer than 6 independent ones.
+    Both contain one number per part of a run, in order of time; the sum of `sizes` is positive. Returns None if the
+    parts contain the information of fewer than 6 independent ones.
     """
     count = len(amounts)
     if count < LEAST_INDEPENDENT:

@@ -1,11 +1,11 @@
-"""Combines visits: processes that each measured the same value with fresh memory, at different times.
+"""Combine visits: processes that measured the same value with fresh memory, at different times.
 
-The samples of one process share its pages, its neighbors and its moment, so their spread says nothing about the next
-process. Between visits all of that changes. The interval is therefore formed over visits, one median each. Sources:
-Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and between executions);
-Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007 (t-interval over
-executions); Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", Annals of
-Mathematical Statistics 16, 1945 (number of values fixed from a pilot).
+The samples of one process share its pages, its neighbors and its moment, so their spread does not predict the next
+process. All of these change between visits. Therefore, the interval is computed over visits, with one median each.
+Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and between
+executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007
+(t-interval over executions); Stein, "A two-sample test for a linear hypothesis whose power is independent of the
+variance", Annals of Mathematical Statistics 16, 1945 (number of values fixed from a pilot).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from statistics import fmean, median, variance
 from typing import NamedTuple
 
 VISITS_MIN = 6
-"""Fewer visits give no interval."""
+"""Minimum number of visits for an interval."""
 SAMPLES_MIN = 21
-"""Fewer samples give no reliable median of a visit."""
-# Student's t, 0.975 quantile, for 1 to 30 degrees of freedom; beyond, the first terms of its expansion around the
-# normal quantile (Fisher and Cornish, Technometrics 2, 1960).
+"""Minimum number of samples for a reliable median of a visit."""
+# Student's t, 0.975 quantile, for 1 to 30 degrees of freedom. Beyond that, the first terms of its expansion around the
+# normal quantile are used (Fisher and Cornish, Technometrics 2, 1960).
 _T_975 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _Z_975 = 1.959964
-# With 1 %, six unchanged visits are called drifting once in 360 values: only a strictly monotone order counts.
+# With 1 %, one of 360 values of six visits without drift is considered drifting: only a strictly monotone order counts.
 _DRIFT_LEVEL = 0.01
-# Two states differ by more than what a working set or a clock explains, and clearly more than each varies.
+# Two states differ by more than a working set or a clock can explain, and clearly more than each of them varies.
 _STATE_GAP = 0.05
 _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
@@ -51,8 +51,8 @@ class State:
 
 
 class Variation(NamedTuple):
-    """What a pilot shows about one value: median, number of visits (2 or more), samples in each, and the variances
-    between the medians of visits and within visits."""
+    """The variation of one value in a pilot: its median, the number of visits (2 or more), the samples in each, and the
+    variances between the medians of visits and within visits."""
 
     median: float
     visits: int
@@ -63,10 +63,11 @@ class Variation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisitSummary:
-    """The value of several visits, in their unit; variances in its square.
+    """The value of several visits, in their unit, and variances in its square.
 
-    `between` is the sample variance of the visits' medians. `ci95` is None below VISITS_MIN visits. `drift`: the visits
-    rise or fall with time. `states` has two members if the visits fall into two groups, otherwise none.
+    `between` is the sample variance of the visits' medians. `ci95` is None for fewer than VISITS_MIN visits. `drift` is
+    true if the visits rise or fall with time. `states` contains two items if the visits fall into two groups, otherwise
+    none.
     """
 
     visits: int
@@ -78,10 +79,10 @@ class VisitSummary:
 
 
 def summarise_visits(medians: Sequence[float]) -> VisitSummary:
-    """The summary of one median per visit, in the order of time. Raises ValueError without any.
+    """Return a summary of one median per visit, in order of time. Raises ValueError if there are none.
 
-    The interval is a t-interval of half-width t s / sqrt(n) around the median of the visits, n reduced where neighbors
-    in time are alike. If the visits drift or have two states it spans all of them.
+    The interval is a t-interval with the half-width t s / sqrt(n) around the median of the visits; n is reduced if
+    neighbors in time are alike. If the visits drift or have two states, the interval spans all of them.
     """
     if not medians:
         raise ValueError("no visits to combine")
@@ -99,11 +100,11 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
-    """Return the number of visits, those of the pilot included, that four of five values require; at most `most`.
+    """Return the number of visits that four of five values require, including those of the pilot; at most `most`.
 
-    A value requires an interval as wide as `target` times its median. A few values that vary much get a wide interval
-    instead of making all others wait. By Stein's rule, the number depends on the variance of the pilot alone, so that
-    the interval is not narrowed by stopping at a lucky moment.
+    A value requires an interval that is as wide as `target` times its median. The few values with a large variation get
+    a wider interval, so that the others need not wait for them. By Stein's rule, the number depends only on the
+    variance of the pilot, because stopping at a lucky moment would make the interval too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -116,9 +117,9 @@ def _visits_needed(value: Variation, target: float, most: int) -> int:
 
 
 def samples_needed(pilot: Sequence[Variation]) -> int:
-    """Return the samples in a visit that four of five values require: SAMPLES_MIN to _SAMPLES_MOST.
+    """Return the samples per visit that four of five values require: SAMPLES_MIN to _SAMPLES_MOST.
 
-    More samples would not make an interval narrower: with that number, the error of a visit's median (its variance is
+    More samples would not make an interval narrower: with this number, the error of a visit's median (its variance is
     pi / 2 times that of the mean, for normal samples) adds at most a tenth to the variance between visits.
     """
     return _of_most([_samples_needed(value) for value in pilot], _SAMPLES_MOST)
@@ -137,7 +138,7 @@ def _of_most(needed: Sequence[int], default: int) -> int:
 
 
 def t_975(degrees: int) -> float:
-    """The 0.975 quantile of Student's t; raises ValueError below one degree of freedom."""
+    """Return the 0.975 quantile of Student's t. Raises ValueError for less than one degree of freedom."""
     if degrees < 1:
         raise ValueError("Student's t has at least one degree of freedom")
     if degrees <= len(_T_975):
@@ -146,9 +147,11 @@ def t_975(degrees: int) -> float:
 
 
 def effective_count(in_time: Sequence[float]) -> float:
-    """Number of independent values with the same information, 1 to n: n (1 - r) / (1 + r), where r is the correlation
-    of neighbors if that is positive (Bayley and Hammersley, 1946). Of a few values, r is biased by -1 / n (Kendall,
-    Biometrika 41, 1954), which is added."""
+    """Return the number of independent values with the same information, from 1 to n.
+
+    It is n (1 - r) / (1 + r) if r, the correlation of neighbors, is positive (Bayley and Hammersley, 1946). For few
+    values, r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected.
+    """
     count, middle = len(in_time), fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
     if squares == 0.0:
@@ -159,16 +162,18 @@ def effective_count(in_time: Sequence[float]) -> float:
 
 
 def _drifts(in_time: Sequence[float]) -> bool:
-    """Whether a rank test rejects that the order of time is random: Mann, "Nonparametric tests against trend",
-    Econometrica 13, 1945."""
+    """Return whether a rank test rejects a random order in time (Mann, "Nonparametric tests against trend",
+    Econometrica 13, 1945)."""
     count = len(in_time)
     score = sum((b > a) - (b < a) for i, a in enumerate(in_time) for b in in_time[i + 1 :])
     return count >= VISITS_MIN and _tail_share(count, abs(score)) <= _DRIFT_LEVEL
 
 
 def _tail_share(count: int, score: int) -> float:
-    """Probability that a random order of `count` values has a score of at least `score`, either way: from the number of
-    permutations with each number of inversions."""
+    """Return the probability that a random order of `count` values has a score of at least `score` in either direction.
+
+    It is computed from the number of permutations with each number of inversions.
+    """
     ways = [1]
     for size in range(2, count + 1):
         longer = [0] * (len(ways) + size - 1)
@@ -181,8 +186,10 @@ def _tail_share(count: int, score: int) -> float:
 
 
 def _states(medians: Sequence[float]) -> tuple[State, ...]:
-    """Two groups, each of at least two visits and a fifth of all, whose gap exceeds _STATE_GAP of the value and, by
-    _STATE_CONTRAST, the range of each group; empty if there are none."""
+    """Return two groups, each with at least two visits and a fifth of all, separated by a gap; empty if there are none.
+
+    The gap must exceed _STATE_GAP as a share of the value, and the range of each group by the factor _STATE_CONTRAST.
+    """
     ordered = sorted(medians)
     count = len(ordered)
     least = max(_STATE_VISITS, math.ceil(_STATE_SHARE * count))

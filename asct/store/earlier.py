@@ -100,7 +100,7 @@ class EarlierRuns:
     """The runs below `results` that may contain measurements from `since` on. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
-        """`newest` limits the search to that many runs; 0 searches all."""
+        """Search runs since `since`. `newest` limits the search to that many runs; 0 means all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None

@@ -186,7 +186,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return demanded, once / self.planned(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
-        """One process for all levels and one for the curve, or one for the sizes that are set.
+        """Return one process for all levels and one for the curve, or a single process for the sizes that are set.
 
         Raises LookupError if no size is set and latency-sweep found no level.
         """

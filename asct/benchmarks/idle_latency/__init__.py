@@ -98,7 +98,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         )
 
     def processes(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
-        """One process for each pair of nodes with enough free memory. Raises ValueError if there is none."""
+        """Return one process per pair of nodes with enough free memory. Raises ValueError if there is none."""
         optimum = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:

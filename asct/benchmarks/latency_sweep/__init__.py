@@ -153,8 +153,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return bool(params.sizes) and super().steps_known_ahead(params, facts)
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """The curve; more sizes at its bounds, and a chain local to few pages; then visits of the curve and the levels,
-        or of the sizes that are set."""
+        """Return the curve, then more sizes at its bounds and a chain local to few pages, then visits of the curve and
+        the levels, or of the sizes that are set."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
@@ -181,7 +181,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return every[len(done) - len(first) :]
 
     def additions(self, params: LatencySweepParams, facts: HostFacts, curve: Output, whole: Step) -> list[Step]:
-        """The processes of the first visit that follow from the curve; none if it has no levels."""
+        """Return the processes of the first visit that depend on the curve; empty if the curve has no levels."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         survey = survey_of(self.runs([curve]), facts)
@@ -194,8 +194,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
-        """Return the runs, with the combined noise of all except the chain local to few pages, from which only bounds
-        follow."""
+        """Return the runs, with their combined noise. The chain local to few pages is excluded from it, because only
+        bounds are derived from that chain."""
         values = [output for output in outputs if output.step.name != LOCAL]
         local = [output for output in outputs if output.step.name == LOCAL]
         return [*super().runs(values), *(super().runs(local) if local else [])]
@@ -222,7 +222,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     def of_visits(
         self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts
     ) -> list[Sequence[Measurement]]:
-        """The first visit finds the levels; the others measure the curve and the levels, or only these, again."""
+        """Return the values of each visit. The first one finds the levels; the others measure the curve and the levels
+        again, or only the levels."""
         from asct.benchmarks.latency_sweep.measure import measured_again
         from asct.benchmarks.latency_sweep.survey import survey_of
 

@@ -29,22 +29,23 @@ if TYPE_CHECKING:
     from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
-"""Much larger than the last-level cache of most machines, and mapped within a second or two."""
+"""Much larger than the last-level cache of most machines, yet mapped within a second or two."""
 EDGES: Final = "edges"
-"""Process of the first visit that measures more sizes than those of the curve."""
+"""Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
-"""Process of the first visit with the chain that is local to few pages."""
+"""Name of the process of the first visit that uses the chain local to few pages."""
 _BATCHES: Final = 31
-"""Batches of a size in the first visit, which finds the levels, ..."""
+"""Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
-"""... and in the others: visits differ more than the batches within one."""
+"""Number of batches per size in the other visits. It is lower, because visits differ more than the batches within
+one."""
 WINDOW: Final = 128 << 10
-"""Window of a chain that is local to few pages: 32 pages of 4 KiB, which every first TLB covers. A host may back larger
-pages of its guests with these."""
+"""Window of the chain local to few pages: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such
+pages to back larger pages of its guests."""
 LOCAL_MOST: Final = 128 << 20
-"""Largest size of such a chain: a larger one takes longer to build than all the others."""
+"""Maximum size of this chain. A larger one takes longer to build than all other chains together."""
 VISITED_MOST: Final = 64 << 20
-"""Largest size of the curve that every visit measures: each larger one takes 20 to 150 ms to build."""
+"""Maximum size of the curve that every visit measures. Each larger size takes 20 to 150 ms to build."""
 _SURROUNDINGS: Final = 16 << 20
 
 
@@ -187,14 +188,14 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
 
 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for more sizes of the first visit. A short time suffices, because latencies inside and
+    """Return the arguments for additional sizes in the first visit. A short time suffices, because latencies inside and
     outside a level differ by 10 %."""
     given = {"sizes": sizes, "batches": _BATCHES, "patience-ms": _VISIT_PATIENCE_MS}
     return _arguments(params, facts, min(params.time_cap, _EDGE_S), given)
 
 
 def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high: int) -> tuple[str, ...]:
-    """Return the arguments for a chain that is local to few pages, over sizes from `low` to `high`."""
+    """Return the arguments for a chain local to few pages, with sizes from `low` to `high`."""
     grid = {
         "min-size": low,
         "max-size": high,
@@ -236,13 +237,14 @@ def _arguments(
 
 _START_S: Final = 0.06
 _MAP_S_PER_GIB: Final = 0.5
-"""Between 0.15 s, if a hypervisor has allocated the memory before, and 2 s."""
+"""Seconds per GiB: between 0.15, if a hypervisor has already allocated the memory, and 2."""
 _SIZE_S: Final = 0.004
 _MEMORY_S: Final = 0.025
 _MEMORY: Final = 32 << 20
 _SPARSE_S: Final = 0.12
 _FIRST_S: Final = 1.2
-"""Refined sizes of the first visit, disturbed sizes measured again, and the chain that is local to few pages."""
+"""Seconds for the refined sizes of the first visit, disturbed sizes measured again, and the chain local to few
+pages."""
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:
@@ -260,5 +262,5 @@ def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visit
 
 
 def _size_s(size: int) -> float:
-    """Time to build, verify and measure a chain."""
+    """Return the time to build, verify and measure a chain."""
     return _SIZE_S if size <= _MEMORY else _MEMORY_S if size <= VISITED_MOST else _SPARSE_S

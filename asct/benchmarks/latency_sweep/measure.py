@@ -52,10 +52,11 @@ _NOISY_LEVEL: Final = 0.05
 """A level is noisy if its latencies vary by more than this share from size to size, or if the interval of most sizes is
 wider."""
 _PRIVATE: Final = ("L1", "L2")
-"""Levels that only programs on the same core use. Other programs always use part of the shared levels, so a steady
-latency may still be 10 % above the latency of an idle host."""
+"""Levels that only programs on the same core use. Other programs always use part of the shared levels, so even a steady
+latency may be 10 % above that of an idle host."""
 _LESS, _MORE = 0.5, 1.3
-"""Range of the end of a cache, as a share of its reported size: lines at random pages share sets before it is full."""
+"""Range of the end of a cache as a share of its reported size. Lines on random pages compete for sets before the cache
+is full."""
 
 
 def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]:
@@ -71,7 +72,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
 
 
 def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
-    """Return the sizes and the latencies of the levels in a further visit."""
+    """Return the sizes and the latencies of the levels in another visit."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
     return [*curve, *(item for level in found.search.levels for item in _latency_of(level, points, run.end))]
@@ -97,7 +98,8 @@ def _of_local(chase: ChaseLatency) -> list[Measurement]:
 
 
 def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
-    """The level as the whole curve shows it; the latency is that of the sizes that every visit measures."""
+    """Return the measurements of a level. Its latency is that of the sizes that every visit measures; the rest is from
+    the whole curve."""
     at: dict[str, Scalar] = {"level": level.name}
     end = found.ends.get(level.name, LevelEnd(level.upper, level.above))
     gap = None if end.above is None else end.above / end.cache - 1.0
@@ -113,7 +115,8 @@ def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
 
 
 def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint]) -> tuple[str, ...]:
-    """Whether the cache ends far from where the host reports; of a guest, the report is hearsay."""
+    """Return a flag if the cache ends far from the size that the host reports. For a guest, the reported size is
+    unreliable."""
     mine = [hint.size for hint in hints if level.name == f"L{hint.level}"]
     sizes = [max(hint.size for hint in hints)] if hints and level.name == "LLC" else mine
     unlike = any(not _LESS * size <= end.cache <= _MORE * size for size in sizes) and level.name != MEMORY_LEVEL
@@ -121,7 +124,8 @@ def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint
 
 
 def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """Latency of a level in one visit: the median over its sizes to visit; none if the visit measured none of them."""
+    """Return the latency of a level in one visit: the median over the sizes to visit; empty if none of them was
+    measured."""
     at: dict[str, Scalar] = {"level": level.name}
     mine = [points[size] for size in inside(level) if size in points]
     if not mine:

@@ -1,4 +1,4 @@
-"""Checks latencies of the first level: every load takes the same whole number of core cycles, whatever the size."""
+"""Check latencies of the first level: every load takes the same whole number of core cycles, whatever the size."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
 FRACTION: Final = "noisy-fraction"
 """Flag of a latency that is not a whole number of core cycles."""
 UNEVEN: Final = "noisy-sizes"
-"""Flag of a latency that differs from those of other sizes."""
+"""Flag of a latency that differs from the latencies of other sizes."""
 _FIRST: Final = "L1"
 _DEVIATION: Final = 0.01
 _WELL_INSIDE: Final = 0.9
-"""Part of the first level in which every load hits it."""
+"""Share of the first level within which every load hits it."""
 _METRICS: Final = ("latency", "latency_cycles")
 
 
 def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
-    """Return the measurements, with flags on the latencies of the first level, and of sizes well inside it, that break
-    its physics. If the end of the first level is unknown, only its latency is checked."""
+    """Return the measurements, with flags on latencies that contradict the physics of the first level.
+
+    These are the latencies of the level itself and of sizes well inside it. If the end of the level is unknown, only
+    its own latency is checked.
+    """
     cycles = {_place(item): item.value for item in found if item.metric == "latency_cycles"}
     few = {item.coords.get("size") for item in found if "few-lines" in item.flags}
     inside = {
@@ -39,14 +42,15 @@ def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]
 
 
 def _end(found: Sequence[Measurement], facts: HostFacts) -> float:
-    """The end of the first level in bytes, as measured and as the host reports it, whichever is less; 0 if unknown."""
+    """Return the end of the first level in bytes: the measured or the reported end, whichever is lower; 0 if both are
+    unknown."""
     ends = [item.value for item in found if item.metric == "upper_bound" and item.coords.get("level") == _FIRST]
     ends += [float(cache.size_bytes) for cache in facts.data_caches() if cache.level == 1]
     return min(ends, default=0.0)
 
 
 def _place(item: Measurement) -> tuple[Scalar | None, int]:
-    """The level and the size of a value; None and 0 without one."""
+    """Return the level and the size of a value; None and 0 if it has none."""
     return item.coords.get("level"), int(item.coords.get("size", 0))
 
 

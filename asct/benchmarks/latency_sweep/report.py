@@ -90,7 +90,7 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _tlb_notes(records: Sequence[Record]) -> list[str]:
-    """A note for each level in which the TLB ends before the cache."""
+    """Return a note for each level in which the TLB ends before the cache."""
     levels = dict.fromkeys(str(r.coords["level"]) for r in records if r.metric == "tlb_end")
     return [
         f"{level} ends at {_size(records, 'upper_bound', level)}. Beyond {_size(records, 'tlb_end', level)}, random "

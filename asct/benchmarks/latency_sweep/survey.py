@@ -1,4 +1,5 @@
-"""What the first visit of latency-sweep finds: the curve, the levels, their ends, and the sizes to measure again."""
+"""The results of the first visit of latency-sweep: the curve, the levels, their ends, and the sizes to measure
+again."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class SizeLatency:
 @dataclass(frozen=True, slots=True)
 class Survey:
     """The runs of the first visit, their points by size, the levels, the end of each cache by name, and the points of
-    the chain that is local to few pages (empty without it)."""
+    the chain local to few pages (empty without it)."""
 
     runs: tuple[KernelRun, ...]
     facts: HostFacts
@@ -50,7 +51,8 @@ class Survey:
         return missing_sizes(self.search.levels, self.points, self._granule())
 
     def local_range(self) -> tuple[int, int] | None:
-        """Return the range of sizes in which caches may end beyond the reach of the TLB; None if there are none."""
+        """Return the range of sizes in which caches may end beyond the reach of the TLB; None if there are no such
+        sizes."""
         levels = self.search.levels
         ends = [*(level.lower for level in levels[1:]), max(self.points)]
         far = [end for level, end in zip(levels, ends, strict=False) if level.name != MEMORY_LEVEL and end > WINDOW]
@@ -59,7 +61,8 @@ class Survey:
         return WINDOW // 2, min(2 * max(far), max(self.points), LOCAL_MOST)
 
     def sizes_to_visit(self) -> tuple[int, ...]:
-        """Return the sizes that every visit measures: those of the levels, and the curve as far as it is built quickly.
+        """Return the sizes that every visit measures: those of the levels, and the part of the curve that is quick to
+        build.
 
         Without levels, the curve is the result, and every visit measures all of it.
         """
@@ -68,7 +71,7 @@ class Survey:
         return tuple(sorted({*(size for size in self.points if size <= VISITED_MOST), *self.sizes_of_levels()}))
 
     def sizes_of_levels(self) -> tuple[int, ...]:
-        """Return the sizes whose latency is that of a level; the whole curve without levels."""
+        """Return the sizes that determine the latencies of the levels; without levels, the whole curve."""
         if not self.search.levels:
             return self.sizes_to_visit()
         return tuple(sorted({size for level in self.search.levels for size in inside(level)}))
@@ -78,13 +81,13 @@ class Survey:
 
 
 def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Survey:
-    """Return what the processes of the first visit found. Raises ValueError if they measured nothing."""
+    """Return the results of the processes of the first visit. Raises ValueError if they measured nothing."""
     named = {output.step.name: run for output, run in runs}
     return survey([run for name, run in named.items() if name != LOCAL], named.get(LOCAL), facts)
 
 
 def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
-    """Return the curve of `runs`, its levels, and their ends, which `local` parts from those of the TLB."""
+    """Return the curve of `runs`, its levels, and their ends, which `local` distinguishes from those of the TLB."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the kernel chase measured no size")
@@ -107,8 +110,11 @@ def _ends(
 
 
 def inside(level: MemoryLevel) -> list[int]:
-    """Return the sizes of a level that every visit measures: the optimum of DRAM, with which other benchmarks measure
-    memory; of a cache, up to three sizes of its flat part, spread over the smaller half."""
+    """Return the sizes of a level that every visit measures.
+
+    For DRAM, this is the optimum, with which other benchmarks measure memory; for a cache, up to three sizes of its
+    flat part, spread over the smaller half.
+    """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]
     flat = [
@@ -141,8 +147,10 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 
 
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
-    """DRAM with a size of the grid as its optimum, so that every run measures the same one: at least `CACHES` times the
-    largest cache if there is one, and nearest to the middle."""
+    """Return DRAM with a size of the grid as its optimum, so that every run measures the same size.
+
+    It is the one nearest to the middle among those of at least `CACHES` times the largest cache.
+    """
     if level.name != MEMORY_LEVEL:
         return level
     largest = max((cache.size_bytes for cache in facts.data_caches()), default=0)

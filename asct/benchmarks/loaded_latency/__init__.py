@@ -93,20 +93,22 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         )
 
     def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """One process for all levels. Raises LookupError if no size is set and none was found."""
+        """Return one process for all levels. Raises LookupError if no size is set and none was found."""
         chain = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
         asked = arguments(params, context.facts, chain)
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """As many visits as other values need; of a command that turns out to be slow, the first one alone."""
+        """Return as many visits as other values need. A command that turns out to be slow is run in the first visit
+        only."""
         found, done = super().steps(params, context), context.done
         if params.workload_cmd is None or params.visits is not None or len(done) > 1:
             return found
         return found[:1] if not done else () if is_slow(done[0]) else found
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The combined values of all visits; latencies that fall with load, and commands that ran once, are flagged."""
+        """Return the combined values of all visits. Latencies that fall with load, and commands that ran only once, are
+        flagged."""
         found = checked(super().parse(params, outputs, facts))
         once = params.visits is None and len(outputs) == 1
         return [

@@ -35,7 +35,7 @@ GAPS: Final = "noisy-missing"
 ONE_VISIT: Final = "one-visit"
 WORKLOAD: Final = ("workload_time", "idle_workload_time")
 _SLOW_S: Final = 10.0
-"""Time of one visit beyond which a command is measured in this visit alone: six would take more than a minute."""
+"""Seconds of one visit beyond which a command is run in a single visit. Six visits would take more than a minute."""
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
@@ -183,7 +183,7 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
 
 
 def is_slow(visit: Output) -> bool:
-    """Return whether the first visit of a command took too long for more of them."""
+    """Return whether the first visit of a command took too long for more visits."""
     return visit.elapsed_ns * 1e-9 > _SLOW_S
 
 

@@ -1,4 +1,4 @@
-"""Checks the curve of loaded latency: more load never makes memory faster."""
+"""Check the curve of loaded latency: more load never makes memory faster."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Final
 from asct.sdk.record import Measurement
 
 DISAGREES: Final = "disagrees"
-"""Flag of two latencies of which that under less load is higher."""
+"""Flag of two latencies if the one with less load is higher."""
 _IDLE: Final = "idle_latency"
 _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements. A latency that lies below one under less load, beyond both intervals, is flagged, and so
-    is the highest of those. Levels without an interval are not compared."""
+    """Return the measurements, with flags on each latency that is below one with less load, and on the highest of the
+    latter.
+
+    The difference must exceed both intervals. Levels without an interval are not compared.
+    """
     places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item
@@ -25,7 +28,7 @@ def checked(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def _rising(found: Iterable[Measurement]) -> list[Measurement]:
-    """The latency without load, then those of the levels, from many NOPs to few."""
+    """Return the latency without load, followed by those of the levels, from many NOPs to few."""
     known = [item for item in found if item.stats is not None and item.stats.ci95 is not None]
     levels = [item for item in known if item.metric == "latency" and "delay" in item.coords]
     levels.sort(key=lambda item: -int(item.coords["delay"]))
@@ -33,7 +36,7 @@ def _rising(found: Iterable[Measurement]) -> list[Measurement]:
 
 
 def _falls(rising: Sequence[Measurement]) -> list[tuple[Measurement, Measurement]]:
-    """The pairs of the highest latency under less load and one that lies below it."""
+    """Return pairs of the highest latency under less load and a latency below it."""
     pairs, highest = [], None
     for item in rising:
         if highest is not None and _interval(item)[1] < _interval(highest)[0]:
@@ -49,5 +52,5 @@ def _interval(item: Measurement) -> tuple[float, float]:
 
 
 def _place(item: Measurement) -> object:
-    """The NOPs of a latency, in seconds or in cycles."""
+    """Return the NOPs of a latency in seconds or in cycles."""
     return _IDLE if item.metric.startswith(_IDLE) else item.coords.get("delay")

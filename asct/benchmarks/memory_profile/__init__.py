@@ -62,7 +62,7 @@ from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Prefix of the labels of working sets in memory; the width follows."""
+"""Prefix of the labels of working sets in memory. It is followed by the access width."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
@@ -100,8 +100,8 @@ class MemoryProfileParams(StreamParams):
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
-    """Runs one process with a thread on every usable CPU, which measures memory with every access width, and every
-    cache level."""
+    """A benchmark with one process and a thread on every usable CPU, which measures memory with every access width, and
+    every cache level."""
 
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
@@ -132,7 +132,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     )
 
     def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
-        """The memory of all threads, and the time of all values."""
+        """Return the memory of all threads, and the time of all values."""
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES
@@ -140,8 +140,10 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return demanded, (widths + caches) * each + mapping_seconds(demanded)
 
     def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
-        """One process for all widths and cache levels. Raises LookupError if data_size is not set and latency-sweep
-        found no DRAM level."""
+        """Return one process for all widths and cache levels.
+
+        Raises LookupError if data_size is not set and latency-sweep found no DRAM level.
+        """
         facts, cpus = context.facts, usable_cpus(context.facts)
         nodes = local_nodes(facts, cpus)
         size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))

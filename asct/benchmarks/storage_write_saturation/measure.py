@@ -127,7 +127,7 @@ def measurements(
     """Yield the details of every round, followed by the values of the whole test.
 
     `rounds` must not be empty. Every value gets the flags in `marks`. The setting values in use are coordinates of
-    `rounds`. `fell`: the rate already dropped by half before the first round.
+    `rounds`. `fell` is true if the rate had already dropped by half before the first round.
     """
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]

@@ -249,7 +249,8 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """Polls the state of jobs in one thread, which ends when there are no jobs left. All hosts share the queue."""
+    """A poller of the state of jobs in one thread, which ends when there are no jobs left. All hosts share the
+    queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query

@@ -88,7 +88,7 @@ class FioBenchmark(Benchmark[P]):
         return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the next steps: one fio process for each stage, or before them an inspection of the drive."""
+        """Return the next steps: one fio process per stage, preceded by an inspection of the drive if necessary."""
         from asct.instruments.fio.process import point_steps
 
         return point_steps(params, context)
@@ -117,7 +117,7 @@ def _loads(params: FioParams) -> list[FioParams]:
 
 
 def _buffer_bytes(stage: FioParams) -> int:
-    """Return the size of the buffers of all requests in flight."""
+    """Return the total size of the buffers of all requests in flight."""
     return sum(section.requested_depth * section.block_size for _, section in sections_of(stage))
 
 

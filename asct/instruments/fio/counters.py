@@ -168,8 +168,10 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
 
 
 def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
-    """Return the rate of the given counters, all targets combined, in consecutive parts of the window: at most 240, per
-    second. Empty if a drive has no counters."""
+    """Return the rate of the given counters, for all targets together, in consecutive parts of the window.
+
+    There are at most 240 parts; rates are per second. Empty if a drive has no counters.
+    """
     inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
     chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
     counts = [_sum(sample, fields, None) for sample in chosen]

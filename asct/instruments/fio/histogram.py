@@ -91,9 +91,11 @@ def _enough_beyond(n: int, percent: float) -> bool:
 
 
 class LatencyCourse:
-    """The latencies of a whole run and of its consecutive parts, such as its seconds. How much the parts differ shows
-    how much another run would differ, which the number of requests does not: those in one queue are not
-    independent."""
+    """The latencies of a whole run and of its consecutive parts, such as its seconds.
+
+    The variation between the parts indicates how much another run would differ. The number of requests does not,
+    because requests in one queue are not independent.
+    """
 
     def __init__(self, whole: Quantiles[int], parts: Sequence[Quantiles[int]]) -> None:
         self._whole = whole
@@ -108,7 +110,10 @@ class LatencyCourse:
 
     def share_half(self, percent: float) -> float | None:
         """Return half the width of the 95 % interval of the share of requests above the percentile `percent` of the
-        whole run; None for fewer than 6 independent parts."""
+        whole run.
+
+        Returns None for fewer than 6 independent parts.
+        """
         if percent not in self._halves and any(self._counts):
             value = self._whole.at(percent / 100.0)
             self._halves[percent] = ratio_half_width([float(part.above(value)) for part in self._parts], self._counts)
@@ -147,9 +152,9 @@ class Latency:
         without requests.
 
         The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
-        other position measures", Journal of the American Statistical Association 47, 1952). The share varies between
-        the parts of the run, and at least like that of independent requests, which is binomial (Hahn and Meeker,
-        Statistical Intervals, 1991, section 5.2; normal approximation, rounded outward).
+        other position measures", Journal of the American Statistical Association 47, 1952). The share is assumed to
+        vary like that between the parts of the run, but at least like that of independent requests, which is binomial
+        (Hahn and Meeker, Statistical Intervals, 1991, section 5.2; normal approximation, rounded outward).
         """
         if not self.bins:
             return None
@@ -169,7 +174,10 @@ class Latency:
 
     def mean_stats(self, course: LatencyCourse | None = None) -> Stats | None:
         """Return the statistics of the requests in seconds, with a 95 % interval of the mean if `course` contains the
-        parts of the run; None without a histogram."""
+        parts of the run.
+
+        Returns None without a histogram.
+        """
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)

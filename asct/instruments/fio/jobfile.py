@@ -103,10 +103,10 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 }  # fmt: skip
 """Harmless options that belong to an engine. `fio --enghelp=ENGINE` lists them, but `fio --cmdhelp` does not."""
 WAITS: Final = ("stonewall", "wait_for_previous")
-"""Options with which a section starts only when all earlier sections have ended: fio's name and its alias."""
+"""Options that make a section wait for the end of all earlier sections: fio's name and its alias."""
 WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
-"""Options of a job file that fio need not read: asct starts the stages itself, every run has a fixed duration (unless
-`io_size` is set), and the others only change the report that fio prints."""
+"""Options in a job file that fio need not read. asct itself starts the stages, every run has a fixed duration (unless
+`io_size` is set), and the other options only change the report that fio prints."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     "asct starts the sections of a stage at the same time and measures them for the same time; remove it, or use "
     "`stonewall` to run sections one after the other":

@@ -23,15 +23,15 @@ from asct.sdk.step import Output
 MOST_SECONDS: Final = 60
 """Maximum number of intervals of a run that become records. If there are more, they are merged."""
 _NEARLY_ALL: Final = 0.9
-"""Least share of the completion in the whole time of a request from which both vary alike."""
+"""Minimum share of completion in the whole time of a request for which both are assumed to vary alike."""
 BY_SECTION: Final = "by section"
 """Text shown for a setting that differs between the sections of a job file."""
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """Return the values of one repeat; raise ValueError with a hint, like `read_point`.
+    """Return the values of one repeat. Raises ValueError with a hint, like `read_point`.
 
-    If the job file has several stages, the values of each one have its name as the coordinate `stage`.
+    If the job file has several stages, the values of each stage have its name as the coordinate `stage`.
     """
     stages = stages_of(params)
     runs = [output for output in outputs if output.step.name != INSPECTION]
@@ -112,7 +112,7 @@ def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> It
     """Yield the latencies of all jobs as one population. A synchronous engine has no submission latency.
 
     Only completion times are counted for each part of the run. The time from call to completion varies like them if it
-    consists of little else; otherwise it has no interval, like the submission time.
+    consists of little else; otherwise, like the submission time, it has no interval.
     """
     for kind in LATENCIES:
         latency: Latency | None = getattr(side, kind)

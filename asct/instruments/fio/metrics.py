@@ -1,5 +1,5 @@
-"""The metrics and flags of all fio benchmarks, separate from the code that computes them: a plan needs only their
-names.
+"""The metrics and flags of all fio benchmarks, separate from the code that computes them, because a plan needs only
+their names.
 
 Most metrics have no coordinates, or only the stage of a job file: the settings of the point identify a value. The
 coordinates of `queue_depth` are the settings that tables and figures need even if they are not swept, and the engine
@@ -31,7 +31,7 @@ LATENCIES: Final = {
     "lat": "from the call until completion (submission and completion)",
 }
 STAGE: Final = "stage"
-"""Coordinate of the values of one of several stages of a job file."""
+"""Coordinate of values that belong to one of several stages of a job file."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 Coords = dict[str, tuple[str, ...] | None]

@@ -94,9 +94,9 @@ _INTERRUPTED: Final = 128
 class DirectionResult:
     """The reads, writes, trims or all requests of a point.
 
-    `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields ending in
-    `_stats` describe the intervals between fio's reports, `course` the completion latencies in each of
-    them, None if fio does not report them.
+    `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields that end
+    in `_stats` describe the intervals between fio's reports. `course` contains the completion latencies in each of
+    these intervals; None if fio does not report them.
     """
 
     ios: int

@@ -194,8 +194,8 @@ def limit_s(params: FioParams) -> float:
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """Return the next steps: one fio process for each stage, or before them an inspection if the choice of CPUs depends
-    on the drive's NUMA node."""
+    """Return the next steps: one fio process per stage, preceded by an inspection if the choice of CPUs depends on the
+    drive's NUMA node."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
@@ -243,11 +243,11 @@ def cpu_interval_s(params: FioParams) -> int:
 
 
 def report_interval_s(params: FioParams) -> float:
-    """Return the seconds between fio's reports: 1, less in runs shorter than 12 s, more in runs that would otherwise
-    have too many reports.
+    """Return the seconds between fio's reports: 1, less in runs shorter than 12 s, and more in runs with too many
+    reports otherwise.
 
-    They are whole tenths, if possible, because Linux limits the rate of a device in slices of 0.1 s (blk-throttle.c),
-    and parts with different numbers of slices would look like a rate that varies.
+    If possible, these are whole tenths, because Linux limits the rate of a device in slices of 0.1 s (blk-throttle.c),
+    and parts with different numbers of slices would seem to have different rates.
     """
     tenths = math.floor(10.0 * params.duration / _REPORTS) / 10.0
     short = min(1.0, max(_SHORTEST_REPORT_S, tenths))

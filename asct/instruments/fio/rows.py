@@ -72,7 +72,7 @@ class PointRow:
 def gather(records: Sequence[Record]) -> list[PointRow]:
     """Return one row per point, sorted by the swept settings: numbers by value, text by first appearance.
 
-    A point with several stages has a row for each; its stage is an additional setting.
+    A point with several stages has one row per stage; the stage is an additional setting.
     """
     stages: dict[str, dict[Scalar, None]] = {}
     for record in records:
@@ -100,7 +100,8 @@ def _point_key(record: Record) -> str:
 
 
 def _settings(record: Record, stages: Mapping[Scalar, None]) -> list[dict[str, Scalar]]:
-    """Return the settings of the rows that a record belongs to: one row, or those of all stages of its point."""
+    """Return the settings of the rows that a record belongs to: a single row, or the rows of all stages of its
+    point."""
     swept = {name: _scalar(value) for name, value in record.point.items()}
     own = [record.coords[STAGE]] if STAGE in record.coords else list(stages)
     return [swept | {STAGE: stage} for stage in own] or [swept]

@@ -1,13 +1,13 @@
 """The sections of a point: a single one, or those of a job file supplied by the user.
 
 A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
-`options`. It is therefore checked like any other setting and cannot do more; asct writes the file that fio reads. All
+`options`. It is therefore checked like all settings and cannot do more; asct writes the file that fio reads. All
 sections use the same targets.
 
 `stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
 time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
 earlier jobs before it starts a section with `stonewall` (fio documentation, "Job description"; verified with 3.33), so
-the load is the same; with separate processes, times, counters and checks belong to one stage as well.
+the load is the same. With separate processes, times, counters and checks also belong to a single stage.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONE: Final = "point"
 _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
 _SIZE: Final = re.compile(r"([0-9]{1,15})([kKmMgGtTpP])([iI]?[bB]?)")
 _COMMENT: Final = re.compile(r"[#;].*")
-"""fio cuts a line at the first of these characters, wherever it is."""
+"""Matches a comment: fio cuts a line at the first of these characters, wherever it is."""
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
 """Block size in bytes for writing the temporary file."""
@@ -56,7 +56,7 @@ class JobFileError(ValueError):
 
 @dataclass(slots=True)
 class _Section:
-    """A section of a job file. `options` maps each option to its value and its line."""
+    """Options of fio whose value is a number minus that of a setting."""
 
     name: str
     line: int
@@ -64,21 +64,21 @@ class _Section:
 
     @property
     def waits(self) -> bool:
-        """Whether the section starts only when all earlier ones have ended."""
+        """Whether the section starts only after all earlier ones have ended."""
         return any(self.options[name][0] != "0" for name in WAITS if name in self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Sections that run at the same time. `params` are the settings of the point, with a job file of these sections
-    only."""
+    """Sections that run at the same time. `params` are the settings of the point, with a job file that contains only
+    these sections."""
 
     name: str
     params: FioParams
 
 
 def stages_of(params: FioParams) -> tuple[Stage, ...]:
-    """Return the stages in the order in which they run; raise JobFileError with all errors if the job file is invalid.
+    """Return the stages in order of execution. Raises JobFileError with all errors if the job file is invalid.
 
     A stage is named after its sections: `readers+log`. Without a job file, the point is the only stage.
     """
@@ -88,7 +88,7 @@ def stages_of(params: FioParams) -> tuple[Stage, ...]:
 
 
 def _read(params: FioParams) -> list[list[tuple[_Section, FioParams]]]:
-    """Return the sections of each stage with their settings; raise JobFileError with all errors."""
+    """Return the sections of each stage with their settings. Raises JobFileError with all errors."""
     problems: list[str] = []
     parts = _parts(_read_sections(params.job_file, problems))
     found = [[(section, _settings(section, params, problems)) for section in part] for part in parts]
@@ -118,7 +118,7 @@ def _stage(part: Sequence[tuple[_Section, FioParams]], params: FioParams) -> Sta
 
 
 def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
-    """Describe that sections of a stage would run for different times; return "" if their times are equal."""
+    """Report sections of a stage that would run for different times; empty if their times are equal."""
     times = [tuple(getattr(settings, name) for name in _TIMES) for _, settings in part]
     other = next((section for (section, _), time in zip(part, times, strict=True) if time != times[0]), None)
     if other is None:
@@ -194,7 +194,7 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
 
 
 def _option_problem(key: str, setting: str | None, value: str, params: FioParams) -> str:
-    """Describe why a job file cannot contain an option, as the predicate of a sentence; return "" if it can."""
+    """Return why a job file cannot contain an option, as the predicate of a sentence; empty if it can."""
     if setting in _SHARED:
         return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
     if key == "time_based" and value != "0" and params.io_size is not None:

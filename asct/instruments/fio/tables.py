@@ -146,7 +146,7 @@ _COST: Final = (
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
 _TOLD_CHANGES: Final = 8
 _LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
-"""Settings shown if none is swept, and for each stage of a job file."""
+"""Settings shown if no setting is swept, and for each stage of a job file."""
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:

@@ -25,15 +25,15 @@ OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, swept or not."""
 
 _ORDERS: Final = 1 << 20
-"""More than the visits of a repeat, so that visits of different seeds differ too."""
+"""More than the number of visits in a repeat, so that the visits of different seeds also differ."""
 
 P = TypeVar("P", bound=StreamParams)
 
 
 class BandwidthBenchmark(VisitedBenchmark[P]):
-    """A benchmark on the kernel `stream`, whose samples become bandwidths.
+    """A benchmark based on the kernel `stream`, whose samples become bandwidths.
 
-    A process measures several values in the same memory, in an order that differs from visit to visit.
+    A process measures several values in the same memory, in an order that differs between visits.
     """
 
     keywords: ClassVar[tuple[str, ...]] = ("memory", "bandwidth")

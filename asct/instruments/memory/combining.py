@@ -16,10 +16,10 @@ _FLAG_SHARE: Final = 0.25
 
 
 def pooled_noise(runs: Sequence[KernelRun]) -> dict[str, Any]:
-    """Return the `end` line of the first process with the combined noise of all processes.
+    """Return the `end` line of the first process, with the combined noise of all processes.
 
-    Counters are added. A counter that one process does not report is unknown. The extremes of the clock become the
-    quartiles over all samples, because a median does not change if the clock differs in a few of them.
+    Counters are added. If a process does not report a counter, it is unknown. The extremes of the clock become the
+    quartiles over all samples, because a different clock in a few samples does not change a median.
     """
     known = [noise for run in runs if isinstance(noise := run.end.get("noise"), Mapping)]
     pooled: dict[str, Any] = {}

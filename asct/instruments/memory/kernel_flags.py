@@ -32,22 +32,23 @@ ABOVE_THEORETICAL_FLAGS: Final = {
     "caches served part of the traffic",
 }
 
-# Virtual machines without a busy neighbor have up to 1 %. Less than the limit affects so few batches that the median of
-# a visit does not change; if it affects some visits more than others, the interval over the visits is wider.
+# On virtual machines without a busy neighbor, the share is up to 1 %. A share below the limit affects so few batches
+# that the median of a visit does not change. If it affects some visits more than others, the interval over the visits
+# is wider.
 STEAL_LIMIT: Final = 0.02
 """Share of the CPU time."""
 # Housekeeping uses less than 2 % on an idle host; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
 """Share of the CPU time used by other processes."""
-# An idle host has up to 60 per second if the kernel uses all of its CPUs, less than 10 otherwise. A competing job
-# causes 150 to 300 (time slices of 3 ms).
+# On an idle host, there are up to 60 per second if the kernel uses all CPUs, and otherwise less than 10. A competing
+# job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
 """Involuntary context switches per second and CPU."""
 # Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin lost to other cores, is 3 to 10 %.
 CLOCK_LIMIT: Final = 0.05
 """Share by which the duration of a core cycle may grow."""
-# CPU times have a resolution of 10 ms: below three ticks a share is meaningless. Processes are judged together, so that
-# the limit applies to their sum.
+# CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
+# limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
 _MANY_DROPPED: Final = 0.25
 

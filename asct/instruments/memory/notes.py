@@ -1,4 +1,4 @@
-"""Notes below the tables of latency benchmarks: with which memory a latency was measured."""
+"""Notes below the tables of latency benchmarks: the memory with which a latency was measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def working_set_note(records: Sequence[Record], latency: str) -> tuple[str, ...]:
-    """Return a sentence with the working set (`data_size`) and the page size of `latency`; none if they are unknown."""
+    """Return a sentence with the working set (`data_size`) and the page size of `latency`; empty if they are
+    unknown."""
     sizes, pages = (_values(records, metric) for metric in ("data_size", "page_size"))
     return (f"{latency}: random loads over {sizes} in pages of {pages}.",) if sizes and pages else ()
 

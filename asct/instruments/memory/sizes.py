@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """The dependency that determines `data_size` if it is `auto`."""
 CACHES: Final = 2
-"""Minimum working set of random loads in memory, in multiples of the last-level cache: a smaller one partly fits."""
+"""Minimum working set of random loads in memory, in multiples of the last-level cache. A smaller one fits partly into
+the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:

@@ -84,7 +84,7 @@ def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    """Bytes per thread, all arrays together, the bytes of one load or store, and a name for the results."""
+    """The bytes per thread (all arrays together), the bytes per load or store, and a name for the results."""
 
     size: int
     width: str = "auto"
@@ -92,17 +92,17 @@ class WorkingSet:
 
 
 def working_sets(sizes: Iterable[int], width: str) -> tuple[WorkingSet, ...]:
-    """Return sets without names, smallest first."""
+    """Return working sets without names, smallest first."""
     return tuple(WorkingSet(size, width) for size in sorted(set(sizes)))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCall:
-    """A process with a thread on each of `cpus` that measures every working set with every kind of traffic.
+    """A process with a thread on each of `cpus` that measures every working set with every access pattern.
 
-    All sets are measured in the same memory; all of them have a label, or none. `nodes` are the memory nodes: one for
-    all threads, or one per CPU; UNBOUND is that of the thread. Without `cpus`, there is one thread on the CPU on which
-    the process starts.
+    All sets are measured in the same memory; either all of them have a label, or none. `nodes` are the memory nodes:
+    one for all threads, or one per CPU; UNBOUND means the node of the thread. Without `cpus`, there is one thread on
+    the CPU on which the process starts.
     """
 
     cpus: Sequence[int]
@@ -139,10 +139,10 @@ class StreamCall:
 
 @dataclass(frozen=True, slots=True)
 class StreamResult:
-    """The bandwidth of one variant of a kind of traffic in one working set (`size` bytes per thread).
+    """The bandwidth of one variant of an access pattern in one working set (`size` bytes per thread).
 
-    `useful` counts the bytes that the program loads and stores, in B/s over all threads; `bus_share` is the ratio of
-    the bytes on the bus to these.
+    `useful` is the rate of bytes that the program loads and stores, in B/s over all threads; `bus_share` is the ratio
+    of the bytes on the bus to these bytes.
     """
 
     label: str
@@ -172,7 +172,7 @@ def stream_results(run: KernelRun) -> list[StreamResult]:
 
 
 def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
-    """Return the results of the fastest variants, sorted by size, width and kind of traffic."""
+    """Return the results of the fastest variants, sorted by size, width and access pattern."""
     best = (one for one in points if one.best)
     return sorted(best, key=lambda one: (one.size, one.vector_bytes, WORDS.index(one.traffic)))
 

@@ -30,7 +30,7 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""Values with fewer samples in a visit are short trials of loops, whose scatter says little."""
+"""Values with fewer samples per visit are short trials of loops, whose variation is not meaningful."""
 
 
 class VisitedParams(Params):
@@ -81,10 +81,10 @@ class VisitedBenchmark(Benchmark[P]):
         return params.visits or self.pilot(params)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the processes that have not run yet.
+        """Return the processes that have not yet run.
 
-        A pilot determines the number of visits and of samples in each: the newest earlier run of the same point, or
-        else the first visits of this one.
+        A pilot determines the number of visits and the number of samples in each. The pilot is the newest earlier run
+        of the same point or, if there is none, the first visits of this run.
         """
         first = self.processes(params, replace(context, done=()))
         later = self.repeated(first)
@@ -95,7 +95,7 @@ class VisitedBenchmark(Benchmark[P]):
         return every[len(context.done) :]
 
     def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
-        """Return the visits to make; `pilot` is the number of processes of the first ones."""
+        """Return the plan of all visits. `pilot` is the number of processes in the first ones."""
         count = self.planned(params)
         if params.visits is not None or count == 1:
             return VisitPlan(count)
@@ -149,7 +149,7 @@ def variations(values: Iterable[Measurement | Record]) -> Sequence[Variation]:
 
 
 class VisitPlan(NamedTuple):
-    """The number of visits; visits after `full` take at most `samples` batches or windows for each value."""
+    """The number of visits. Visits after number `full` take at most `samples` batches or windows for each value."""
 
     visits: int
     full: int = VISITS_MOST
@@ -161,7 +161,7 @@ class VisitPlan(NamedTuple):
         return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
 
     def limited(self, step: Step, visit: int) -> Step:
-        """Return a step of the visit with its number of batches or windows."""
+        """Return a step of the visit, with its number of batches or windows limited."""
         if visit <= self.full or not self.samples:
             return step
         arguments = list(step.arguments)

@@ -21,7 +21,7 @@ from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
-"""Rate of a fast drive: a process that ends after a volume is sampled often unless it takes long even at this rate."""
+"""Rate of a fast drive. A process that ends after a volume is sampled often unless it takes long even at this rate."""
 _KEPT: Final = 64
 """Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 
@@ -155,11 +155,11 @@ class StepJournal:
 
 
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
-    """Return a fio process on a target that this test has written to before.
+    """Return a fio process on a target to which this test has already written.
 
-    The values over time of a single process are not needed, so it reports only at its end, guard samples long ones
-    once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process has its
-    own time limit.
+    The values over time of a single process are not needed. It therefore reports only at its end, guard samples long
+    processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process
+    has its own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))

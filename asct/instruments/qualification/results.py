@@ -138,7 +138,7 @@ def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ..
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Yield the rates, averaged over the rounds, and the latencies of all requests in all rounds and directions.
 
-    The intervals come from the differences between the rounds.
+    The intervals are derived from the differences between the rounds.
     """
     flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     sides = [point.sides[""] for point in points]

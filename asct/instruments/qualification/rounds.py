@@ -48,8 +48,8 @@ def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
 
 
 def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
-    """Return whether the write rate dropped by half during the passes, according to the counters of the drive; False if
-    it has none."""
+    """Return whether the write rate dropped by half during the passes, according to the drive's counters; False if it
+    has none."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
     rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
@@ -219,8 +219,10 @@ class RoundHistory:
 
     @property
     def fell(self) -> bool:
-        """Whether the rate dropped by half since the purge, as it does when a burst ends: the write rate during
-        preconditioning, or a dependent variable during the rounds."""
+        """Whether the rate has dropped by half since the purge, as it does at the end of a burst.
+
+        This is the write rate during preconditioning, or a dependent variable during the rounds.
+        """
         fell = any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
         return fell or precondition_fell(self.journal, self.phase)
 
