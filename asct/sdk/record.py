@@ -43,7 +43,8 @@ class Stats(BaseModel):
 
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
-    holds the two groups into which the visits fall, if any.
+    holds the two groups into which the visits fall, if any, and `moved` the number of visits in which a virtual CPU
+    moved, if any.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -58,6 +59,7 @@ class Stats(BaseModel):
     between: float | None = Field(None, exclude_if=_unknown)
     within: float | None = Field(None, exclude_if=_unknown)
     states: tuple[ValueState, ...] | None = Field(None, exclude_if=_unknown)
+    moved: int | None = Field(None, exclude_if=_unknown)
 
     def scaled(self, factor: float) -> Stats:
         """Return the same statistics in another unit; `factor` is positive."""
@@ -74,6 +76,7 @@ class Stats(BaseModel):
             states=None
             if self.states is None
             else tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
+            moved=self.moved,
         )
 
 

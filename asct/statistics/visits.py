@@ -36,6 +36,7 @@ _STATE_GAP = 0.05
 _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
 _STATE_SHARE = 0.2
+_QUARTERS = 4
 _CORRELATION_MOST = 0.9
 _SERVED = 0.8
 _SAMPLES_PART = 0.1
@@ -159,6 +160,23 @@ def effective_count(in_time: Sequence[float]) -> float:
     together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(in_time))
     correlation = min(max(together / squares + 1.0 / count, 0.0), _CORRELATION_MOST)
     return max(1.0, count * (1.0 - correlation) / (1.0 + correlation))
+
+
+def moved(before: Sequence[float], after: Sequence[float]) -> bool:
+    """Whether two short series of the same quantity come from two states, by the limits for visits: their lower
+    quartiles differ by more than _STATE_GAP, and by _STATE_CONTRAST times the wider of their middle halves.
+    Disturbances lengthen some values of a series and leave its lower quartile; False below four values."""
+    if min(len(before), len(after)) < _QUARTERS:
+        return False
+    (low, high), (low_after, high_after) = _middle_half(before), _middle_half(after)
+    gap, widest = abs(low - low_after), max(high - low, high_after - low_after)
+    return gap > _STATE_GAP * min(low, low_after) and gap > _STATE_CONTRAST * widest
+
+
+def _middle_half(values: Sequence[float]) -> tuple[float, float]:
+    ordered = sorted(values)
+    quarter = len(ordered) // _QUARTERS
+    return ordered[quarter], ordered[-1 - quarter]
 
 
 def _drifts(in_time: Sequence[float]) -> bool:

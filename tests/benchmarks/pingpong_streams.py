@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from asct.instruments.memory.visits import visit_number
 from asct.registry import Registry
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
@@ -90,6 +91,21 @@ def samples(machine: Machine, cpus: Sequence[int], methods: Sequence[str], node:
                 yield sample(machine, b, a, method, node)
 
 
+def probes(
+    machine: Machine, cpus: Sequence[int], node: int, moved: Collection[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """The `probe` lines of every pair; `moved` pairs are four times as far from one another after the measurement."""
+    found = []
+    for a, b in combinations(cpus, 2):
+        for when in ("before", "after"):
+            ns = machine.ps(a, b, "cas", node) * 200 // 1000 * (4 if when == "after" and (a, b) in moved else 1)
+            found.append(
+                {"t": "probe", "phase": "round", "round": 0, "cpu_a": a, "cpu_b": b, "node": node, "when": when,
+                 "messages": 200, "dropped": 1, "ns": [ns + 3 * part for part in range(31)]}
+            )  # fmt: skip
+    return found
+
+
 def stream(
     machine: Machine,
     cpus: Sequence[int],
@@ -97,6 +113,7 @@ def stream(
     methods: Sequence[str] = ("token", "cas", "chain"),
     lines: Sequence[dict[str, Any]] | None = None,
     clusters: bool = True,
+    moved: Collection[tuple[int, int]] = (),
 ) -> str:
     """The whole output of one run; `lines` instead of the samples as the machine gives them."""
     meta: dict[str, Any] = {
@@ -108,8 +125,9 @@ def stream(
         meta["clusters"] = [machine.core(cpu) // machine.per_cluster * machine.per_cluster for cpu in cpus]
     noise = {"cpus": len(cpus), "elapsed_ns": 10**9, "others_ns": 0, "steal_ns": 0, "involuntary_switches": 0}
     body = list(samples(machine, cpus, methods, node)) if lines is None else list(lines)
+    seen = probes(machine, cpus, node, moved)
     end = {"t": "end", "ok": True, "samples": len(body), "noise": noise}
-    return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in (meta, {"t": "ready"}, *body, end))
+    return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in (meta, {"t": "ready"}, *seen, *body, end))
 
 
 def option(step: Step, name: str) -> str | None:
@@ -117,14 +135,24 @@ def option(step: Step, name: str) -> str | None:
     return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
 
 
-def played(benchmark: Any, params: Any, machine: Machine, change: Change = lambda line: line) -> list[Output]:
-    """The outputs of one repeat on the machine; `change` may alter each sample."""
+def played(
+    benchmark: Any,
+    params: Any,
+    machine: Machine,
+    change: Change = lambda line: line,
+    moved: Mapping[int, Collection[tuple[int, int]]] | None = None,
+) -> list[Output]:
+    """The outputs of one repeat on the machine; `change` may alter each sample. `moved` has the pairs of which a CPU
+    moved, by visit."""
     outputs = []
     for step in benchmark.steps(params, Context(machine.facts(), "/work")):
         cpus = [int(cpu) for cpu in str(option(step, "cpus")).split(",")]
         node = int(option(step, "node") or 0)
+        gone = (moved or {}).get(visit_number(step.name), ())
         lines = [change(line) for line in samples(machine, cpus, params.methods, node)]
-        outputs.append(Output(step, 0, {"stdout": stream(machine, cpus, node, lines=lines), "stderr": ""}, 10**9))
+        outputs.append(
+            Output(step, 0, {"stdout": stream(machine, cpus, node, lines=lines, moved=gone), "stderr": ""}, 10**9)
+        )
     return outputs
 
 

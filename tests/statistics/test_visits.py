@@ -14,6 +14,7 @@ from asct.statistics.visits import (
     VISITS_MIN,
     Variation,
     effective_count,
+    moved,
     samples_needed,
     summarise_visits,
     t_975,
@@ -98,6 +99,26 @@ def test_neighbours_that_are_alike_count_less() -> None:
     assert effective_count(slow) < 4
     assert effective_count(mixed) == 8
     assert effective_count([2.0, 2.0, 2.0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([55.0, 56, 55, 57] * 8, [225.0, 224, 226, 225] * 8, True),
+        ([225.0, 224, 226, 225] * 8, [55.0, 56, 55, 57] * 8, True),
+        ([60.0, 61, 60, 61] * 8, [62.0, 62, 63, 62] * 8, False),  # less than what a clock explains
+        (
+            [60.0, 61, 62, 63] * 8,
+            [60.0, 61, 90, 110] * 8,
+            False,
+        ),  # disturbed, but its quick batches are those of before
+        ([60.0, 70, 80, 90] * 8, [66.0, 76, 86, 96] * 8, False),  # scattered
+        ([60.0] * 3, [240.0] * 32, False),  # too few
+        ([], [], False),
+    ],
+)
+def test_two_short_series_of_different_states(before: list[float], after: list[float], expected: bool) -> None:
+    assert moved(before, after) is expected
 
 
 def variation(between: float, within: float = 0.0, *, samples: float = 63.0, middle: float = 100.0) -> Variation:

@@ -44,7 +44,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
 
     name = "core-to-core-latency"
     title = "Core-to-core latency"
-    version = "2"
+    version = "3"
     summary = "Transfer time of a cache line between every pair of CPUs, for each memory node"
     aliases = ("c2c", "c2c-latency", "ccl")
     keywords = ("memory", "latency", "long-runtime")

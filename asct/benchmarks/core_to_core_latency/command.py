@@ -103,7 +103,11 @@ def memory_bytes(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> in
     cpus = _cpu_count(params, facts)
     slot = _SPREAD * params.chain_size + (1 + params.addresses) * _PLACE_BYTES
     pairs = cpus * (cpus - 1) // 2 + params.check_pairs
-    return max(min(pairs * slot, _MOST_MEMORY), cpus // 2 * slot) + cpus * params.iterations * 24 + (16 << 20)
+    return (
+        max(min(pairs * slot, _MOST_MEMORY), cpus // 2 * slot)
+        + cpus * params.iterations * len(params.methods) * 32
+        + (16 << 20)
+    )
 
 
 def _cpu_count(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> int:

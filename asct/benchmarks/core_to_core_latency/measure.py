@@ -17,11 +17,12 @@ from asct.benchmarks.core_to_core_latency.pairs import (
     both_ways,
 )
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
-from asct.instruments.memory.kernel_flags import noise_flags, page_flags
+from asct.instruments.memory.kernel_flags import MOVED, noise_flags, page_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, number, sample_stats, stats_of
 from asct.statistics.robust import median
+from asct.statistics.visits import moved
 
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
@@ -72,7 +73,7 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
     """Return the pairs of one run with their flags."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
-    noise = noise_flags(run.end)
+    noise, changed = noise_flags(run.end), _moved_pairs(run)
     cells, cycles = [], []
     missing: dict[str, int] = {}
     for sample in run.samples:
@@ -84,12 +85,25 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
             continue
         if cell.method in disturbed:
             cell = replace(cell, flags=(*cell.flags, INTERFERENCE))
+        if {cell.cpu_a, cell.cpu_b} in changed:
+            cell = replace(cell, flags=(*cell.flags, MOVED))
         cells.append(cell)
         if in_cycles:
             cycle_s = number(sample, "cycle_fs") * 1e-15  # according to the CPU's clock right after its measurement
             stats = cell.stats and cell.stats.scaled(1 / cycle_s)
             cycles.append(replace(cell, value=cell.value / cycle_s, stats=stats))
     return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)
+
+
+def _moved_pairs(run: KernelRun) -> list[set[int]]:
+    """The pairs of CPUs whose distance changed during their measurement in a round, by the probes before and after."""
+    probes: dict[tuple[int, int], dict[str, list[float]]] = {}
+    for line in run.lines:
+        if line.get("t") == "probe" and line.get("phase") == "round":
+            pair = (int(number(line, "cpu_a")), int(number(line, "cpu_b")))
+            ns = line.get("ns")
+            probes.setdefault(pair, {})[str(line.get("when"))] = ns if isinstance(ns, list) else []
+    return [set(pair) for pair, ns in probes.items() if moved(ns.get("before", ()), ns.get("after", ()))]
 
 
 def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
@@ -193,25 +207,29 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
 
 
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
-    """Return the flags of a single pair, or for several pairs those that question more than half of them."""
-    if len({(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in mine if not cell.repeated}) == 1:
-        return mine[0].flags
-    doubted = [cell for cell in mine if any(doubtful(flag) for flag in cell.flags)]
-    if 2 * len(doubted) <= len(mine):
-        return ()
-    return tuple(dict.fromkeys(flag for cell in doubted for flag in cell.flags if doubtful(flag)))
+    """Return all flags of a single pair, in both directions. Of several pairs, return the flags of more than half, and
+    those that question any if more than half are questioned."""
+    every = [flag for cell in mine for flag in cell.flags]
+    flags = dict.fromkeys(every)
+    if len({frozenset((cell.cpu_a, cell.cpu_b)) for cell in mine}) == 1:
+        return tuple(flags)
+    doubted = sum(any(doubtful(flag) for flag in cell.flags) for cell in mine)
+    return tuple(
+        flag for flag in flags if 2 * every.count(flag) > len(mine) or (doubtful(flag) and 2 * doubted > len(mine))
+    )
 
 
 def _of_run(one: KernelPass) -> Iterator[Measurement]:
     """Yield the checks, the number of missing pairs, the influence of addresses, the core clock and the page size."""
+    noise = noise_flags(one.run.end)
     for method, ratios in one.checks.items():
-        flags = (INTERFERENCE,) if median(ratios) > DISTURBED else ()
+        flags = (*noise, INTERFERENCE) if median(ratios) > DISTURBED else noise
         yield Measurement("interference", median(ratios), one.at(method), stats_of(ratios), flags)
     for method, count in one.missing.items():
         yield Measurement("missing", float(count), one.at(method), flags=(MISSING,))
     for method, spreads in _address_spreads(one.run).items():
         stats = stats_of(spreads, independent=False)
-        yield Measurement("address_spread", stats.median, one.at(method), stats)
+        yield Measurement("address_spread", stats.median, one.at(method), stats, noise)
     here: dict[str, Scalar] = {"memory_node": one.memory_node}
     clock = stats_of([1e15 / number(sample, "cycle_fs") for sample in one.run.samples])
     yield Measurement("core_clock", clock.median, here, clock)

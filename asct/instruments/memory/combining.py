@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from asct.instruments.memory.kernel_flags import MOVED
 from asct.sdk.record import Measurement, Stats, ValueState
 from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
@@ -65,17 +66,22 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         return replace(first, flags=flags)
     summary = summarise_visits(values)
     known = [item.stats for item in items if item.stats is not None]
+    moved = sum(MOVED in item.flags for item in items)
+    interval = summary.ci95
+    if interval is not None and moved:
+        interval = (min(interval[0], *values), max(interval[1], *values))
     stats = Stats(
         n=sum(stats.n for stats in known) or len(items),
         median=summary.median,
         mad=mad(values) if len(items) > 1 or not known else known[0].mad,
-        ci95=summary.ci95,
+        ci95=interval,
         min=min([stats.min for stats in known] or values),
         max=max([stats.max for stats in known] or values),
         visits=len(items),
         between=summary.between,
         within=sum((NORMAL_CONSISTENCY * stats.mad) ** 2 for stats in known) / len(known) if known else None,
         states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,
+        moved=moved or None,
     )
     width = None if stats.ci95 is None else stats.ci95[1] - stats.ci95[0]
     mine = {
@@ -92,6 +98,9 @@ def _has_noise(flags: Sequence[str]) -> bool:
 
 
 def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:
-    """Return the flags that at least a quarter of the visits have."""
+    """Return the flags that at least a quarter of the visits have; MOVED if any visit has it."""
     every = [flag for item in items for flag in item.flags]
-    return tuple(flag for flag in dict.fromkeys(every) if every.count(flag) >= _FLAG_SHARE * len(items))
+    least = {MOVED: 1}
+    return tuple(
+        flag for flag in dict.fromkeys(every) if every.count(flag) >= least.get(flag, _FLAG_SHARE * len(items))
+    )

@@ -26,6 +26,12 @@ PAGE_FLAGS: Final = {
     "more TLB misses",
 }
 """The flags of `page_flags` and their meanings."""
+MOVED: Final = "moved"
+"""Flag of a value that was measured while a virtual CPU moved; a single visit with it flags the combined value."""
+MOVED_FLAGS: Final = {
+    MOVED: "the distance of the CPUs changed during at least one visit, because a virtual CPU moved; the interval "
+    "spans all visits"
+}
 ABOVE_THEORETICAL: Final = "above-theoretical"
 ABOVE_THEORETICAL_FLAGS: Final = {
     ABOVE_THEORETICAL: "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or the "
