@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from statistics import median
 from typing import Any
 
+from asct.analysis.agreement import Disagreement, Place, place_of
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record, doubtful
@@ -35,6 +36,8 @@ class MetricGroup:
     metric: str
     at: Mapping[str, Any]
     records: tuple[Record, ...]
+    rivals: tuple[Disagreement, ...] = ()
+    """Other values of the same quantity in the run, with which this value disagrees."""
 
     @property
     def value(self) -> float:
@@ -55,13 +58,15 @@ def judge(
     facts: Mapping[str, HostFacts],
     *,
     strict: Collection[str] = (),
+    disagreements: Sequence[Disagreement] = (),
 ) -> list[Verdict]:
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
     `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
-    as not measured.
+    as not measured. `disagreements` are those of `records`: a bound between a value and another value of the same
+    quantity cannot be judged.
     """
-    places = gather(records)
+    places = gather(records, disagreements)
     verdicts: list[Verdict] = []
     for check in checks:
         if check.versus == "baseline":
@@ -79,17 +84,16 @@ def is_blocking(verdict: Verdict) -> bool:
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
-def gather(records: Iterable[Record]) -> list[MetricGroup]:
+def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
     """Group records by metric and place, in order of first appearance. Warm-ups (repeats below 1) are skipped."""
-
-    def key(record: Record) -> tuple[str, str, str, str, tuple[Any, ...]]:
-        place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
-        return record.host, record.id, record.metric, record.point_id, place
-
-    groups = grouped((record for record in records if record.repeat >= 1), key)
+    rivals: dict[Place, list[Disagreement]] = {}
+    for side in disagreements:
+        for place in side.places:
+            rivals.setdefault(place, []).append(side)
+    groups = grouped((record for record in records if record.repeat >= 1), place_of)
     return [
-        MetricGroup(host, job_id, metric, {**group[0].point, **group[0].coords}, tuple(group))
-        for (host, job_id, metric, _, _), group in groups.items()
+        MetricGroup(*place[:3], {**group[0].point, **group[0].coords}, tuple(group), tuple(rivals.get(place, ())))
+        for place, group in groups.items()
     ]
 
 
@@ -139,7 +143,7 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
     doubt = f"the value is {' and '.join(place.doubts)}" if place.doubts else ""
     if not reason and doubt and f"{place.host}/{place.id}" in strict:
         reason = f"{doubt}, which `strict` rejects"
-    reason = reason or _between_states(place, low, high)
+    reason = reason or _between_states(place, low, high) or _between_rivals(place, low, high)
     if not reason:
         held = (low is None or place.value >= low) and (high is None or place.value <= high)
         outcome = "pass" if held else "fail"
@@ -214,6 +218,16 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
     unit = place.records[0].unit
     shares = " and ".join(f"{format_quantity(state.value, unit)} ({state.share:.0%})" for state in stats.states)
     return f"the value has two states, {shares}, and the bound is between them"
+
+
+def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -> str:
+    """Return why the verdict is unknown if this value holds and another value of the same quantity does not, or the
+    other way round; otherwise an empty string."""
+    for side in place.rivals:
+        first, last = sorted((place.value, place.value * side.ratio))
+        if (low is not None and first < low <= last) or (high is not None and first <= high < last):
+            return f"the run measured the same as {side.text}, and the bound is between the two values"
+    return ""
 
 
 def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Run) -> str:

@@ -10,7 +10,7 @@ from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coord
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.record import Scalar
+from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -18,8 +18,8 @@ from asct.values.quantity import format_quantity
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
-_TOLD = {"burst-possible": "burst possible"}
-"""Flags shown with key results even though `strict` accepts values that have them."""
+_TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
+"""Flags that key results show even though `strict` does not reject values with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """The reason why the value is questionable: `noisy` or `invalid`, the host state, or `burst possible`; empty if it
-    is reliable."""
+    """Why the value is questionable: `noisy` or `invalid`, the host state, values that disagree, or what its flags say
+    about its samples; empty if reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
@@ -46,7 +46,7 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
     """
     if job.benchmark is None:
         return []
-    places = gather(job.records)
+    places = gather(job.records, job.disagreements)
     if job.benchmark.highlights:
         metrics = {metric.name: metric for metric in job.benchmark.metrics}
         return [
@@ -89,7 +89,7 @@ def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> b
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
     """Return the best valid value. If there are several values and none is valid, return a headline without a value."""
-    valid = [place for place in places if _doubt(place.doubts) != "invalid"]
+    valid = [place for place in places if not _is_invalid(place)]
     if len(places) > 1 and not valid:
         detail = f"all {len(places)} values are invalid"
         return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, "invalid", None)
@@ -117,7 +117,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
     number, unit = _number(place, metric.unit)
     details = [text for text in (where, _spread(place, metric)) if text]
     told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
-    doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place), *told) if text]
+    doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *told) if text]
     return HeadlineMetric(
         job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
     )
@@ -156,14 +156,28 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
-    """Return the worst state of the host during the repeats, according to their telemetry."""
+    """Return the worst state of the host during the repeats, according to their telemetry or flags."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
+    marks |= {"noisy host"} if NOISY_HOST in place.doubts else set()
     return next((mark for mark in ("invalid host", "noisy host") if mark in marks), "")
 
 
-def _doubt(flags: Sequence[str]) -> str:
-    return "invalid" if any(flag.startswith("invalid") for flag in flags) else "noisy" if flags else ""
+def _doubt(place: MetricGroup) -> str:
+    """Return `invalid`, or `noisy` if the value itself is, not only its host."""
+    if _is_invalid(place):
+        return "invalid"
+    return "noisy" if any(flag.startswith("noisy") and flag != NOISY_HOST for flag in place.doubts) else ""
+
+
+def _is_invalid(place: MetricGroup) -> bool:
+    return any(flag.startswith("invalid") for flag in place.doubts)
+
+
+def _disagreeing(place: MetricGroup) -> list[str]:
+    """Return `disagrees with idle-latency 158 ns` for each other value; `disagrees` if the benchmark found it."""
+    found = [f"disagrees with {side.text}" for side in place.rivals]
+    return found or [DISAGREES] * any(flag.startswith(DISAGREES) for flag in place.doubts)
 
 
 def _spread(place: MetricGroup, metric: Metric) -> str:

@@ -213,10 +213,18 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Yield the meanings of the flags in the displayed tables. Flags that question a value come first."""
+    """Yield the meaning of each flag in the displayed tables; flags that question a value come first.
+
+    A flag that names another value, such as `disagrees:idle-latency`, is explained with both values.
+    """
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
+    for flag in seen:
+        name = flag.partition(":")[0]
+        if flag != name and name in texts:
+            sides = dict.fromkeys(side.meaning for job in jobs for side in job.disagreements if side.flag == flag)
+            texts[flag] = f"{texts[name]}: {plain('; '.join(sides))}" if sides else texts[name]
     return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 

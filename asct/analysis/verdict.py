@@ -22,6 +22,7 @@ from asct.analysis.outcomes import reused_text
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 Outcome = Literal["good", "bad", "doubt"]
@@ -45,9 +46,9 @@ def summarize(view: RunView) -> VerdictSummary:
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
     problems = [*_verdict_problems(run, counting), *_run_problems(run)]
     if not problems:
-        return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(run)), "good")
+        return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
     (tone, first), *rest = ((tone, text[:1].upper() + text[1:]) for tone, text in problems)
-    return VerdictSummary(first, (*(text for _, text in rest), *_remarks(run)), tone)
+    return VerdictSummary(first, (*(text for _, text in rest), *_remarks(view)), tone)
 
 
 def _verdict_problems(run: Run, counting: Sequence[Verdict]) -> Iterator[tuple[Outcome, str]]:
@@ -89,10 +90,13 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
     return "The measurement is complete" if total == 1 else f"All {total} measurements are complete"
 
 
-def _remarks(run: Run) -> list[str]:
-    remarks = []
+def _remarks(view: RunView) -> list[str]:
+    run, remarks = view.run, []
     if noisy := run.counts.get("noisy", 0):
         remarks.append(counted(noisy, "noisy measurement"))
+    for quantity, sides in grouped((s for job in view.jobs for s in job.disagreements), lambda s: s.quantity).items():
+        names = ", ".join(dict.fromkeys(side.id for side in sides))
+        remarks.append(plain(f"Different results for the same {quantity}: {names}"))
     if hosts := hosts_line(run.jobs):
         remarks.append(f"Measured {hosts}")
     if before := reused_text(run.jobs, run.started_at):

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from asct.analysis.agreement import Disagreement, agreed
 from asct.analysis.grid import coordinates_text, plain
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
@@ -63,7 +64,9 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """The reason why the benchmark's tables and figures are missing; empty if they are present."""
+    """The reason why the tables and figures of the benchmark are missing; empty if they are not."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """The values of the job that disagree with another value of the same quantity."""
 
     @property
     def key(self) -> str:
@@ -106,20 +109,27 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     version. All other damage is skipped and reported in `notes`.
     """
     stored = read_run(root)
-    records = tuple(stored.records())
     notes: list[Diagnostic] = []
+    facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)
+    records, found = agreed(stored.records(), resolved, facts, catalog)
     repeats = grouped(_repeats(stored, notes), lambda item: (item.host, item.id))
     measured = grouped((item for item in records if item.repeat >= 1), lambda item: (item.host, item.id))
     keys = [(entry, (entry.host, entry.id)) for entry in stored.run.jobs]
-    jobs = [_job(entry, tuple(measured.get(key, ())), repeats.get(key, ()), catalog) for entry, key in keys]
+    jobs = [
+        replace(
+            _job(entry, tuple(measured.get(key, ())), repeats.get(key, ()), catalog),
+            disagreements=tuple(side for side in found if (side.host, side.id) == key),
+        )
+        for entry, key in keys
+    ]
     return RunView(
         root=root,
         run=stored.run,
-        records=records,
-        facts=_kept(stored.facts, notes),
+        records=tuple(records),
+        facts=facts,
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),
-        resolved=_kept(stored.resolved, notes),
+        resolved=resolved,
         disturbances=_kept(stored.disturbances, notes),
         notes=(*stored.notes, *notes),
     )

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asct.analysis.agreement import agreed
 from asct.analysis.expectations import judge
 from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
@@ -18,6 +19,7 @@ from asct.cli.progress import choose, describe
 from asct.cli.reports import view_of
 from asct.cli.summary import print_summary
 from asct.cli.text import counted
+from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.render import printable
 from asct.engine import events
 from asct.engine.options import RunOptions
@@ -29,6 +31,7 @@ from asct.export import render as render_report
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
+from asct.registry import installed
 from asct.store.files import writing
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
@@ -82,7 +85,8 @@ def execute(
         run = apply(resolved, how, listeners=[log, progress], resume=resume)
         if run.stop.signal is not None:
             discard_closed_outputs()
-        code = finish_run(run, _judged(resolved, run), render)
+        verdicts, rejected = _judged(resolved, run)
+        code = finish_run(run, verdicts, render, rejected=rejected)
     print_summary(options.console, run.writer.run, run.writer.layout.root, reports)
     if ci and os.environ.get("GITHUB_ACTIONS"):
         _annotate(options, run.writer.layout)
@@ -107,12 +111,21 @@ def resume_run(
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
 
 
-def _judged(resolved: ResolvedPlan, run: RunContext) -> list[Verdict]:
-    if not resolved.checks:
-        return []
-    stored = read_run(run.writer.layout.root)
+def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], bool]:
+    """Return the verdicts, and whether values of a job with `strict` disagree with other values of the run."""
     strict = [job.key for job in resolved.jobs if job.strict]
-    return judge(resolved.checks, stored.records(), run.writer.run, stored.facts(), strict=strict)
+    if not resolved.checks and not strict:
+        return [], False
+    stored = read_run(run.writer.layout.root)
+    facts = stored.facts()
+    records, found = agreed(stored.records(), stored.resolved(), facts, installed())
+    verdicts = judge(resolved.checks, records, run.writer.run, facts, strict=strict, disagreements=found)
+    rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
+    for side in rejected:
+        message = f"{side.id} measured the {side.meaning}; with `strict` values that disagree count as not measured"
+        hint = "reduce other activity on the host and measure both again; see `asct explain disagrees`"
+        run.events.notice(side.host, Diagnostic("E617", message, hint=hint, severity="warning"))
+    return verdicts, bool(rejected)
 
 
 def _annotate(options: GlobalOptions, layout: RunLayout) -> None:

@@ -18,8 +18,8 @@ def view_of(root: Path) -> RunView:
     return open_view(root, installed())
 
 
-def print_tables(console: Console, root: Path) -> None:
-    """Print the tables of every job of the run in the folder `root`."""
+def print_tables(console: Console, view: RunView) -> None:
+    """Print the tables of every job of a run."""
     from asct.export.text import render
 
-    console.result(render(view_of(root), width=console.width).rstrip("\n"))
+    console.result(render(view, width=console.width).rstrip("\n"))

@@ -88,8 +88,12 @@ def apply(
         raise
 
 
-def finish_run(run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
+def finish_run(
+    run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None, *, rejected: bool = False
+) -> int:
     """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
+
+    `rejected`: values of several jobs together count as not measured, although each job succeeded.
 
     `render` returns the path of each report by format; run.json is complete when it is called. Raises StoreError if
     run.json cannot be written.
@@ -98,7 +102,7 @@ def finish_run(run: RunContext, verdicts: Sequence[Verdict] = (), render: Render
     jobs = writer.run.jobs
     strict = {(job.host, job.id): job.strict for job in run.plan.jobs}
     broken = writer.failure is not None
-    code = exit_code(jobs, verdicts, strict=strict, findings=broken, signal=run.stop.signal)
+    code = exit_code(jobs, verdicts, strict=strict, findings=broken or rejected, signal=run.stop.signal)
     reports: Mapping[str, str] = {}
     try:
         writer.finish(
@@ -326,8 +330,8 @@ def exit_code(
     """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code of 0, 1, 3 and
     4.
 
-    `strict` maps (host, job id) to True if noisy repeats of that job count as not measured. `findings` is True if a
-    failure occurred outside the jobs (the results tree could not be written).
+    `strict` maps (host, job id) to True if noisy repeats of that job count as not measured. `findings` is True if there
+    was a failure outside the jobs: the results tree could not be written, or values that disagree were rejected.
     """
     if signal is not None:
         return 128 + signal

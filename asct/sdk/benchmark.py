@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asct.sdk.guard import Consent
     from asct.sdk.metric import Highlight, Metric
     from asct.sdk.needs import Needs
+    from asct.sdk.quantity import Quantity
     from asct.sdk.record import Measurement, Record, Scalar
     from asct.sdk.step import Output, Step
 
@@ -93,6 +94,8 @@ class Benchmark(ABC, Generic[P]):
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
     """The values shown at the top of a report. If empty, they are the first metric of each unit."""
+    quantities: ClassVar[tuple[Quantity, ...]] = ()
+    """The values that other values of a run may measure as well; values of the same quantity are compared."""
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()

@@ -14,12 +14,16 @@ Scalar = str | int | float | bool
 REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
+DISAGREES: Final = "disagrees"
+"""The part of a flag before the colon; the other value follows it."""
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "names the run and its time",
     NOISY_HOST: "other activity on the host may have disturbed the repeat: see telemetry.json of the repeat",
     INVALID_HOST: "the host did not have its full performance during the repeat (thermal throttling, a CPU "
     "quota, a CPU or clock that changed, a drive warning); see telemetry.json of the repeat",
+    DISAGREES: "another value of the same quantity in this run, named after the colon, differs by more than 5 %, and "
+    "the intervals do not overlap",
 }
 """Flags that the values of any benchmark can have, and their meanings."""
 
@@ -81,8 +85,9 @@ class Stats(BaseModel):
 
 
 def doubtful(flag: str) -> bool:
-    """Return whether a flag marks a value as doubtful: `noisy`, `invalid`, or a flag with one of these prefixes."""
-    return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
+    """Return whether a flag marks a value as doubtful: `noisy`, `invalid` or `disagrees`, or a flag with one of these
+    prefixes."""
+    return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid", DISAGREES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from asct.instruments.memory.bandwidth import OWN_COLUMNS, BandwidthBenchmark, traffic_kinds
+from asct.instruments.memory.quantities import BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH
 from asct.instruments.memory.settings import INTEGERS, LISTED, duration_setting, memory_node_setting
 from asct.instruments.memory.sizes import (
     CACHE,
@@ -156,6 +157,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     params_model = BandwidthSweepParams
     flags = FLAGS
     dependencies = (Dependency(CACHE.alias, CACHE.benchmark, ("sizes",)),)
+    quantities = (BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH)
     metrics = (
         *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),
         Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": _LEVELS}, comparable=False),

@@ -16,6 +16,7 @@ from asct.benchmarks.core_to_core_latency.measure import measurements
 from asct.benchmarks.core_to_core_latency.pairs import DATA, FLAGS
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.report import all_figures, all_tables
+from asct.instruments.memory.quantities import transfers
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
 from asct.instruments.memory.visits import VisitedBenchmark
@@ -56,6 +57,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         Highlight("one_way", "Compare-and-swap, one way, median pair", {"method": "cas", "data": "local"}),
         Highlight("latency", "Chain, per line, median pair", {"method": "chain", "data": "local"}),
     )
+    quantities = (transfers("one_way"), transfers("latency"))
     metrics = (
         Metric("latency", "s", "lower", "chain: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
         Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),

@@ -17,6 +17,7 @@ from asct.instruments.memory.matrix import (
     node_table,
     pair_table,
 )
+from asct.instruments.memory.quantities import PAIR_BANDWIDTH
 from asct.instruments.memory.settings import AutoSize, data_size_setting, duration_setting, iterations_setting
 from asct.instruments.memory.sizes import (
     MEMORY_LEVEL,
@@ -84,6 +85,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     default = True
     params_model = CrossNumaBandwidthParams
     flags = STREAM_FLAGS | SET_FLAGS | LEFT_OUT_FLAGS
+    quantities = (PAIR_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics(PAIR),
         Metric("data_size", "B", "neither", "Working set of each thread", PAIR, comparable=False),

@@ -26,6 +26,7 @@ from asct.instruments.memory.matrix import (
     pair_table,
 )
 from asct.instruments.memory.notes import working_set_note
+from asct.instruments.memory.quantities import PAIR_LATENCY
 from asct.instruments.memory.settings import CYCLE_BASE, from_pools
 from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.visits import VisitedBenchmark
@@ -67,6 +68,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     params_model = IdleLatencyParams
     dependencies = (CACHE,)
     flags = FLAGS | LEFT_OUT_FLAGS
+    quantities = (PAIR_LATENCY,)
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", PAIR),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", PAIR),

@@ -10,6 +10,7 @@ from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, i
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.physics import checked
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
+from asct.instruments.memory.quantities import IDLE_LATENCY
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
@@ -48,6 +49,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Highlight("knee_bandwidth", "Bandwidth at the knee"),
         Highlight("peak_bandwidth", "Peak bandwidth"),
     )
+    quantities = (IDLE_LATENCY,)
     metrics = (
         Metric("latency", "s", "lower", "Latency of one dependent load under load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Latency of one dependent load under load, in core cycles", _AT),

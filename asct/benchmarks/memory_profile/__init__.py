@@ -13,6 +13,7 @@ from asct.instruments.memory.bandwidth import (
     traffic_kinds,
     traffic_series,
 )
+from asct.instruments.memory.quantities import WIDTH_BANDWIDTH
 from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting, duration_setting
 from asct.instruments.memory.sizes import (
     LINE,
@@ -115,6 +116,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None, "width": None}),
         Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),
     )
+    quantities = (WIDTH_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics({**_TRAFFIC, "width": ("16", "32", "64", "sve", "auto")}),
         Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest cache level", _TRAFFIC),

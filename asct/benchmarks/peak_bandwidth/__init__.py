@@ -15,6 +15,7 @@ from asct.instruments.memory.bandwidth import (
     traffic_series,
 )
 from asct.instruments.memory.kernel_flags import ABOVE_THEORETICAL, ABOVE_THEORETICAL_FLAGS
+from asct.instruments.memory.quantities import PEAK_BANDWIDTH
 from asct.instruments.memory.settings import (
     AUTO,
     LISTED,
@@ -108,6 +109,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads"}),
         Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None}),
     )
+    quantities = (PEAK_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics(_TRAFFIC),
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _TRAFFIC),

@@ -40,7 +40,7 @@ def command(
     roots = [open_run(Path(results), name).layout.root for name in runs or ("latest",)]
     if names == ("stdout",) and output_dir is None and not options.json:
         for root in roots:
-            print_tables(options.console, root)
+            print_tables(options.console, view_of(root))
         return
     written: dict[str, dict[str, list[str]]] = {}
     for root in roots:

@@ -71,19 +71,19 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
 @shared_options
 def show(options: GlobalOptions, run: str, results: str) -> int:
     """Show a run: hosts, jobs, verdicts and measured values."""
-    from asct.cli.reports import print_tables
+    from asct.cli.reports import print_tables, view_of
     from asct.store.find import open_run
 
     stored = open_run(Path(results), run)
-    records = stored.records()
+    view = view_of(stored.layout.root)
     if options.json:
         document = stored.run.model_dump(mode="json", by_alias=True)
-        document["records"] = [record.model_dump(mode="json", by_alias=True) for record in records]
+        document["records"] = [record.model_dump(mode="json", by_alias=True) for record in view.records]
         options.console.document(document)
         return 0
     _show_head(options, stored)
-    print_tables(options.console, stored.layout.root)
-    options.console.diagnostics(stored.notes)
+    print_tables(options.console, view)
+    options.console.diagnostics(view.notes)
     return 0
 
 

@@ -74,7 +74,7 @@ def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
             for path in paths:
                 options.console.line(str(path))
     elif not options.json:
-        print_tables(options.console, folder)
+        print_tables(options.console, view_of(folder))
 
 
 def _names_setting(word: str) -> bool:

@@ -1,0 +1,234 @@
+"""Finds quantities that a run measured more than once with different results.
+
+Benchmarks declare which of their values measure which quantity (`sdk/quantity.py`). The values are compared when a run
+is read, so that records.jsonl keeps what was measured and a resumed or reused part takes part like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+from typing import Any, Final
+
+from asct.sdk.benchmark import Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.quantity import Quantity
+from asct.sdk.record import DISAGREES, Record
+from asct.values.grouping import grouped
+from asct.values.quantity import format_quantity
+
+TOLERANCE: Final = 0.05
+"""Values that differ by less agree even if their intervals do not overlap."""
+_NEAR_SIZE: Final = 1.3
+"""Sizes of a curve this near to the size of a level measure the level."""
+
+Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
+"""What the repeats of a value have in common: host, id, metric, point, coordinates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One side of a disagreement: the values at `places`, and the other value of the same quantity.
+
+    `ratio` is the other value relative to this one, for metrics that express this value in another unit.
+    """
+
+    host: str
+    id: str
+    quantity: str
+    value: float
+    other: str
+    """The other entry of the plan; `level` or `curve` if it is a value of the same entry."""
+    other_value: float
+    unit: str
+    places: frozenset[Place]
+
+    @property
+    def flag(self) -> str:
+        """The flag of the values: `disagrees:idle-latency`."""
+        return f"{DISAGREES}:{self.other}"
+
+    @property
+    def ratio(self) -> float:
+        """The other value relative to this one."""
+        return self.other_value / self.value
+
+    @property
+    def text(self) -> str:
+        """The other value: `idle-latency 158 ns`."""
+        return f"{self.other} {format_quantity(self.other_value, self.unit)}"
+
+    @property
+    def meaning(self) -> str:
+        """Both values: `load-to-use latency: 187 ns here, idle-latency 158 ns`."""
+        return f"{self.quantity}: {format_quantity(self.value, self.unit)} here, {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """One value of a quantity, with its interval, and the records that it stands for."""
+
+    quantity: Quantity
+    key: tuple[tuple[str, str], ...]
+    first: Record
+    value: float
+    low: float
+    high: float
+    places: frozenset[Place]
+
+
+def place_of(record: Record) -> Place:
+    """Return the place of a record."""
+    coords = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
+    return record.host, record.id, record.metric, record.point_id, coords
+
+
+def agreed(
+    records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
+) -> tuple[list[Record], tuple[Disagreement, ...]]:
+    """Return the records with the flags of values that disagree, and the disagreements.
+
+    Everything that shows or judges the values of a run reads them through this function.
+    """
+    found = disagreements(records, resolved, facts, catalog)
+    return flagged(records, found), found
+
+
+def disagreements(
+    records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
+) -> tuple[Disagreement, ...]:
+    """Return both sides of each disagreement between two values of the same quantity on one host.
+
+    `resolved` is plan.resolved.json, from which the settings are taken. Warm-ups, invalid values, and values of other
+    versions of a benchmark do not count.
+    """
+    settings = _settings(resolved)
+    usable = [record for record in records if record.repeat >= 1 and not _is_invalid(record)]
+    sightings: list[_Sighting] = []
+    for (host, job_id, _), mine in grouped(usable, lambda one: (one.host, one.id, one.point_id)).items():
+        known = settings.get((host, job_id))
+        if known is not None and host in facts:
+            for quantity in _quantities(mine[0], catalog):
+                sightings += _sightings(quantity, mine, {**known, **mine[0].point}, facts[host])
+    found: list[Disagreement] = []
+    for same in grouped(sightings, lambda one: (one.first.host, one.quantity.name, one.key)).values():
+        pairs = (pair for pair in combinations(same, 2) if _comparable(*pair) and not _agree(*pair))
+        found += [side for one, two in pairs for side in (_side(one, two), _side(two, one))]
+    return tuple(found)
+
+
+def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
+    """Return the records; those that disagree with another value have a flag that names it."""
+    flags: dict[Place, list[str]] = {}
+    for side in found:
+        for place in side.places:
+            flags.setdefault(place, []).append(side.flag)
+    if not flags:
+        return list(records)
+    return [
+        record.model_copy(update={"flags": [*dict.fromkeys((*record.flags, *mine))]})
+        if (mine := flags.get(place_of(record))) and record.repeat >= 1 and not _is_invalid(record)
+        else record
+        for record in records
+    ]
+
+
+def _quantities(record: Record, catalog: Catalog) -> tuple[Quantity, ...]:
+    benchmark = catalog.get(record.benchmark)
+    return benchmark.quantities if benchmark is not None and benchmark.version == record.version else ()
+
+
+def _settings(resolved: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    jobs = resolved.get("jobs")
+    return {
+        (str(job.get("host")), str(job.get("id"))): job["settings"]
+        for job in (jobs if isinstance(jobs, list) else ())
+        if isinstance(job, dict) and isinstance(job.get("settings"), dict)
+    }
+
+
+def _is_invalid(record: Record) -> bool:
+    return any(flag.startswith("invalid") for flag in record.flags)
+
+
+def _sightings(
+    quantity: Quantity, mine: Sequence[Record], settings: Mapping[str, Any], facts: HostFacts
+) -> Iterator[_Sighting]:
+    """Yield the values of a quantity in the records of one point."""
+    conditions = dict(quantity.conditions(settings, facts)) if quantity.conditions else {}
+    swept = {name: value for name, value in mine[0].point.items() if name not in conditions}
+    metrics = (quantity.metric, *quantity.also)
+    own = [record for record in mine if record.metric in metrics and _matches(record, quantity)]
+    if quantity.curve is not None:
+        yield from _of_curve(quantity, own, mine, {**conditions, **swept})
+        return
+    for group in grouped(own, lambda one: tuple(sorted((k, repr(v)) for k, v in one.coords.items()))).values():
+        keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
+        found = _sighting(quantity, group, {**conditions, **swept, **quantity.fixed, **keys})
+        if found is not None:
+            yield found
+
+
+def _of_curve(
+    quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
+) -> Iterator[_Sighting]:
+    """Yield the values of the curve that measure a level, for each level whose sizes are known."""
+    lowest, highest = ({r.coords["level"]: r.value for r in mine if r.metric == name and "level" in r.coords}
+                       for name in quantity.curve or ())  # fmt: skip
+    for level in lowest.keys() & highest.keys():
+        low, high = lowest[level], highest[level]
+        low, high = (low / _NEAR_SIZE, high * _NEAR_SIZE) if low == high else (low, high)
+        inside = [record for record in own if low <= float(record.coords["size"]) <= high]
+        for group in grouped(inside, lambda one: tuple(one.coords[at] for at in quantity.keys.values())).values():
+            keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
+            found = _sighting(quantity, group, {**conditions, **quantity.fixed, **keys, "level": level})
+            if found is not None:
+                yield found
+
+
+def _matches(record: Record, quantity: Quantity) -> bool:
+    return record.coords.keys() == quantity.at.keys() and all(
+        value in (None, record.coords[key]) for key, value in quantity.at.items()
+    )
+
+
+def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
+    """Return the value of these records: their median, from the lowest to the highest end of their intervals."""
+    main = [record for record in group if record.metric == quantity.metric]
+    if not main:
+        return None
+    ends = [record.stats.ci95 for record in main if record.stats is not None and record.stats.ci95 is not None]
+    values = [record.value for record in main]
+    spans = [*values, *(end for pair in ends for end in pair)]
+    text = tuple(sorted((name, _plain(value)) for name, value in key.items()))
+    places = frozenset(place_of(record) for record in group)
+    return _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
+
+
+def _plain(value: Any) -> str:
+    """Return a condition as text; one that is left to asct is empty."""
+    return "" if value is None or value == "auto" else str(value)
+
+
+def _comparable(one: _Sighting, two: _Sighting) -> bool:
+    """A curve is compared only with the levels of its own point."""
+    if one.quantity.curve is None and two.quantity.curve is None:
+        return True
+    here, there = ((side.first.id, side.first.point_id) for side in (one, two))
+    return here == there and (one.quantity.curve is None) != (two.quantity.curve is None)
+
+
+def _agree(one: _Sighting, two: _Sighting) -> bool:
+    near = abs(one.value - two.value) <= TOLERANCE * min(abs(one.value), abs(two.value))
+    return near or (one.low <= two.high and two.low <= one.high)
+
+
+def _side(one: _Sighting, two: _Sighting) -> Disagreement:
+    alike = one.first.id == two.first.id
+    other = ("curve" if two.quantity.curve else "level") if alike and one.quantity.curve != two.quantity.curve else ""
+    return Disagreement(
+        one.first.host, one.first.id, one.quantity.name, one.value, other or two.first.id, two.value,
+        one.first.unit, one.places,
+    )  # fmt: skip

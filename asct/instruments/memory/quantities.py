@@ -1,0 +1,89 @@
+"""The quantities that several memory benchmarks measure, with the conditions under which their values are the same.
+
+A condition that is left to asct (unset, `auto`) is equal in all benchmarks, whatever each chose: a plan that asks for
+the latency of memory twice expects the same answer twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from asct.instruments.memory.topology import cpu_nodes, measuring_cpu, memory_nodes, node_of_cpu
+from asct.instruments.memory.traffic import widths_of
+from asct.sdk.quantity import Quantity, settings
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+
+LATENCY: Final = "load-to-use latency"
+MEMORY_BANDWIDTH: Final = "memory bandwidth"
+LEVEL_BANDWIDTH: Final = "bandwidth of a level"
+_CYCLES: Final = ("latency_cycles",)
+_BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles")
+
+
+def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
+    """The nodes of the CPU and of the memory, and what was asked for the chain."""
+    named = next((values[name] for name in ("cpu", "latency_cpu_id") if values.get(name) is not None), None)
+    cpu = measuring_cpu(facts, named, values.get("memory_node"))
+    here = node_of_cpu(facts, cpu) if cpu is not None else None
+    run_node = here.id if here is not None else None
+    chosen = values.get("memory_node")
+    asked = settings("pages", "stride", "data_size")(values, facts)
+    return {**asked, "run_node": run_node, "memory_node": run_node if chosen is None else chosen}
+
+
+def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
+    """All CPUs at once: the only node, or None if there are several."""
+    nodes = [*cpu_nodes(facts), *memory_nodes(facts)]
+    only = nodes[0].id if nodes and all(node.id == nodes[0].id for node in nodes) else None
+    width = values.get("width", "auto")
+    widest = widths_of(facts)[-1] if width == "auto" else width
+    asked = settings("pages", "data_size", "traffic")(values, facts)
+    return {**asked, "width": widest, "run_node": only, "memory_node": only}
+
+
+LEVEL_LATENCY: Final = Quantity(
+    LATENCY, "latency", {"level": None}, {"level": "level"}, also=_CYCLES, conditions=_of_chain
+)
+"""The latency of a level of latency-sweep; its coordinates are those of the memory on the node of the CPU."""
+CURVE_LATENCY: Final = Quantity(
+    LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
+)
+"""The same latency on the curve, at the sizes in the smaller half of the level."""
+PAIR_LATENCY: Final = Quantity(
+    LATENCY, "latency", {"run_node": None, "memory_node": None},
+    {"run_node": "run_node", "memory_node": "memory_node"}, {"level": "DRAM"}, _CYCLES, _of_chain,
+)  # fmt: skip
+IDLE_LATENCY: Final = Quantity(LATENCY, "idle_latency", {}, {}, {"level": "DRAM"}, ("idle_latency_cycles",), _of_chain)
+PEAK_BANDWIDTH: Final = Quantity(
+    MEMORY_BANDWIDTH, "bandwidth", {"traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _of_all_cpus
+)
+WIDTH_BANDWIDTH: Final = Quantity(
+    MEMORY_BANDWIDTH, "bandwidth", {"traffic": None, "width": None},
+    {"traffic": "traffic", "width": "width"}, {}, _BANDWIDTHS, _of_all_cpus,
+)  # fmt: skip
+PAIR_BANDWIDTH: Final = Quantity(
+    MEMORY_BANDWIDTH, "bandwidth", {"run_node": None, "memory_node": None},
+    {"run_node": "run_node", "memory_node": "memory_node"}, {}, _BANDWIDTHS, _of_all_cpus,
+)  # fmt: skip
+_OF_SWEEP: Final = settings("pages", "width", "threads", "cpus", "memory_node")
+BANDWIDTH_OF_LEVEL: Final = Quantity(
+    LEVEL_BANDWIDTH, "bandwidth", {"level": None, "traffic": None},
+    {"level": "level", "traffic": "traffic"}, {}, _BANDWIDTHS, _OF_SWEEP,
+)  # fmt: skip
+CURVE_BANDWIDTH: Final = Quantity(
+    LEVEL_BANDWIDTH, "bandwidth", {"size": None, "traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _OF_SWEEP,
+    ("data_size", "data_size"),
+)  # fmt: skip
+
+
+def transfers(metric: str) -> Quantity:
+    """The time of a transfer between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
+    names = ("cpu_a", "cpu_b", "method", "memory_node")
+    at = dict.fromkeys((*names, "node_a", "node_b"))
+    asked = settings("pages", "turns", "chain_size", "addresses")
+    return Quantity(
+        f"{metric} between CPUs", metric, at, {name: name for name in names}, {}, (f"{metric}_cycles",), asked
+    )

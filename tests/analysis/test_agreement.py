@@ -1,0 +1,210 @@
+"""The same quantity measured twice in a run: both values agree, or both name each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from asct.analysis.agreement import Disagreement, agreed
+from asct.analysis.expectations import judge
+from asct.registry import installed
+from asct.sdk.facts import HostFacts, NumaNode
+from asct.sdk.record import Record, Stats
+from tests.analysis.test_expectations import check, run_of
+from tests.export import sample
+
+NS = 1e-9
+LOCAL = {"run_node": 0, "memory_node": 0}
+DEFAULTS: dict[str, Any] = {"pages": "auto", "stride": None, "data_size": None, "width": "auto", "traffic": "all-reads"}
+Reached = tuple[list[Record], tuple[Disagreement, ...]]
+
+
+def value(job: str, metric: str, coords: dict[str, Any], middle: float, half: float = 0.0, **changes: Any) -> Record:
+    """A value with the interval `middle` +- `half`; none without `half`. `job` is a benchmark, or `id=benchmark`."""
+    name, _, uses = job.partition("=")
+    benchmark = installed().get(uses or name)
+    assert benchmark is not None
+    ends = (middle - half, middle + half) if half else None
+    unit = next(one.unit for one in benchmark.metrics if one.name == metric)
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "a", "benchmark": benchmark.name, "id": name, "version": benchmark.version,
+        "point": {}, "coords": coords, "point_id": "p1", "repeat": 1, "metric": metric, "value": middle, "unit": unit,
+        "better": "lower", "raw": "jobs/a",
+        "stats": Stats(n=6, median=middle, mad=half, ci95=ends, min=middle, max=middle),
+    }  # fmt: skip
+    return Record(**{**body, **changes})
+
+
+def facts(nodes: int = 1) -> HostFacts:
+    found = sample.facts("a")
+    return found.model_copy(
+        update={"nodes": [NumaNode(id=n, cpus=[n], memory_bytes=1 << 30, distances=[10] * nodes) for n in range(nodes)]}
+    )
+
+
+def read(records: Sequence[Record], nodes: int = 1, **settings: dict[str, Any]) -> Reached:
+    """Return the records as reports see them. `settings` are those of each entry, `_` for `-`, besides the defaults."""
+    jobs = [
+        {"host": host, "id": job, "settings": DEFAULTS | settings.get(job.replace("-", "_"), {})}
+        for host, job in dict.fromkeys((one.host, one.id) for one in records)
+    ]
+    hosts = {one.host: facts(nodes) for one in records}
+    return agreed(records, {"jobs": jobs}, hosts, installed())
+
+
+def dram(sweep: float = 158.0, idle: float = 187.0, loaded: float = 161.0, half: float = 2.0) -> list[Record]:
+    return [
+        value("latency-sweep", "latency", {"level": "DRAM"}, sweep * NS, half * NS),
+        value("idle-latency", "latency", LOCAL, idle * NS, half * NS),
+        value("loaded-latency", "idle_latency", {}, loaded * NS, half * NS),
+    ]
+
+
+def flags(reached: Reached) -> list[list[str]]:
+    return [record.flags for record in reached[0]]
+
+
+def test_three_latencies_of_memory_name_the_ones_they_disagree_with() -> None:
+    reached = read(dram())
+    assert flags(reached) == [
+        ["disagrees:idle-latency"], ["disagrees:latency-sweep", "disagrees:loaded-latency"], ["disagrees:idle-latency"],
+    ]  # fmt: skip
+    texts = {(side.id, side.text) for side in reached[1]}
+    assert ("idle-latency", "latency-sweep 158 ns") in texts and ("loaded-latency", "idle-latency 187 ns") in texts
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        dram(158.0, 165.0, 161.0, 0.5),  # within 5 %
+        dram(158.0, 187.0, 170.0, 16.0),  # the intervals overlap
+        dram(158.0, 187.0)[:1],
+    ],
+)
+def test_values_that_agree_have_no_flag(records: list[Record]) -> None:
+    assert read(records) == (records, ())
+
+
+def test_values_in_other_units_are_flagged_with_the_value() -> None:
+    cycles = value("idle-latency", "latency_cycles", LOCAL, 560.0)
+    assert "disagrees:latency-sweep" in read([*dram(), cycles])[0][-1].flags
+
+
+def test_an_invalid_value_is_no_second_opinion() -> None:
+    records = dram(loaded=187.0)
+    records[0].flags.append("invalid-host")
+    assert flags(read(records)) == [["invalid-host"], [], []]
+
+
+def test_a_noisy_value_is_one() -> None:
+    records = dram(loaded=187.0)
+    records[0].flags.append("noisy")
+    assert flags(read(records))[0] == ["noisy", "disagrees:idle-latency", "disagrees:loaded-latency"]
+
+
+@pytest.mark.parametrize("setting", [{"pages": "4k"}, {"data_size": 1 << 26}, {"stride": 128}])
+def test_other_conditions_are_another_quantity(setting: dict[str, Any]) -> None:
+    assert read(dram(loaded=158.0), idle_latency=setting)[1] == ()
+    assert read(dram(loaded=158.0))[1] != ()
+
+
+def test_a_swept_condition_counts_as_the_setting_it_replaces() -> None:
+    records = dram(loaded=158.0)
+    records[1] = records[1].model_copy(update={"point": {"pages": "4k"}})
+    assert read(records)[1] == ()
+
+
+def test_hosts_and_versions_are_kept_apart() -> None:
+    records = dram(loaded=158.0)
+    assert read([records[0], records[1].model_copy(update={"host": "b"})])[1] == ()
+    assert read([records[0], records[1].model_copy(update={"version": "0"})])[1] == ()
+
+
+def test_memory_of_another_node_is_another_quantity() -> None:
+    """latency-sweep measures on the first node."""
+    far = [value("idle-latency", "latency", {"run_node": a, "memory_node": b}, 300 * NS) for a, b in ((0, 1), (1, 1))]
+    near = value("idle-latency", "latency", LOCAL, 187 * NS)
+    reached = read([dram()[0], near, *far], nodes=2)
+    assert [bool(found) for found in flags(reached)] == [True, True, False, False]
+
+
+def level_and_curve(level: float, curve: Sequence[float]) -> list[Record]:
+    at = {"level": "L1", "traffic": "all-reads"}
+    sizes = (16384, 22528, 24576, 28672, 65536)
+    return [
+        value("bandwidth-sweep", "bandwidth", at, level, 0.01 * level),
+        value("bandwidth-sweep", "data_size", {"level": "L1"}, 24256.0),
+        *(
+            value("bandwidth-sweep", "bandwidth", {"size": size, "traffic": "all-reads"}, rate)
+            for size, rate in zip(sizes, curve, strict=True)
+        ),
+    ]
+
+
+def test_a_level_and_its_own_curve_are_compared() -> None:
+    """L1 read 162 GB/s at the level, 203 GB/s on the curve; sizes of other levels do not count."""
+    reached = read(level_and_curve(162e9, [203e9, 203e9, 204e9, 202e9, 90e9]))
+    assert flags(reached) == [["disagrees:curve"], [], [], *[["disagrees:level"]] * 3, []]
+    assert reached[1][0].text == "curve 203 GB/s"
+    assert read(level_and_curve(200e9, [150e9, 203e9, 204e9, 202e9, 90e9]))[1] == ()
+
+
+def test_the_latency_of_a_level_is_compared_with_the_smaller_half_of_its_sizes() -> None:
+    records = [
+        value("latency-sweep", "latency", {"level": "L2"}, 3.7 * NS, 0.01 * NS),
+        value("latency-sweep", "lower_bound", {"level": "L2"}, 50_000.0),
+        value("latency-sweep", "optimum_size", {"level": "L2"}, 200_000.0),
+        *(
+            value("latency-sweep", "latency", {"size": size}, one * NS)
+            for size, one in ((32_768, 1.2), (65_536, 4.4), (131_072, 4.5), (400_000, 3.7))
+        ),
+    ]
+    assert flags(read(records)) == [["disagrees:curve"], [], [], [], *[["disagrees:level"]] * 2, []]
+
+
+def test_bandwidths_are_compared_at_the_same_traffic_and_width() -> None:
+    def profile(width: str, rate: float) -> Record:
+        return value("memory-profile", "bandwidth", {"traffic": "all-reads", "width": width}, rate)
+
+    peak = value("peak-bandwidth", "bandwidth", {"traffic": "all-reads"}, 33e9, 1e8)
+    other = value("peak-bandwidth", "bandwidth", {"traffic": "copy"}, 20e9, 1e8)
+    cross = value("cross-numa-bandwidth", "bandwidth", LOCAL, 28e9, 1e8)
+    widest = "16"  # the CPU of the facts lists no flags
+    assert [one.flags for one in read([peak, other, profile(widest, 33e9), profile("64", 20e9)])[0]] == [[], [], [], []]
+    assert flags(read([peak, other, cross]))[::2] == [["disagrees:cross-numa-bandwidth"], ["disagrees:peak-bandwidth"]]
+    assert flags(read([peak, profile(widest, 28e9)])) == [["disagrees:memory-profile"], ["disagrees:peak-bandwidth"]]
+    assert read([peak, cross], cross_numa_bandwidth={"traffic": "write"})[1] == ()
+    assert read([peak, cross], nodes=2)[1] == ()
+
+
+def test_a_pair_of_cpus_measured_by_two_entries_is_compared() -> None:
+    at = {"cpu_a": 0, "cpu_b": 1, "node_a": 0, "node_b": 0, "memory_node": 0}
+    token, cas = at | {"method": "token"}, at | {"method": "cas"}
+    here, there = "one=core-to-core-latency", "two=core-to-core-latency"
+    records = [value(here, "one_way", token, 55 * NS), value(there, "one_way", token, 225 * NS),
+               value(there, "one_way", cas, 28 * NS)]  # fmt: skip
+    assert flags(read(records)) == [["disagrees:two"], ["disagrees:one"], []]
+
+
+@pytest.mark.parametrize(
+    ("bound", "outcome"),
+    [({"max": 170 * NS}, "unknown"), ({"max": 200 * NS}, "pass"), ({"max": 150 * NS}, "fail"),
+     ({"max": None, "min": 187 * NS}, "unknown"), ({"max": 187 * NS}, "pass")],
+)  # fmt: skip
+def test_a_bound_between_two_values_of_one_quantity_is_not_judged(bound: dict[str, Any], outcome: str) -> None:
+    records, found = read(dram(loaded=158.0))
+    wanted = check(job_id="latency-sweep", metric="latency", **bound)
+    (verdict,) = judge([wanted], records, jobs_of(), {}, disagreements=found)
+    assert verdict.outcome == outcome
+    assert ("disagrees:idle-latency" in verdict.reason) == (outcome != "unknown")
+    assert ("the same as idle-latency 187 ns" in verdict.reason) == (outcome == "unknown")
+    (strict,) = judge([wanted], records, jobs_of(), {}, strict=("a/latency-sweep",), disagreements=found)
+    assert strict.outcome == "unknown" and "`strict` rejects" in strict.reason
+
+
+def jobs_of() -> Any:
+    run = run_of()
+    jobs = [job.model_copy(update={"id": "latency-sweep"}) for job in run.jobs]
+    return run.model_copy(update={"jobs": jobs})

@@ -1,0 +1,54 @@
+"""Two entries of a plan that measure the same: through a whole run, its tree and its reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asct.benchmarks.noop import BENCHMARK
+from asct.sdk.quantity import Quantity
+from tests.cli.conftest import Asct
+
+PLAN = "plan: 1\nname: twice\nbenchmarks:\n  - {id: one, uses: noop}\n  - {id: two, uses: noop}\n"
+
+
+@pytest.fixture(autouse=True)
+def same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both entries measure one quantity, and times that are not equal disagree."""
+    monkeypatch.setattr(type(BENCHMARK), "quantities", (Quantity("overhead", "elapsed", {}),))
+    monkeypatch.setattr("asct.analysis.agreement.TOLERANCE", 0.0)
+
+
+def test_a_run_shows_both_values_and_keeps_what_was_measured(asct: Asct, tmp_path: Path) -> None:
+    plan = tmp_path / "twice.yaml"
+    plan.write_text(PLAN + "expect:\n  - {metric: one.elapsed, max: 1 h}\n")
+    assert asct("apply", str(plan)).code == 0
+    run = (tmp_path / "results/twice/latest").resolve()
+    assert "disagrees" not in (run / "records.jsonl").read_text()
+    summary = (run / "summary.md").read_text()
+    assert "Different results for the same overhead: one, two" in summary and "disagrees with two" in summary
+    assert "disagrees with two" in (run / "report.html").read_text()
+    assert "same overhead: one, two" in asct("report", str(run), "--format", "stdout").out
+    shown = asct("results", "show", str(run), "--json").document
+    assert [record["flags"][-1] for record in shown["records"]] == ["disagrees:two", "disagrees:one"]
+    assert asct("report", str(run), "--format", "jsonl", "-o", str(tmp_path / "out")).code == 0
+    lines = (tmp_path / "out/report.jsonl").read_text().splitlines()
+    assert [json.loads(line)["flags"][-1] for line in lines] == ["disagrees:two", "disagrees:one"]
+    assert asct("results", "verify", str(run)).code == 0
+    assert asct("resume", str(run)).code == 0
+    assert json.loads((run / "run.json").read_text())["verdicts"][0]["reason"].startswith("the value is disagrees:two")
+
+
+def test_strict_rejects_values_that_disagree(asct: Asct, tmp_path: Path) -> None:
+    plan = tmp_path / "twice.yaml"
+    plan.write_text(PLAN + "defaults: {strict: true}\n")
+    ended = asct("apply", str(plan))
+    assert ended.code == 3
+    assert "E617" in ended.err and "one measured the overhead" in ended.err.replace("\n", " ")
+
+
+def test_the_flag_is_explained(asct: Asct) -> None:
+    ended = asct("explain", "disagrees")
+    assert ended.code == 0 and "another value of the same quantity" in ended.out.replace("\n", " ")
