@@ -91,7 +91,7 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
     end = _end_line(ran.output.stdout)
     if end is None:
         hint = "its output may be incomplete and is not used; measure it again with `asct resume`"
-        return _failure("E607", ran, "ended without its last line", hint)
+        return _failure("E607", ran, "ended without printing its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
         return _failure("E606", ran, f"reports a failure{why}", "see its last lines below")

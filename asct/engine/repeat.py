@@ -398,7 +398,7 @@ class RepeatRunner:
             try:
                 path = self._programs.path(companion.program)
             except MissingProgram as error:
-                done.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
+                done.notes.append(f"{error} is not installed on {self._host.name}; the point was measured without it")
                 continue
             yield process_of(companion, path, folder)
 

@@ -61,7 +61,7 @@ def changed_key(place: str, shown: str, expected: str, file: str) -> Diagnostic:
 def revoked_key(place: str, shown: str) -> Diagnostic:
     return Diagnostic(
         "E315",
-        f"{place}: the host key is marked @revoked in known_hosts and does not prove the identity of the host",
+        f"{place}: the host key is marked @revoked in known_hosts and cannot prove the identity of the host",
         hint="generate a new host key (remove the old one, run `ssh-keygen -A`) and add it to known_hosts",
         notes=((f"fingerprint presented: {shown}", None),),
     )

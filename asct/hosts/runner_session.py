@@ -169,7 +169,7 @@ class RunnerSession:
     def submit(self, tasks: Sequence[TaskLine]) -> None:
         """Append tasks to the runner's queue. Raises HostLost."""
         if self._control is None:
-            raise RuntimeError(f"host {self.name}: tasks need a session")
+            raise RuntimeError(f"host {self.name}: tasks can run only in an open session")
         for task in tasks:
             self._journal.forget(task.key)
             self._journal.status(task.key)

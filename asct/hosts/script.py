@@ -209,5 +209,5 @@ def below(host: str, path: str, roots: Sequence[str]) -> str:
         raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):
         places = " or ".join(f"`{root}`" for root in roots)
-        raise HostError(host, errors.path_refused(host, path, f"it is not below {places}"))
+        raise HostError(host, errors.path_refused(host, path, f"it is not inside {places}"))
     return path

@@ -76,7 +76,7 @@ def _check_mode(path: Path, mode: int, overwrite: bool) -> None:
         return
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "not a regular file")
-        hint = "choose another name: asct writes output only to regular files and pipes, also with `--force`"
+        hint = "choose another name: asct writes output only to regular files and pipes, even with `--force`"
         raise UsageError(Diagnostic("E915", f"{path} is {kind}; nothing was written to it", hint=hint))
     if not overwrite:
         raise _existing(path)

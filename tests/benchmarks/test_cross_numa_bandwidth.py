@@ -219,7 +219,7 @@ def test_nothing_measured_is_refused() -> None:
     facts = bare_facts()
     (step,) = steps(facts)
     text = '{"t":"meta","abi":1}\n{"t":"end","ok":true}\n'
-    with pytest.raises(ValueError, match="measured nothing"):
+    with pytest.raises(ValueError, match="reported no results"):
         BENCHMARK.parse(params(), [Output(step, 0, {"stdout": text, "stderr": ""})], facts)
     with pytest.raises(ValueError, match="was not run"):
         BENCHMARK.parse(params(), [], facts)

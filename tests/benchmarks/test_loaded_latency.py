@@ -365,7 +365,7 @@ def test_flags_are_explained() -> None:
 @pytest.mark.parametrize(
     ("samples", "told"),
     [
-        ([], "measured no load level"),
+        ([], "reported no load level"),
         ([sample("warm", 0)], "unknown phase"),
         ([sample("level", 0, windows=0)], "no windows"),
         ([sample("level", 0, bandwidth_bps=[])], "has no windows in `bandwidth_bps`"),

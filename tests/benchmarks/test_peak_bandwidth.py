@@ -132,7 +132,7 @@ def test_an_access_pattern_without_a_best_variant_is_refused() -> None:
         ('"window_ns": [100000', '"window_ns": [0', "has no windows"),
         ('"useful_bytes": 192000', '"useful_bytes": 0', "moved no bytes"),
         ('"median_bps"', '"median"', "no number `median_bps`"),
-        ('"t": "sample"', '"t": "other"', "measured nothing"),
+        ('"t": "sample"', '"t": "other"', "reported no results"),
     ],
 )
 def test_samples_that_are_none_are_refused(old: str, new: str, message: str) -> None:

@@ -126,7 +126,7 @@ def test_plan_shows_what_is_destroyed(asct: Asct, tmp_path: Path) -> None:
     shown = [line.strip() for line in ended.out.splitlines()]
     assert "DESTROYS the content of /dev/loop7" in shown
     assert "serial /img, checked on the host before each job" in shown and "reason: scratch" in shown
-    assert any(line.startswith("writes: at most about") and line.endswith("to /dev/loop7") for line in shown)
+    assert any(line.startswith("writes: up to about") and line.endswith("to /dev/loop7") for line in shown)
     assert "may be overwritten, but no job writes to it: /dev/loop8" in shown
     assert "E253" in ended.err
     assert asct("plan", "plan.yaml", "--show-commands").code == 0

@@ -309,7 +309,7 @@ def _table(records: Sequence[Record]) -> Table:
         Column("data_size", "Data size used", format="size", help="Per thread, all arrays combined"),
         Column("level", "Level", format="text"),
         Column("traffic", "Traffic", format="text"),
-        Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median of the bytes that the program moves"),
+        Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
         Column(
             "other",
             f"Bandwidth [{other.unit}]",

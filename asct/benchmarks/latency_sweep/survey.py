@@ -90,7 +90,7 @@ def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts)
     """Return the curve of `runs`, its levels, and their ends, which `local` distinguishes from those of the TLB."""
     points = size_latencies(runs)
     if not points:
-        raise ValueError("the kernel chase measured no size")
+        raise ValueError("the kernel chase reported no sizes")
     search = search_levels(points, int(number(runs[0].meta, "stride")), facts)
     near = {size: point.chase for size, point in size_latencies([local] if local else []).items()}
     return Survey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)

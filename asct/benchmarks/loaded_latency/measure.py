@@ -190,7 +190,7 @@ def is_slow(visit: Output) -> bool:
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
     """Return all values of the run. Raises ValueError if there are no samples or one is invalid."""
     if not run.samples:
-        raise ValueError("the kernel load measured no load level")
+        raise ValueError("the kernel load reported no load level")
     levels = [_level(sample, run) for sample in run.samples]
     theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
     extra = _size_flags(params, run.meta, facts)

@@ -167,7 +167,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         memory = {label: best for label, best in results.items() if label.startswith(_MEMORY)}
         levels = {label: best for label, best in results.items() if label not in memory}
         if not memory:
-            raise ValueError("the kernel stream measured no memory")
+            raise ValueError("the kernel stream reported no result for memory")
         cpus = usable_cpus(facts)
         found: list[Measurement] = []
         for name, best in memory.items():

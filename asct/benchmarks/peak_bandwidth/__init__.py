@@ -202,7 +202,7 @@ def _table(records: Sequence[Record]) -> Table:
     columns = (
         Column("traffic", "Traffic type", format="text"),
         Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
-        Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program moves"),
+        Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
         Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
         Column("variant", "Variant", format="text", help="The fastest loop variant"),
         Column(

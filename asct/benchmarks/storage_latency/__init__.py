@@ -38,8 +38,8 @@ def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
     )
     rows = tuple(_row(mine, len(points) > 1) for mine in points)
     notes = (
-        "4k random writes after the rounds, all requests of one run; percentiles with fewer than 10 slower requests "
-        "are omitted",
+        "All requests of one run of 4k random writes after the rounds; percentiles with fewer than 10 slower "
+        "requests are omitted",
     )
     flags = flags_of(record for mine in points for record in at(mine, "response_mean"))
     return (Table(f"{slug}-response", "Response Times of 4k Random Writes", columns, rows, notes, flags),)

@@ -237,7 +237,8 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return [
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean latency over IOPS; one line for each number of jobs, with rising queue depth.",
+            "Mean latency over IOPS, with one line for each number of jobs; the queue depth increases along each "
+            "line.",
             Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
         ),
         Heatmap(

@@ -50,8 +50,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         FAST: "measured with the profile fast, which ends the test as soon as a few rounds are steady",
-        BURST: "the last rounds are steady, but the rate never fell by half since the purge: if a burst (a cache, "
-        "credits of a volume) lasts longer than the test, the values are those of the burst",
+        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (a "
+        "cache, the credits of a volume) lasts longer than the test, these are values of the burst",
         "still-changing": "the last rounds differ by more than excursion and slope permit: no level is stable",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",

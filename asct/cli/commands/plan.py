@@ -148,7 +148,7 @@ def _effects(host: HostPreview) -> list[str]:
     if scratch:
         lines.append(f"temporary file: {format_size(scratch)} ({scratch:,} bytes), removed at the end")
     for target, number in host.writes.items():
-        lines.append(f"writes: at most about {format_quantity(number, 'B')} to {target or 'the temporary file'}")
+        lines.append(f"writes: up to about {format_quantity(number, 'B')} to {target or 'the temporary file'}")
     for item in host.destroys:
         lines += _destroyed(item)
     lines += [f"privileges: {text}" for text in host.privileges]

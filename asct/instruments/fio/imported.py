@@ -144,14 +144,14 @@ def results_in(text: str) -> list[FioResult]:
             raise
         raise FormatError(
             f"its JSON is not complete output of fio 3 ({type(error).__name__}: {error})",
-            "import the file as fio wrote it",
+            "import the unmodified output file of fio",
         ) from error
 
 
 def _damaged(text: str, error: ValueError) -> FormatError:
     cause = error.__cause__
     if not isinstance(cause, json.JSONDecodeError):
-        return FormatError(str(error), "import the file as fio wrote it")
+        return FormatError(str(error), "import the unmodified output file of fio")
     cut = cause.pos >= len(text.rstrip()) or "Unterminated" in cause.msg
     what = "the JSON ends before it is complete" if cut else f"the JSON is damaged: {cause.msg}"
     hint = "fio was killed or the copy was cut short; import a complete file" if cut else "import an unmodified copy"

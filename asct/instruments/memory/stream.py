@@ -167,7 +167,7 @@ def stream_results(run: KernelRun) -> list[StreamResult]:
     """Parse all samples. Raises ValueError if there are none or one is invalid."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
-        raise ValueError(f"the kernel {KERNEL} measured nothing")
+        raise ValueError(f"the kernel {KERNEL} reported no results")
     return found
 
 
