@@ -62,6 +62,8 @@ void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc
         build_chain(run, llc);
     crew_park(&run->crew);
     run->levels = levels_of(run);
+    if (run->probe == PROBE_CHAIN)
+        windows_warm(&run->levels.sampler);
 }
 
 void run_levels(struct run *run, struct noise *noise)

@@ -9,6 +9,10 @@
 
 #define SETTLE_NS 1500000     /* until queues, prefetchers and the clock of the core have adapted to the new load */
 #define SETTLE_WINDOWS 3      /* least number of discarded windows */
+#define WARM_PAGE 4096        /* one load for each of the smallest pages: the host of a guest may use them */
+#define WARM_LOADS_MIN 262144 /* twice what was found to be needed for 512 MiB with pages of 1 GiB */
+#define WARM_MAX_NS 500000000
+#define WARM_TURNS 64
 #define SLICE_JUMP_FACTOR 4   /* a slice this many times the fastest of its window ... */
 #define SLICE_JUMP_NS 20000   /* ... and this much longer lost the CPU */
 #define WARM_SHARE 16         /* part of a window's loads that is repeated untimed before it, because reading counters evicts lines of near caches */
@@ -127,6 +131,14 @@ static void fit(struct sampler *sampler, const struct window *window)
     double turns = turn_ns > 0 ? WINDOWS_CHAIN_NS / turn_ns : 1;
     sampler->slices = turns < 4 ? 4 : turns < WINDOWS_SLICES ? (uint64_t)turns : WINDOWS_SLICES;
     sampler->turns = turns < WINDOWS_SLICES ? 1 : (uint64_t)(turns / WINDOWS_SLICES);
+}
+
+void windows_warm(struct sampler *sampler)
+{
+    uint64_t span = sampler->chain->lines * sampler->chain->cell * sampler->chain->stride, pages = span / WARM_PAGE;
+    uint64_t loads = pages > WARM_LOADS_MIN ? pages : WARM_LOADS_MIN, until = timer_monotonic_ns() + WARM_MAX_NS;
+    for (uint64_t done = 0; done < loads && timer_monotonic_ns() < until; done += WARM_TURNS * LOOP_LOADS_PER_TURN)
+        sampler->at = loop_loads(sampler->at, WARM_TURNS);
 }
 
 void windows_begin(struct sampler *sampler, struct windows *windows)

@@ -42,6 +42,10 @@ struct windows {
     bool kept_last; /* whether the window before the next one is the last in the list */
 };
 
+/* Walks the chain until its latency no longer falls: the first loads are up to 80 % slower, because the entries of page tables (of a
+ * guest and of its host) come from memory, and lines that were written while the memory was filled are evicted. */
+void windows_warm(struct sampler *sampler);
+
 /* Restarts after a command to the crew: waits until it has adapted, and adjusts the length of windows to the latency. */
 void windows_begin(struct sampler *sampler, struct windows *windows);
 
