@@ -204,6 +204,41 @@ def test_runs_appended_to_one_file_stay_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.fio
+@pytest.mark.parametrize("option", ["--disable_lat=1", "--ramp_time=200ms", "--runtime=100ms"])
+def test_runs_stay_apart_whatever_their_options(tmp_path: Path, option: str) -> None:
+    text = ran(tmp_path, "a", "--output-format=json", option, jobs=JOBS.replace("700ms", "1100ms")).read_text()
+    [first] = results_in(text)
+    body = json.loads(text)
+    body["timestamp_ms"] += 2 * 60_000
+    [one, two] = results_in(text + json.dumps(body, indent=1))
+    assert (one.seconds, one.ended_s + 120) == pytest.approx((first.seconds, two.ended_s))
+
+
+def report(after_s: float, *done: int) -> dict[str, Any]:
+    """A report of a run with one job per group, each of which has measured for so many seconds."""
+    body = document("psync-fallback")
+    [job, *_] = body["jobs"]
+    side = next(name for name in ("read", "write") if job[name]["total_ios"])
+    jobs = []
+    for group, seconds in enumerate(done):
+        copy = json.loads(json.dumps(job)) | {"groupid": group, "job_runtime": seconds * 1000}
+        copy[side] |= {"runtime": seconds * 1000, "total_ios": 100 * seconds, "io_bytes": 409600 * seconds}
+        for kind in ("slat_ns", "clat_ns", "lat_ns"):
+            copy[side][kind] |= {"N": 100 * seconds, "bins": {"1000": 100 * seconds}}
+        jobs.append(copy)
+    return body | {"timestamp_ms": int(1e12 + after_s * 1000), "jobs": jobs}
+
+
+def test_several_stages_between_two_reports_are_one_run() -> None:
+    reports = [report(10, 10, 0, 0), report(40, 15, 15, 10), report(45, 15, 15, 15)]
+    text = "".join(json.dumps(one, indent=1) + "\n" for one in reports)
+    [result] = results_in(text)
+    assert result.seconds == pytest.approx(45)
+    again = "".join(json.dumps(report(one, 15, 15, 15), indent=1) + "\n" for one in (45, 95))
+    assert len(results_in(again)) == 2
+
+
+@pytest.mark.fio
 def test_options_of_a_command_line_become_settings(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     options = ["--name=j", "--filename=data", "--size=1m", "--readwrite=randrw", "--rwmixwrite=20", "--buffered=1",

@@ -207,11 +207,29 @@ def _continues(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
         return False
     gap_ms = _stamp_ms(after) - _stamp_ms(before)
     pairs = [*zip(before["jobs"], after["jobs"], strict=True)]
-    if any(in_ramp(job) for job, _ in pairs):
+    waiting = not any(job["error"] or _ios(job) for job, _ in pairs)
+    if waiting or any(
+        in_ramp(job) and not in_ramp(later) for job, later in pairs
+    ):  # fio resets counters after the ramp
         return gap_ms >= 0
     rose = all(later[name]["total_ios"] >= job[name]["total_ios"] for job, later in pairs for name in DIRECTIONS)
-    ran_ms = max(_longest_ms(later) - _longest_ms(job) for job, later in pairs)
-    return rose and 0 <= gap_ms <= ran_ms + _SLACK_MS
+    ran_ms = sum(max(0, _longest_ms(later) - _longest_ms(job)) for job, later in pairs)
+    return rose and 0 <= gap_ms <= ran_ms + _ramps_ms(after) + _SLACK_MS
+
+
+def _ios(entry: Mapping[str, Any]) -> int:
+    return sum(int(entry[name]["total_ios"]) for name in DIRECTIONS)
+
+
+def _ramps_ms(content: Mapping[str, Any]) -> float:
+    """Return the time of all ramps, during which fio's run times do not grow; 0 for a ramp in an unknown unit."""
+    shared = content.get("global options", {})
+    ramps = {
+        job.get("groupid"): _value("ramp_time", "ramp_time", str({**shared, **job.get("job options", {})}["ramp_time"]))
+        for job in content["jobs"]
+        if "ramp_time" in {**shared, **job.get("job options", {})}
+    }
+    return 1000.0 * sum(ramp for ramp in ramps.values() if isinstance(ramp, float))
 
 
 def _outline(content: Mapping[str, Any]) -> object:
@@ -331,7 +349,7 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
     kept = []
     for part in run:
         own = [_entry(part.content["jobs"][index], jobs[index].processes) for index in chosen]
-        if part is run[-1] or any(job[name]["total_ios"] for job in own for name in DIRECTIONS):
+        if part is run[-1] or any(map(_ios, own)):
             kept.append({**part.content, "jobs": own})
     return document_of(kept)
 
