@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
+from asct.benchmarks.storage_fio import BENCHMARK
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.measure import part_values
 from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import fio_step
+from asct.instruments.fio.sections import stages_of
 from asct.instruments.guard_output import GuardRefusal
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import Consent, StopRule
 from tests.disks.loop import Loop, loop_device, throttle
-from tests.fio.running import facts_here, run_step
+from tests.fio.running import facts_here, run_points, run_step
 
 pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
 LIMIT = 2000
@@ -82,6 +84,35 @@ def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path,
     targets = [found["target_bandwidth", str(one.path), "read"] for one in (loop, second)]
     assert sum(targets) == pytest.approx(point.sides[""].bandwidth, rel=0.3)
     assert len(point.watch.before) == 2
+
+
+STAGED = "[read]\nrw=randread\n[fill]\nstonewall\nrw=write\n[again]\nrw=randwrite\n[last]\nstonewall\nrw=randwrite\n"
+
+
+def test_every_stage_is_guarded_and_counted(loop: Loop, folder: Path) -> None:
+    params = settings(loop, job_file=STAGED)
+    consent = {str(loop.path): Consent(str(loop.path), str(loop.backing), overwrite=False)}
+    [(outputs, values)] = run_points(BENCHMARK, [params], folder, facts_here(), consent)
+    names = ["read", "fill+again", "last"]
+    points = [
+        read_point(one.params, output, facts_here()) for one, output in zip(stages_of(params), outputs, strict=True)
+    ]
+    for name, point in zip(names, points, strict=True):
+        assert set(point.flags) <= DOUBTS
+        assert point.coverage.ratio == pytest.approx(1.0, abs=0.06), "the drive counts the bytes of this stage only"
+        [rate] = [one.value for one in values if one.metric == "iops" and one.coords == {"stage": name}]
+        assert rate == pytest.approx(LIMIT, rel=0.05)
+    sizes = [one for one in values if one.metric == "device_size"]
+    assert len(sizes) == 1
+
+
+def test_a_stage_that_writes_without_consent_is_refused(loop: Loop, folder: Path) -> None:
+    params = settings(loop, job_file="[read]\nrw=randread\n[fill]\nstonewall\nrw=write\n", duration=0.5)
+    first, second = BENCHMARK.steps(params, Context(facts_here(), str(folder)))
+    assert read_point(stages_of(params)[0].params, run_step(first, folder / "1"), facts_here()).sides["read"].ios
+    with pytest.raises(GuardRefusal):
+        read_point(stages_of(params)[1].params, run_step(second, folder / "2"), facts_here())
+    assert not any(loop.backing.read_bytes()), "nothing was written"
 
 
 def test_a_rate_is_told_apart_from_a_depth(loop: Loop, folder: Path) -> None:

@@ -31,6 +31,7 @@ def test_a_mix_of_reads_only_is_opened_for_writing() -> None:
 
 def test_a_section_of_a_job_file() -> None:
     assert codes('rw: randread, job_file: "[a]\\nrw=randread\\n[b]\\nrw=write\\n"') == ["E251"]
+    assert codes('rw: randread, job_file: "[a]\\nrw=randread\\n[b]\\nstonewall\\nrw=write\\n"') == ["E251"]
     assert codes('rw: randread, job_file: "[a]\\nrw=randread\\n"') == []
 
 
