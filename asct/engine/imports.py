@@ -1,4 +1,4 @@
-"""Writes a run that consists of results measured without asct (`asct import`).
+"""Write a run that consists of results measured without asct (`asct import`).
 
 The run is written under a temporary name and renamed when it is complete, so that a failure leaves nothing behind.
 """
@@ -36,11 +36,11 @@ _MOST_RUNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeat:
-    """One result. `text` is its unmodified output, written to `file`; `source` is the file that it comes from, with the
+    """One result. `text` is its unmodified output, to be written to `file`; `source` is the original file, with the
     SHA-256 of its content and the version of the program.
 
-    `identity` is equal for results with the same settings, which become repeats of one point. `problem` says why there
-    are no measurements. `ended_s` is in seconds since the epoch.
+    `identity` is equal for results with the same settings, which become repeats of one point. `problem` is the reason
+    why there are no measurements. `ended_s` is in seconds since the epoch.
     """
 
     source: str
@@ -78,9 +78,9 @@ class _ImportedPoint:
 
 
 def import_results(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any], target: ImportTarget) -> Run:
-    """Write a run of imported results, at least one, and return it. Raises StoreError if it cannot be written.
+    """Write a run of one or more imported results, and return it. Raises StoreError if it cannot be written.
 
-    The run has the time of its first result. Its values are those of `benchmark`.
+    The run starts at the time of its first result. `benchmark` supplies the metrics of its values.
     """
     points = _points(repeats, benchmark)
     run = _run(repeats, points, benchmark, target)
@@ -106,7 +106,7 @@ def _unused(parent: Path, name: str) -> str:
 
 
 def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
-    """Group the results into points, in order of appearance, and find what distinguishes the points."""
+    """Group the results into points, in order of first appearance, and determine the differences between the points."""
     found: dict[str, list[ImportedRepeat]] = {}
     for one in repeats:
         found.setdefault(one.identity, []).append(one)
@@ -127,7 +127,8 @@ def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> lis
 
 
 def _distinguish(points: Sequence[_ImportedPoint]) -> None:
-    """Add the names of the jobs to the coordinates of points that differ in nothing else, and a number if necessary."""
+    """Add the names of the jobs to the coordinates of points that do not differ otherwise, and a number if
+    necessary."""
     if len({repr(point.swept) for point in points}) < len(points):
         for point in points:
             point.swept["jobs"] = point.repeats[0].name
@@ -204,7 +205,7 @@ def _write(
 
 
 def _plain(text: str) -> str:
-    """Return text of a foreign file on one line."""
+    """Return text from an external file as one line."""
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 

@@ -270,7 +270,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
 
 
 def os_release(text: str | None) -> dict[str, str]:
-    """Parse the assignments in os-release(5), including shell quotes, skipping malformed lines."""
+    """Parse the assignments in os-release(5), including shell quotes. Malformed lines are skipped."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, equals, value = line.strip().partition("=")

@@ -26,8 +26,8 @@ _T = TypeVar("_T")
 class UnknownFacts:
     """The reasons why facts are unknown.
 
-    `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps a field that does not apply to the
-    machine to the reason for that.
+    `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps each field that does not apply to the
+    machine to the reason why it does not.
     """
 
     def __init__(self) -> None:

@@ -74,7 +74,7 @@ class ReplayHost(Host):
             raise HostError(self.name, errors.bad_recording(self.name, str(path), str(error))) from error
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
+        script.task_line(self.name, task, empty=False)  # rejects what a real host would reject
         task.into.mkdir(parents=True, exist_ok=True)
         entry = self._find(task.main.argv)
         files = {"stdout": "", "stderr": "", **entry.get("files", {})}
@@ -113,7 +113,7 @@ class ReplayHost(Host):
         self.asked.append(f"remove {path}")
 
     def interrupt(self) -> None:
-        """Do nothing, because no task is running."""
+        """Do nothing, because no task is ever running."""
 
 
 def _entries(document: Any) -> list[Mapping[str, Any]]:

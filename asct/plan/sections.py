@@ -149,7 +149,7 @@ def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
 
 
 def read_inputs(section: Section) -> tuple[str, ...]:
-    """Return the environment variables that `${env.NAME}` may read."""
+    """Return the names of the environment variables that `${env.NAME}` may read."""
     found: list[str] = []
     for node in section.items("inputs"):
         if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):

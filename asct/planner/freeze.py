@@ -15,7 +15,7 @@ from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
 _IMPORTED = "asct.import"
-"""What `asct import` writes instead of a plan."""
+"""The kind of document that `asct import` writes in place of a plan."""
 _DEFERRED = "$deferred"
 _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 

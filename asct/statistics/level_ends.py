@@ -21,9 +21,9 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Share by which latencies inside a level may differ, as for the bounds of levels."""
+"""Maximum difference between latencies inside a level (a share); the bounds of levels use the same value."""
 _TOLERANCE_MOST = 0.15
-"""Maximum of that share for a level with varying latencies."""
+"""Maximum difference for a level with varying latencies (a share)."""
 _DEVIATIONS = 4.0
 _REFERENCE = 3
 """Number of sizes whose median represents a part of a curve."""

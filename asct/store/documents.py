@@ -31,8 +31,7 @@ _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters. Longer ones cannot
-exist."""
+"""Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters."""
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:

@@ -36,7 +36,7 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
-    """Open a file for output under the rules of `check_output`: emptied, or with `append` at its end.
+    """Open a file for output under the rules of `check_output`. The file is emptied or, with `append`, extended.
 
     The opened file is checked again before it is emptied, so nobody can replace it with a device in the meantime.
     """

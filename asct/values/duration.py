@@ -37,7 +37,7 @@ _HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
 
 
 def parse_duration(value: object) -> float:
-    """Return the seconds in text with units, or in a number, which is already in seconds.
+    """Convert text with units, or a number of seconds, to seconds.
 
     Raises BadValueError (a ValueError) for text without a unit, units in the wrong order, or a negative or infinite
     duration.

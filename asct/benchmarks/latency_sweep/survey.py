@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEW_LINES: Final = 8
 _VISITED_SIZES: Final = 3
 _FLAT: Final = 0.02
-"""Sizes this near to the latency of a level are its flat part."""
+"""Sizes whose latency is this close to that of their level are its flat part (a share)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Survey:
     local: Mapping[int, ChaseLatency]
 
     def sizes_to_add(self) -> tuple[int, ...]:
-        """Return the sizes to measure beside bounds that are still coarse."""
+        """Return the sizes to measure next to bounds that are still coarse."""
         return missing_sizes(self.search.levels, self.points, self._granule())
 
     def local_range(self) -> tuple[int, int] | None:
@@ -127,7 +127,7 @@ def inside(level: MemoryLevel) -> list[int]:
 
 
 def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
-    """Return the sizes of all runs; if a size was measured twice, the first result."""
+    """Return the sizes of all runs. If a size was measured twice, the first result is used."""
     points: dict[int, SizeLatency] = {}
     for run in runs:
         for point in (_point(sample, run.end) for sample in run.samples):
@@ -136,7 +136,7 @@ def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
 
 
 def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
-    """Search the levels of the curve; sizes of a few lines form none."""
+    """Search for the levels of the curve. Sizes of only a few lines never form a level."""
     found = find_levels(
         {size: point.chase.latency.median for size, point in points.items()},
         hints=cache_hints(facts),
@@ -159,7 +159,7 @@ def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
 
 
 def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
-    """Return the data caches that the host reports. A cache that only threads of one core share counts as private."""
+    """Return the data caches that the host reports. A cache shared only by threads of one core counts as private."""
     threads = facts.cpu.threads_per_core or 1
     return tuple(
         CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)

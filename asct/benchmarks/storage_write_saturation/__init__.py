@@ -37,8 +37,8 @@ _ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time"
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
-    """A qualification that inspects and purges the target, followed by rounds of writes and a histogram run, with one
-    fio process each."""
+    """A qualification that inspects and purges the target, then runs rounds of writes and a histogram run, each as one
+    fio process."""
 
     name = "storage-write-saturation"
     title = "SSD qualification: write saturation"

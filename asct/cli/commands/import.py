@@ -82,7 +82,7 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
 
 
 def _read(options: GlobalOptions, files: tuple[str, ...]) -> tuple[list[ImportedRepeat], list[str]]:
-    """Return the results in all files, and the versions of fio. Raises UsageError with the errors of all files."""
+    """Return the results in all files, and the versions of fio. Raises UsageError with the errors in all files."""
     from asct.errors import UsageError
 
     found: list[ImportedRepeat] = []
@@ -141,7 +141,7 @@ def _results(
 
 
 def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[ImportedRepeat]:
-    """Return each result once: a copy is no repeat. Warn about the others."""
+    """Return each result only once, because a copy is not a repeat, and warn about copies."""
     from asct.diagnostics.model import Diagnostic
 
     kept: dict[str, ImportedRepeat] = {}

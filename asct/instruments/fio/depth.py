@@ -37,7 +37,7 @@ def is_rounded(load: FioParams, facts: HostFacts) -> bool:
 
 
 def rounds(engine: str, iodepth: int, version: str) -> bool:
-    """Return whether a version of fio rounds a depth."""
+    """Return whether this version of fio rounds a queue depth."""
     return engine == "io_uring" and iodepth.bit_count() != 1 and version_key(version) < version_key(EXACT_FIO)
 
 

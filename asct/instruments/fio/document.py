@@ -85,7 +85,7 @@ def read_document(text: str) -> Document:
 
 
 def document_of(contents: Sequence[Any], notes: tuple[str, ...] = ()) -> Document:
-    """Return the document of a run from all of its JSON documents; raise ValueError for another format."""
+    """Return the document of a run, combined from all of its JSON documents. Raises ValueError for any other format."""
     try:
         reports = [_report(content) for content in contents]
         last = contents[-1]
@@ -107,7 +107,7 @@ def notes_of(text: str) -> tuple[str, ...]:
 
 
 class JsonPart(NamedTuple):
-    """A JSON document in the output of fio, from index `start` to `end` of its text."""
+    """A JSON document in the output of fio, at the indices `start` to `end` of the text."""
 
     content: Any
     start: int
@@ -224,7 +224,8 @@ def _latency(part: Any) -> Latency:
 
 
 def _percentiles(part: Mapping[str, Any]) -> dict[float, float]:
-    """Return the percentiles that fio computed, in ns by percent. Those of json+ output follow from its buckets."""
+    """Return the percentiles that fio computed, in ns by percent. For json+ output, they are computed from the
+    buckets."""
     found = {} if "bins" in part else part.get("percentile", {})
     return {float(percent): _number(value) for percent, value in found.items()}
 
@@ -279,7 +280,8 @@ class DirectionInterval:
 class RunInterval:
     """An interval between two fio reports. `start_s` is relative to the start of the measured time.
 
-    The keys of `sides` are "" (all requests) and those of `read`, `write` and `trim` that had requests in the run.
+    `sides` has the key "" for all requests, and one key for each of `read`, `write` and `trim` that had requests in the
+    run.
     """
 
     start_s: float

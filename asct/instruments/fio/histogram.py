@@ -131,7 +131,7 @@ class Latency:
     stddev_ns: float
     bins: Mapping[int, int] = field(default_factory=dict)
     given: Mapping[float, float] = field(default_factory=dict)
-    """Percentiles that fio computed, in ns by percent; only if there are no bins (`--output-format=json`)."""
+    """Percentiles computed by fio, in ns by percent; only used if there are no bins (`--output-format=json`)."""
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:

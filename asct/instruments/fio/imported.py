@@ -1,8 +1,9 @@
-"""Reads results of fio that asct did not measure (`asct import fio`), with the parser and the values of the benchmarks.
+"""Read fio results that were not measured by asct (`asct import fio`), using the parser and the metrics of the
+benchmarks.
 
-A file contains the output of one or more runs of fio, as `--output-format=json` or `json+` writes it: one document per
-run, or several with `--status-interval`. asct knows only what is in it: the options of the jobs as they were written,
-not the machine, the target or its drive. What does not follow from it remains unknown.
+A file contains the output of one or more fio runs in the format of `--output-format=json` or `json+`: one document per
+run, or several with `--status-interval`. asct knows only the content of the file: the options of the jobs as written,
+but not the machine, the target or its drive. Everything else remains unknown.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Longest time between two reports of a run in which no job ran, as at its end."""
+"""Maximum time between two reports of a run in which no job ran, for example at its end, in milliseconds."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,
 }  # fmt: skip
-"""What fio uses for an option that is not given (HOWTO, on Linux)."""
+"""The values that fio uses for unset options (HOWTO, on Linux)."""
 _SYNCHRONOUS: Final = SYNCHRONOUS | {"pvsync", "vsync"}
 _ASYNCHRONOUS: Final = frozenset({"io_uring", "libaio", "posixaio"})
 _UNHELD: Final = frozenset({
@@ -61,7 +62,7 @@ _UNHELD: Final = frozenset({
     "iodepth_batch_complete_min", "iodepth_low", "latency_target", "rate", "rate_iops", "rate_iops_min", "rate_min",
     "sync", "thinktime", "verify",
 })  # fmt: skip
-"""Settings and options with which the queue depth is not held."""
+"""Settings and options that prevent fio from maintaining the queue depth."""
 _COSMETIC: Final = re.compile(r"name|description|group_reporting|new_group|write_.*_log|log_.*|per_job_logs")
 """Options that change neither the load nor its target."""
 _BUSY: Final = 0.9
@@ -69,7 +70,8 @@ _NOTHING: Final = GuardOutput((), (), (), (), None, "", 0, 0)
 
 
 class FormatError(ValueError):
-    """Raised for a file that is not a result of fio 3. `hint` is the way out; `line` is 0 if the place is unknown."""
+    """Raised for a file that is not a result of fio 3. `hint` says how to fix the problem; `line` is 0 if the location
+    is unknown."""
 
     def __init__(self, message: str, hint: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -80,10 +82,11 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FioResult:
-    """One run of fio. `text` is its part of the file, `ended_s` the wall-clock time of its last report.
+    """One fio run. `text` is its part of the file, and `ended_s` the wall-clock time of its last report.
 
-    `settings` maps settings of asct, and options that are none under fio's names, to their value or to `by section`.
-    Runs with the same `identity` have the same options. `problem` says why fio failed; there are no values then.
+    `settings` maps asct settings, and options without a corresponding setting (by fio's name), to their values or to
+    `by section`. Runs with the same `identity` have the same options. `problem` is the reason why fio failed; in that
+    case, there are no values.
     """
 
     text: str
@@ -101,7 +104,7 @@ class FioResult:
 class _Job:
     """One entry of `jobs`: its options, and the number of processes that it combines (`group_reporting`).
 
-    It is not `whole` if it also combines processes of other sections, whose options fio does not report.
+    `whole` is false if it also combines processes of other sections, whose options fio does not report.
     """
 
     name: str
@@ -111,7 +114,7 @@ class _Job:
     whole: bool
 
     def setting(self, name: str) -> Scalar | None:
-        """Return a setting or fio's default; None if it is unknown."""
+        """Return the value of a setting, or fio's default; None if it is unknown."""
         return self.options.get(name, _DEFAULTS.get(name)) if self.whole else None
 
     @property
@@ -128,7 +131,7 @@ class _Job:
 
 
 def results_in(text: str) -> list[FioResult]:
-    """Return the runs of fio in a file, in order; raise FormatError for anything but complete JSON output of fio 3."""
+    """Return the fio runs in a file, in order. Raises FormatError unless the file is complete JSON output of fio 3."""
     try:
         parts, _ = parts_of(text)
     except ValueError as error:
@@ -189,7 +192,7 @@ def _check_kind(part: JsonPart, text: str) -> None:
 
 
 # fio appends a report to its output for each `--status-interval`, and so does a shell that appends runs (`>>`). Reports
-# of one run have the same jobs and rising counters, and the jobs ran in almost all of the time between them.
+# of the same run have the same jobs and increasing counters, and the jobs ran for almost all of the time between them.
 
 
 def _runs(parts: Sequence[JsonPart]) -> list[list[JsonPart]]:
@@ -286,8 +289,8 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], entries: Sequence[
 
 
 def _processes(entry: Mapping[str, Any]) -> int:
-    """Return the number of processes that an entry combines: fio adds their run times, but not the time that it divides
-    their requests by."""
+    """Return the number of processes that an entry combines. fio adds their run times, but not the time by which it
+    divides their requests."""
     longest = _longest_ms(entry)
     return max(1, round(entry["job_runtime"] / longest)) if longest else 1
 
@@ -297,7 +300,7 @@ def _longest_ms(entry: Mapping[str, Any]) -> int:
 
 
 def _settings(options: Mapping[str, str]) -> dict[str, Scalar]:
-    """Return options as settings where there is one, with their values as asct writes them."""
+    """Return the options, converted to asct settings and their notation where possible."""
     found: dict[str, Scalar] = {}
     for key, text in options.items():
         setting = setting_of(key)
@@ -332,7 +335,8 @@ def _common(jobs: Sequence[_Job]) -> dict[str, Scalar]:
 
 
 def _identity(jobs: Sequence[_Job]) -> str:
-    """Return the same text for results of the same jobs, whether fio reports their processes together or not."""
+    """Return a text that is equal for results of the same jobs, whether fio reports their processes together or
+    separately."""
     return "\n".join(dict.fromkeys(json.dumps([job.name, job.group, job.options], sort_keys=True) for job in jobs))
 
 
@@ -345,7 +349,8 @@ def _stage_names(groups: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Job]) -> Document:
-    """Return the document of one group: jobs that fio ran at the same time. Reports before its start are omitted."""
+    """Return the document of one group, which consists of jobs that ran at the same time, without the reports before
+    its start."""
     kept = []
     for part in run:
         own = [_entry(part.content["jobs"][index], jobs[index].processes) for index in chosen]
@@ -355,9 +360,9 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
-    """Return an entry with the time of one process instead of the sum; its CPU share then refers to that time.
+    """Return an entry with the time of one process instead of the sum, and its CPU share relative to that time.
 
-    Early versions of fio 3 report the times of the directions only.
+    Early versions of fio 3 report only the times of the directions.
     """
     cpu = {name: entry[name] * processes for name in ("usr_cpu", "sys_cpu")}
     runtime_ms = entry["job_runtime"] // processes if "job_runtime" in entry else _longest_ms(entry)
@@ -401,7 +406,7 @@ def _values(document: Document, jobs: Sequence[_Job], *, several: bool) -> Itera
 
 
 def _flags(document: Document, jobs: Sequence[_Job]) -> tuple[str, ...]:
-    """Return the flags that follow from the result and the options alone."""
+    """Return the flags that can be determined from the result and the options alone."""
     held = all(job.held for job in jobs) and _is_timed(document)
     depths = [(job.depth, str(job.setting("engine"))) for job in jobs if job.whole]
     version = document.version.removeprefix("fio-")
@@ -425,7 +430,7 @@ def _flags(document: Document, jobs: Sequence[_Job]) -> tuple[str, ...]:
 
 
 def _is_timed(document: Document) -> bool:
-    """Return whether fio recorded total latencies, which `disable_lat` and `gtod_reduce` turn off."""
+    """Return whether fio recorded total latencies, which `disable_lat` and `gtod_reduce` disable."""
     return all(part.lat.n for job in document.jobs for part in job.directions.values())
 
 

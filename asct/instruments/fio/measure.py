@@ -23,7 +23,7 @@ from asct.sdk.step import Output
 MOST_SECONDS: Final = 60
 """Maximum number of intervals of a run that become records. If there are more, they are merged."""
 _NEARLY_ALL: Final = 0.9
-"""Minimum share of completion in the whole time of a request for which both are assumed to vary alike."""
+"""If completion takes at least this share of the whole time of a request, both are assumed to vary alike."""
 BY_SECTION: Final = "by section"
 """Text shown for a setting that differs between the sections of a job file."""
 
@@ -55,7 +55,7 @@ def _point(stage: Stage, output: Output, facts: HostFacts) -> FioPoint:
 
 
 def run_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of a run of fio, of its parts and over its time."""
+    """Yield the values of a fio run, of its parts, and over time."""
     yield from point_values(point)
     yield from part_values(point)
     yield from second_values(point.seconds)
@@ -66,8 +66,8 @@ def _depth(params: FioParams, facts: HostFacts) -> Measurement:
 
 
 def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measurement]:
-    """Yield the values of one of several stages. A single section has values of its own as well, so that every section
-    of the job file can be found by its name."""
+    """Yield the values of one of several stages. Even a single section has its own values, so that every section of the
+    job file can be found by its name."""
     found = [*run_values(point), _depth(stage.params, facts)]
     if not any(one.metric.startswith("section_") for one in found):
         found += section_values(point)

@@ -237,7 +237,8 @@ def _cpu_load(
 
 
 def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
-    """Return the result of each direction, and under "" that of all, which is the same if there is only one."""
+    """Return the result of each direction, and that of all directions under "". The two are the same if there is only
+    one direction."""
     sides = _sides(document)
     whole = _side("", sides[""], seconds)
     return {name: whole if len(sides) == 2 else _side(name, parts, seconds) for name, parts in sides.items()}

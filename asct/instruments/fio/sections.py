@@ -43,7 +43,7 @@ _SHARED: Final = frozenset({
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""Options of fio that are a number minus a setting, with the setting."""
+"""Options of fio whose value is a number minus that of a setting, and these settings."""
 
 
 class JobFileError(ValueError):
@@ -208,8 +208,8 @@ def setting_of(key: str) -> str | None:
 
 
 def fio_value(key: str, setting: str, text: str) -> object:
-    """Convert the value of an option as fio reads it. A time without a unit is in seconds (`runtime`, `ramp_time`) or
-    in microseconds; `sync` may be a number."""
+    """Convert the value of an option like fio. A time without a unit is in seconds (`runtime`, `ramp_time`) or
+    microseconds; `sync` may be a number."""
     how = option_of(FioParams, setting)
     if setting == "sync":
         return {"0": "none", "1": "sync"}.get(text, text)
@@ -254,7 +254,7 @@ def has_engine(engine: str, facts: HostFacts) -> bool:
     """Return whether the host's fio has an engine.
 
     `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have the engine,
-    like nearly every build for Linux.
+    because nearly every build for Linux does.
     """
     tool = facts.tools.get("fio")
     features = tool.features if tool else []

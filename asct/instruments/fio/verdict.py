@@ -105,7 +105,8 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
 
 
 def is_shallow(job: JobResult, iodepth: int) -> bool:
-    """Return whether a job issued too few of its requests at full depth. A job with few requests is not judged."""
+    """Return whether a job issued too few of its requests at full depth; False for a job with too few requests to
+    judge."""
     target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
     return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
 
@@ -189,10 +190,10 @@ def has_faulty(document: Document) -> bool:
 
 
 def brief_flags(document: Document) -> tuple[str, ...]:
-    """Return the flags of a run that is too short for any use."""
+    """Return the flags of a run that is too short to be useful."""
     return ("noisy", "brief-run") if max(job.runtime_ms for job in document.jobs) < _BRIEF_S * 1000.0 else ()
 
 
 def judged(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the flags, preceded by `invalid` if one of them means so."""
+    """Return the flags, preceded by `invalid` if one of them invalidates the values."""
     return flags if _INVALIDATING.isdisjoint(flags) else ("invalid", *flags)

@@ -132,7 +132,7 @@ class VisitedBenchmark(Benchmark[P]):
         return [(output, replace(run, end=end)) for output, run in zip(outputs, runs, strict=True)]
 
     def pilot_of(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Variation]:
-        """Return the variation of every value in the first visits."""
+        """Return the variation of each value in the first visits."""
         from asct.instruments.memory.combining import combined
 
         values = combined(self.of_visits(params, outputs, facts), params.target_interval)

@@ -183,7 +183,8 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def continues(self, params: Q) -> bool:
-        """Return whether an interrupted repeat can be continued, because only a named target keeps its content."""
+        """Return whether an interrupted repeat can be continued, which requires a named target, because a temporary
+        file is deleted."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:

@@ -181,7 +181,7 @@ class Purge:
 
 
 def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the next command, or the check of the result; empty if the purge is complete."""
+    """Return the next command, or the step that checks the result; empty if the purge is complete."""
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
         if command is not None:
