@@ -1,11 +1,18 @@
 #include "load/memory.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGE 4096
 #define SKEW 1280 /* distance of the offsets of two arrays in their pages: loads and stores 4096 bytes apart wait for each other */
 #define BEFORE (-1.0)
+#define PERIOD 4088 /* doubles after which the content repeats: 511 lines, so that no power of two apart are the same */
+
+/* The content of an array, or what it should be, from any multiple of PERIOD doubles on. */
+struct content {
+    double block[PERIOD];
+};
 
 static uint64_t slice_bytes(const struct crew *crew)
 {
@@ -18,7 +25,7 @@ uint64_t memory_array_bytes(const struct crew_plan *plan)
     return plan->bytes / traffic_arrays(plan->traffic) / PAGE * PAGE;
 }
 
-/* The initial content of array `index` at `i`: sums and products of such numbers are exact. */
+/* The initial content of array `index` at `i` < PERIOD: sums and products of such numbers are exact. */
 static inline double pattern(uint64_t i, unsigned index)
 {
     return (double)(int32_t)((uint32_t)(i + index) * 2654435761u >> 16);
@@ -58,15 +65,23 @@ static void map(struct crew *crew, size_t index)
     walker->arena = arena_map(crew->plan.pages, walker->arena_threads * slice_bytes(crew), crew->plan.nodes[index]);
 }
 
+/* The content of the array before any store. */
+static void content_before(struct content *content, bool loaded, unsigned index)
+{
+    for (uint64_t i = 0; i < PERIOD; i++)
+        content->block[i] = loaded ? pattern(i, index) : BEFORE;
+}
+
 static void fill(struct walker *walker)
 {
     const struct crew *crew = walker->crew;
     uint64_t count = crew->array_bytes / sizeof(double);
+    struct content content;
     for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
         double *array = (double *)walker->array[k];
-        bool loaded = k < crew->plan.traffic->loads;
-        for (uint64_t i = 0; i < count; i++)
-            array[i] = loaded ? pattern(i, k) : BEFORE;
+        content_before(&content, k < crew->plan.traffic->loads, k);
+        for (uint64_t i = 0; i < count; i += PERIOD)
+            memcpy(array + i, content.block, (count - i < PERIOD ? count - i : PERIOD) * sizeof(double));
     }
 }
 
@@ -86,7 +101,7 @@ void memory_take(struct crew *crew, struct member *member)
     fill(walker);
 }
 
-/* The content of the stored array at `i` after the thread has written it. */
+/* The content of the stored array at `i` < PERIOD after the thread has written it. */
 static inline double stored(enum traffic_value value, uint64_t i)
 {
     double a = pattern(i, 0), b = pattern(i, 1);
@@ -104,30 +119,44 @@ static inline double stored(enum traffic_value value, uint64_t i)
     }
 }
 
+/* Doubles from `from` to `to` that differ from the content. */
+static uint64_t wrong(const double *array, uint64_t from, uint64_t to, const struct content *content)
+{
+    uint64_t found = 0;
+    for (uint64_t i = from, count; i < to; i += count) {
+        uint64_t at = i % PERIOD;
+        count = to - i < PERIOD - at ? to - i : PERIOD - at;
+        if (memcmp(array + i, content->block + at, count * sizeof(double)) != 0)
+            for (uint64_t k = 0; k < count; k++)
+                found += array[i + k] != content->block[at + k];
+    }
+    return found;
+}
+
 static uint64_t wrong_stored(const struct walker *walker, const double *array)
 {
-    uint64_t count = walker->crew->array_bytes / sizeof(double), reached = walker->at / sizeof(double), wrong = 0;
-    enum traffic_value value = walker->crew->plan.traffic->value;
+    uint64_t count = walker->crew->array_bytes / sizeof(double), reached = walker->at / sizeof(double);
+    struct content after, before;
+    for (uint64_t i = 0; i < PERIOD; i++)
+        after.block[i] = stored(walker->crew->plan.traffic->value, i);
+    content_before(&before, false, 0);
     reached = walker->rounds > 0 ? count : reached;
-    for (uint64_t i = 0; i < reached; i++)
-        wrong += array[i] != stored(value, i);
-    for (uint64_t i = reached; i < count; i++)
-        wrong += array[i] != BEFORE;
-    return wrong;
+    return wrong(array, 0, reached, &after) + wrong(array, reached, count, &before);
 }
 
 uint64_t memory_wrong(const struct walker *walker)
 {
     const struct crew *crew = walker->crew;
-    uint64_t wrong = 0;
+    uint64_t found = 0;
+    struct content content;
     for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
         const double *array = (const double *)walker->array[k];
         if (k >= crew->plan.traffic->loads) {
-            wrong += wrong_stored(walker, array);
+            found += wrong_stored(walker, array);
             continue;
         }
-        for (uint64_t i = 0; i < crew->array_bytes / sizeof(double); i++)
-            wrong += array[i] != pattern(i, k);
+        content_before(&content, true, k);
+        found += wrong(array, 0, crew->array_bytes / sizeof(double), &content);
     }
-    return wrong;
+    return found;
 }

@@ -141,6 +141,16 @@ def test_the_range_ends_at_what_is_free() -> None:
     assert BENCHMARK.needs(params(max_size="1G"), facts).memory_bytes > 1 << 30
 
 
+@pytest.mark.parametrize(
+    ("caches", "size"), [([], 1 << 30), ([32 << 20], 1 << 29), ([128 << 20], 1 << 29), ([256 << 20], 1 << 30)]
+)
+def test_no_more_is_mapped_than_memory_needs(caches: list[int], size: int) -> None:
+    known = [Cache(level=3, type="Unified", size_bytes=cache) for cache in caches]
+    facts = short_of_memory(8 << 30).model_copy(update={"caches": known})
+    assert option(arguments(facts), "max-size") == str(size)
+    assert all(size >= 4 * cache for cache in caches)
+
+
 def test_the_range_ends_at_what_is_free_on_the_node_of_the_memory() -> None:
     nodes = [
         NumaNode(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=6 << 30),

@@ -32,10 +32,12 @@ from asct.sdk.step import options, thousandths
 SMALLEST: Final = 64 << 20
 """Lower limit for reducing an automatic size to the free memory of a node. Smaller sets would fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Bytes for the kernel and its page tables, in addition to the data."""
-_MAP_S_PER_GIB: Final = 1.2
-"""Seconds per GiB to map memory, and to write and check the lines of the chain."""
+"""Memory for the kernel and its page tables, in addition to the data."""
+_MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
+"""Time to start a process and to write and check the lines of the chain."""
+_MEASURE_S: Final = 0.04
+"""Time of the batches on an idle host."""
 
 
 class IdleLatencyParams(VisitedParams):
@@ -92,8 +94,8 @@ def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str
 
 
 def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float:
-    """Return the estimated duration of `count` pairs, each of which is measured by a separate process."""
-    return count * (_START_S + params.duration + _MAP_S_PER_GIB * size / 2**30)
+    """Return the estimated duration of `count` pairs, each measured by its own process."""
+    return count * (_START_S + min(params.duration, _MEASURE_S) + _MAP_S_PER_GIB * size / 2**30)
 
 
 FLAGS: Final[dict[str, str]] = {

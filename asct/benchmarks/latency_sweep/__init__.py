@@ -65,7 +65,7 @@ def _results() -> tuple[ResultField, ...]:
 
 
 class LatencySweep(VisitedBenchmark[LatencySweepParams]):
-    """A benchmark of dependent loads over working sets from 128 B to 1 GiB, all in one process.
+    """A benchmark of dependent loads over working sets from 128 B to 1 GiB.
 
     Modules that only a measurement needs are imported by the methods, so that plans are checked faster.
     """

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
-"""Much larger than the last-level cache of most machines, yet mapped within a second or two."""
+"""Largest working set if the caches are unknown or large, ..."""
+_ENOUGH: Final = 512 << 20
+"""... and otherwise: mapping takes longer than measuring."""
+_LARGE_CACHE: Final = _ENOUGH // 4
+"""Largest cache of which `_ENOUGH` holds four, so that the middle of DRAM is beyond twice the cache."""
 EDGES: Final = "edges"
 """Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
@@ -60,7 +64,8 @@ class LatencySweepParams(VisitedParams):
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set, which determines the memory to map; auto: 1 GiB, or less if less memory is free",
+        "Largest working set, which determines the memory to map; auto: 1 GiB, or 512 MiB if the host reports caches "
+        "of at most 128 MiB, or less if less memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -104,18 +109,23 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the end of the range: the size that is set, or 1 GiB, or less if the node has less free memory."""
+    """Return the end of the range: as set, or what `_wanted` returns, or less if the node has less free memory."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
         return params.max_size
     node = _memory_node(params, facts) if facts is not None else None
-    return LARGEST if node is None else fitted(LARGEST, node, 1)
+    return _wanted(facts) if node is None else fitted(_wanted(facts), node, 1)
+
+
+def _wanted(facts: HostFacts | None) -> int:
+    caches = [] if facts is None else [cache.size_bytes for cache in facts.data_caches()]
+    return _ENOUGH if caches and max(caches) <= _LARGE_CACHE else LARGEST
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
     """Return whether the range ends early because the node has too little free memory."""
-    return not params.sizes and params.max_size is None and largest(params, facts) < LARGEST
+    return not params.sizes and params.max_size is None and largest(params, facts) < _wanted(facts)
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:

@@ -36,7 +36,7 @@ NOTES: Final = {
     "level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
-    "smaller-memory": "too little free memory for working sets up to 1 GiB: the sweep ends at the largest size that "
+    "smaller-memory": "too little free memory for the largest working set: the sweep ends at the largest size that "
     "fits",
     "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
     "hidden by another level",
