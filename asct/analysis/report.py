@@ -222,9 +222,9 @@ def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
     for flag in seen:
         name = flag.partition(":")[0]
-        if flag != name and name in texts:
+        if flag != name and name in COMMON_FLAGS:
             sides = dict.fromkeys(side.meaning for job in jobs for side in job.disagreements if side.flag == flag)
-            texts[flag] = f"{texts[name]}: {plain('; '.join(sides))}" if sides else texts[name]
+            texts[flag] = ": ".join((COMMON_FLAGS[name], *filter(None, [plain("; ".join(sides))])))
     return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 
