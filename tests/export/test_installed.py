@@ -89,6 +89,28 @@ def test_a_headline_of_two_states_shows_both() -> None:
     assert (item.value, item.unit) == ("55.2 or 225", "ns")
 
 
+@pytest.mark.parametrize(
+    ("flags", "doubt"),
+    [
+        ((), ""),
+        (("noisy-steal",), "noisy"),
+        (("noisy-host",), "noisy host"),
+        (("noisy", "noisy-host", "drift"), "noisy, noisy host, drift"),
+        (("invalid-host", "noisy"), "invalid"),
+        (("disagrees",), "disagrees"),
+        (("two-states",), "two states"),
+        (("smaller-pages",), ""),
+    ],
+)
+def test_what_questions_a_value_reaches_the_key_results(flags: tuple[str, ...], doubt: str) -> None:
+    benchmark = installed().get("idle-latency")
+    assert benchmark is not None
+    found = Measurement("latency", 1e-7, {"run_node": 0, "memory_node": 0}, None, flags)
+    entry = JobEntry(id="a", benchmark=benchmark.name, version=benchmark.version, host="h", points=1, repeats=1)
+    [item] = headlines(JobView(entry, benchmark, tuple(records_of(benchmark, [found], "a")), (), (), ()))
+    assert item.doubt == doubt
+
+
 def test_headlines_are_those_that_a_benchmark_names() -> None:
     peaks = shown_headlines("peak-bandwidth", "default")
     assert list(peaks) == ["All Reads", "Highest bandwidth"]
