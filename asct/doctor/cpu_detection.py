@@ -41,7 +41,7 @@ PATIENT: Final = 5
 """Factor by which the second pass watches CPUs longer that the first pass did not locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
-_WHY: Final = "count mesh traffic"
+_WHY: Final = "counts mesh traffic"
 
 
 @dataclass(frozen=True, slots=True)

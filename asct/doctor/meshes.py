@@ -29,7 +29,7 @@ from asct.plan.model import HostSpec
 
 _TURN_S: Final = 0.1
 _UNREAD: Final = 3
-_WHY: Final = "read the mesh registers"
+_WHY: Final = "reads the mesh registers"
 _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 
