@@ -226,7 +226,7 @@ def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
         if (low is not None and first < low <= last) or (high is not None and first <= high < last):
-            return f"the run measured the same as {side.text}, and the bound is between the two values"
+            return f"the run also contains {side.text} for the same quantity, and the bound is between the two values"
     return ""
 
 

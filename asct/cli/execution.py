@@ -122,7 +122,7 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
     verdicts = judge(resolved.checks, records, run.writer.run, facts, strict=strict, disagreements=found)
     rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
     for side in rejected:
-        message = f"{side.id} measured the {side.meaning}; with `strict` values that disagree count as not measured"
+        message = f"{side.id} measured the {side.meaning}; with `strict`, values that disagree count as not measured"
         hint = "reduce other activity on the host and measure both again; see `asct explain disagrees`"
         run.events.notice(side.host, Diagnostic("E617", message, hint=hint, severity="warning"))
     return verdicts, bool(rejected)

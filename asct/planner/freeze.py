@@ -96,8 +96,8 @@ def _check_schema(document: Any) -> None:
     if kind == _IMPORTED:
         _refuse(
             "E260",
-            "the results of this run were imported, so asct has no plan with which to measure",
-            "measure with the program that wrote the results, and import them again",
+            "the results of this run were imported, so there is no plan to resume",
+            "repeat the measurement with the program that wrote the results, and import them again",
         )
     if kind != _KIND or not version.isdecimal():
         _refuse(

@@ -136,7 +136,7 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a]\nwrite_bw_log=x", "asct records the progress of each run itself"),
         ("[a]\ndirectory=/x", "set file_names next to job_file"),
         ("[a]\nname=x", "rename the section"),
-        ("[a]\ngtod_reduce=1", "it turns off times"),
+        ("[a]\ngtod_reduce=1", "it disables time measurements"),
         ("[a]\niodpeth=4", "asct does not know it"),
         ("[a]\nexec_prerun=rm -rf /", "`exec_prerun` is not a permitted option"),
         ("[a]\ninclude other.fio", "not a permitted option"),

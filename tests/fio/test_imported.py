@@ -113,7 +113,7 @@ def changed(**changes: Any) -> str:
         (changed(**{"fio version": "fio-4.0"}), "`fio-4.0` of fio is unknown", (1, 1)),
         (changed(**{"fio version": 7}), "`7` of fio is unknown", (1, 1)),
         (changed(jobs=[]), "no jobs", (1, 1)),
-        (changed(jobs=[{}]), "not complete output of fio 3", (0, 0)),
+        (changed(jobs=[{}]), "not a complete output of fio 3", (0, 0)),
         (changed(jobs=7), "no jobs", (1, 1)),
         ('{\n "a": 1;\n}\n', "damaged: Expecting ',' delimiter", (2, 8)),
         ('{\n "a": [1,', "ends before it is complete", (2, 10)),

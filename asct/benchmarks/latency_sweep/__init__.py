@@ -88,8 +88,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "outlier": "differs by more than 15 % from the neighboring sizes; excluded from the levels",
         "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-        "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host reports: "
-        "other programs use part of it, or a hypervisor reports a size of its choice",
+        "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host "
+        "reports: other programs use part of the cache, or the hypervisor reports an "
+        "arbitrary size",
         "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
         **PAGE_FLAGS,
     }
@@ -98,7 +99,14 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),
-        Metric("local_latency", "s", "lower", "Latency of a chain local to few pages", _AT_SIZE, comparable=False),
+        Metric(
+            "local_latency",
+            "s",
+            "lower",
+            "Latency of a chain that uses few pages at a time",
+            _AT_SIZE,
+            comparable=False,
+        ),
         Metric("local_latency_cycles", "cycles", "lower", "The same in core cycles", _AT_SIZE, comparable=False),
         Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
         Metric("upper_bound", "B", "neither", "Largest working set that the level holds", _AT_LEVEL, comparable=False),
@@ -106,7 +114,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             "tlb_end",
             "B",
             "neither",
-            "Working set in the level beyond which random loads wait for translations",
+            "Working set in the level beyond which random loads wait for address translations",
             _AT_LEVEL,
             comparable=False,
         ),

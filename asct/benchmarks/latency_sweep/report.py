@@ -57,7 +57,12 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
         Column("level", "Level", format="text"),
         Column("lower_bound", "Lower bound", format="size", help="Smallest working set of the level"),
         Column("upper_bound", "Upper bound", format="size", help="Largest working set that the level holds"),
-        Column("tlb_end", "TLB end", format="size", help="Beyond it, random loads in the level wait for translations"),
+        Column(
+            "tlb_end",
+            "TLB end",
+            format="size",
+            help="Beyond this size, random loads in the level wait for address translations",
+        ),
         Column("optimum_size", "Optimum data size", format="size", help="Halfway between the bounds"),
         *((in_cycles, latency) if cycles else (latency, in_cycles)),
         Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help=_INTERVAL_HELP),
@@ -113,9 +118,10 @@ def latency_curve(records: Sequence[Record]) -> tuple[Figure, ...]:
         slug="latency-curve",
         title="Latency by working set size",
         caption=(
-            "Time of one dependent load in random order. A flat part is a level. The lower curve is that of a chain "
-            "that is local to few pages: it rises where a cache ends, and not where a TLB does. Lines mark the end of "
-            "a level; dotted lines mark the caches that the host reports. Bars are 95 % intervals."
+            "Time of one dependent load in random order. A flat part is a level. The lower curve shows a chain "
+            "that uses only a few pages at a time: it rises at the end of a cache, but not at the end of the "
+            "reach of a TLB. Lines mark the end of a level; dotted lines mark the caches that the host reports. "
+            "Bars are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),

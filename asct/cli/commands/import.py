@@ -28,7 +28,7 @@ def command() -> None:
     """Make a run of results that were measured without asct."""
 
 
-@command.command("fio", short_help="Make a run of existing fio JSON.")
+@command.command("fio", short_help="Create a run from existing fio JSON output.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False))
 @click.option("--host", metavar="NAME", default="imported", show_default=True, callback=_folder_name,
               help="Name of the host on which the results were measured.")  # fmt: skip
@@ -149,6 +149,6 @@ def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[Impor
         first = kept.setdefault(one.text.strip(), one)
         if first is not one:
             message = f"{one.source}: contains the same result as {first.source}; imported once"
-            hint = "a copy of a result is not a repeat of the measurement"
+            hint = "a copy of a result does not count as a repeat of the measurement"
             options.console.diagnostics([Diagnostic("E923", message, hint=hint, severity="warning")])
     return list(kept.values())

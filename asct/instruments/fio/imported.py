@@ -146,7 +146,7 @@ def results_in(text: str) -> list[FioResult]:
         if isinstance(error, FormatError):
             raise
         raise FormatError(
-            f"its JSON is not complete output of fio 3 ({type(error).__name__}: {error})",
+            f"its JSON is not a complete output of fio 3 ({type(error).__name__}: {error})",
             "import the unmodified output file of fio",
         ) from error
 
@@ -179,7 +179,7 @@ def _check_kind(part: JsonPart, text: str) -> None:
     version = str(body["fio version"])
     known = _VERSION.fullmatch(version)
     if known and int(known[1]) < _MAJOR:
-        why = f"{version} reports latencies in microseconds, and no distributions"
+        why = f"{version} reports latencies in microseconds and without distributions"
         raise FormatError(why, "measure again with fio 3.0 or newer", line, 1)
     if not known or int(known[1]) > _MAJOR:
         hint = "asct reads results of fio 3.0 to 3.x; use a newer asct"

@@ -114,12 +114,12 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     "the length of the run is set by `duration`, or by `io_size`; remove it":
         frozenset({"time_based", "loops", "steadystate", "ss", "fill_device"}),
     "it orders the sections of a job file; use it there": frozenset(WAITS),
-    "it selects or creates files, and asct measures either `file_names` or a temporary file; set file_names next to "
-    "job_file, and remove the option": frozenset({
+    "it selects or creates files, but asct measures either `file_names` or a temporary file; set file_names next "
+    "to job_file, and remove the option": frozenset({
         "create_fsync", "create_on_open", "create_only", "create_serialize", "directory", "file_append",
         "filename_format", "nrfiles", "openfiles", "opendir", "pre_read", "unlink", "unlink_each_loop",
     }),
-    "it turns off times that asct measures; remove it": frozenset({
+    "it disables time measurements that asct requires; remove it": frozenset({
         "clat_percentiles", "disable_bw", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat",
         "gtod_cpu", "gtod_reduce", "lat_percentiles", "percentile_list", "slat_percentiles",
     }),
@@ -127,8 +127,8 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
         "log_avg_msec", "log_hist_msec", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "per_job_logs",
         "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log",
     }),
-    "the CPUs are set by `cpus`; remove it": frozenset({"cpumask", "cpus_allowed_policy", "numa_cpu_nodes"}),
-    "it would change how fio reads sizes; write sizes in bytes, and remove it": frozenset({"kb_base", "unit_base"}),
+    "`cpus` selects the CPUs; remove this option": frozenset({"cpumask", "cpus_allowed_policy", "numa_cpu_nodes"}),
+    "it changes how fio interprets sizes; write sizes in bytes, and remove it": frozenset({"kb_base", "unit_base"}),
     "the name of a section is the text in its brackets; rename the section": frozenset({"name"}),
     "asct sets it itself; remove it": frozenset({
         "allow_file_create", "description", "fallocate", "group_reporting", "new_group", "offset_increment",

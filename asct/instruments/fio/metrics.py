@@ -162,8 +162,7 @@ FLAGS: Final = {
     "than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
     "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
-    "imported": "the value comes from a result of fio that asct did not measure: neither the target nor the host was "
-    "checked",
+    "imported": "the value comes from an imported result of fio: asct checked neither the target nor the host",
     "no-progress": "fio wrote no reports during the run (`--status-interval`), so changes during the run are unknown",
     "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",
     "not-enough-ios": "the highest percentiles are omitted: fewer than 10 requests are above them",

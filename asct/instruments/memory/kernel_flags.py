@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _REASONS: Final = {
-    "steal": "the hypervisor took the CPUs for more than 2 % of the time",
+    "steal": "the hypervisor withheld the CPUs for more than 2 % of the time",
     "pressure": "other processes ran on the CPUs, or waited for them, for more than 5 % of the time",
     "switches": "the threads were preempted more than 100 times per second",
     "frequency": "core cycles were more than 5 % longer for part of the time (clock, temperature, or a busy sibling "

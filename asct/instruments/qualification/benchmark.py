@@ -98,8 +98,9 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
-    BURST: "the values are steady, but the rate never fell by half since the purge, neither during preconditioning nor "
-    "during the rounds: if a burst (a cache, credits of a volume) lasts longer, the values are those of the burst",
+    BURST: "the values are steady, but the rate has not fallen by half since the purge, neither during "
+    "preconditioning nor during the rounds: if a burst (a cache, the credits of a volume) lasts longer "
+    "than the test, these are values of the burst",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
     FAST: "measured with the profile fast: each workload once, until its rate settled",
     MOVED: "profile fast: in every pass, the tracked workloads changed while the others were measured",

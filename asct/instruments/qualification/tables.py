@@ -202,7 +202,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     if not view.steady(phase):
         notes.append(f"{where}The steady state was NOT reached: the values are still changing")
     elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
-        notes.append(f"{where}The rate never fell by half since the purge: a longer burst would look the same")
+        notes.append(f"{where}The rate has not fallen by half since the purge: a longer burst would look the same")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
     notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
