@@ -111,6 +111,15 @@ def test_targets_alone_are_enough() -> None:
     assert option(found, "targets") == "20000000000"
 
 
+def test_every_visit_measures_the_levels_in_an_order_of_its_own() -> None:
+    context = Context(TWO, "/work", needs=needed(BENCHMARK))
+    found = BENCHMARK.steps(params(visits=6, injected_nops=[900, 100, 50, 10, 0]), context)
+    orders = [option(one, "delays") for one in found]
+    assert orders[0] == "900,100,50,10,0"
+    assert len({*orders}) == 6
+    assert {",".join(sorted(str(order).split(","))) for order in orders} == {"0,10,100,50,900"}
+
+
 def test_all_other_cpus_make_load_in_memory_of_their_own_node() -> None:
     found = step()
     assert (option(found, "latency-cpu"), option(found, "latency-node")) == ("3", "0")

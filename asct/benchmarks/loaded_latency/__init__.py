@@ -14,7 +14,7 @@ from asct.instruments.memory.quantities import IDLE_LATENCY
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
-from asct.instruments.memory.visits import VisitedBenchmark
+from asct.instruments.memory.visits import VisitedBenchmark, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -103,7 +103,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """Return as many visits as other values need. A command that turns out to be slow is run in the first visit
         only."""
-        found, done = super().steps(params, context), context.done
+        found, done = [_in_random_order(step, params.seed) for step in super().steps(params, context)], context.done
         if params.workload_cmd is None or params.visits is not None or len(done) > 1:
             return found
         return found[:1] if not done else () if is_slow(done[0]) else found
@@ -132,6 +132,21 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         """Return a figure of latency over bandwidth."""
         curve = load_curve(records)
         return () if curve is None else (curve,)
+
+
+def _in_random_order(step: Step, seed: int) -> Step:
+    """Return the step with its load levels in an order that differs between visits, so that a change of the host in time
+    does not look like an effect of the load. The first visit keeps the order of the setting."""
+    from random import Random
+
+    number = visit_number(step.name)
+    if number == 1 or "--delays" not in step.arguments:
+        return step
+    arguments = list(step.arguments)
+    at = arguments.index("--delays") + 1
+    delays = arguments[at].split(",")
+    arguments[at] = ",".join(Random(f"{seed}-{number}").sample(delays, len(delays)))  # noqa: S311 - an order
+    return replace(step, arguments=tuple(arguments))
 
 
 def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
