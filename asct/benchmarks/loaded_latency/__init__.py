@@ -135,8 +135,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
 
 def _in_random_order(step: Step, seed: int) -> Step:
-    """Return the step with its load levels in an order that differs between visits, so that a change of the host in time
-    does not look like an effect of the load. The first visit keeps the order of the setting."""
+    """Return the step with its load levels in an order that differs between visits, so that a change of the host over
+    time does not look like an effect of the load. The first visit keeps the order of the setting."""
     from random import Random
 
     number = visit_number(step.name)
