@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any, Final
 
 _COLLECT_AFTER: Final = (100_000, 50, 100)
-"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds hundreds of thousands of
-them are scanned repeatedly: reading the records of 200 CPUs took 50 % longer."""
+"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds the collector scans
+hundreds of thousands of them repeatedly; reading the records of 200 CPUs took 50 % longer."""
 PYDANTIC_KNOWN: Final = "2.14."
 """The versions of pydantic that call nothing of their plugin loader except `get_plugins()`."""
 _PLUGIN_LOADER: Final = "pydantic.plugin._loader"

@@ -1,7 +1,7 @@
-"""Finds quantities that a run measured more than once with different results.
+"""Find quantities that a run measured more than once with different results.
 
 Benchmarks declare which of their values measure which quantity (`sdk/quantity.py`). The values are compared when a run
-is read, so that records.jsonl keeps what was measured and a resumed or reused part takes part like any other.
+is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts are included like all others.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 TOLERANCE: Final = 0.05
-"""Values that differ by less agree even if their intervals do not overlap."""
+"""Values that differ by less than this share agree even if their intervals do not overlap."""
 _NEAR_SIZE: Final = 1.3
-"""Sizes of a curve this near to the size of a level measure the level."""
+"""A size of a curve measures a level if it differs from the size of the level by at most this factor."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""What the repeats of a value have in common: host, id, metric, point, coordinates."""
+"""The coordinates shared by the repeats of a value: host, id, metric, point, coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Disagreement:
     quantity: str
     value: float
     other: str
-    """The other entry of the plan; `level` or `curve` if it is a value of the same entry."""
+    """The id of the other entry in the plan; `level` or `curve` if the other value is in the same entry."""
     other_value: float
     unit: str
     places: frozenset[Place]
 
     @property
     def flag(self) -> str:
-        """The flag of the values: `disagrees:idle-latency`."""
+        """The flag of these values: `disagrees:idle-latency`."""
         return f"{DISAGREES}:{self.other}"
 
     @property
@@ -68,7 +68,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
-    """One value of a quantity, with its interval, and the records that it stands for."""
+    """One value of a quantity, with its interval and the records that it represents."""
 
     quantity: Quantity
     key: tuple[tuple[str, str], ...]
@@ -88,9 +88,9 @@ def place_of(record: Record) -> Place:
 def agreed(
     records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
-    """Return the records with the flags of values that disagree, and the disagreements.
+    """Return the records with flags on values that disagree, and the disagreements.
 
-    Everything that shows or judges the values of a run reads them through this function.
+    All code that shows or judges the values of a run must read them through this function.
     """
     found = disagreements(records, resolved, facts, catalog)
     return flagged(records, found), found
@@ -101,8 +101,8 @@ def disagreements(
 ) -> tuple[Disagreement, ...]:
     """Return both sides of each disagreement between two values of the same quantity on one host.
 
-    `resolved` is plan.resolved.json, from which the settings are taken. Warm-ups, invalid values, and values of other
-    versions of a benchmark do not count.
+    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured
+    by other versions of a benchmark are ignored.
     """
     settings = _settings(resolved)
     usable = [record for record in records if record.repeat >= 1 and not _is_invalid(record)]
@@ -120,7 +120,7 @@ def disagreements(
 
 
 def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
-    """Return the records; those that disagree with another value have a flag that names it."""
+    """Return the records. If a record disagrees with another value, it has a flag that names that value."""
     flags: dict[Place, list[str]] = {}
     for side in found:
         for place in side.places:
@@ -174,7 +174,7 @@ def _sightings(
 def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
-    """Yield the values of the curve that measure a level, for each level whose sizes are known."""
+    """Yield the values of the curve that measure a level, for each level with known sizes."""
     lowest, highest = ({r.coords["level"]: r.value for r in mine if r.metric == name and "level" in r.coords}
                        for name in quantity.curve or ())  # fmt: skip
     for level in lowest.keys() & highest.keys():
@@ -195,7 +195,8 @@ def _matches(record: Record, quantity: Quantity) -> bool:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return the value of these records: their median, from the lowest to the highest end of their intervals."""
+    """Return the value of these records: their median, with an interval from the lowest to the highest end of their
+    intervals."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return None
@@ -208,12 +209,12 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return a condition as text; one that is left to asct is empty."""
+    """Return a condition as text; empty if asct determines the value."""
     return "" if value is None or value == "auto" else str(value)
 
 
 def _comparable(one: _Sighting, two: _Sighting) -> bool:
-    """A curve is compared only with the levels of its own point."""
+    """Return whether two values can be compared. A curve is compared only with the levels of its own point."""
     if one.quantity.curve is None and two.quantity.curve is None:
         return True
     here, there = ((side.first.id, side.first.point_id) for side in (one, two))

@@ -1,5 +1,4 @@
-"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds the collector scans
-hundreds of thousands of them repeatedly; reading the records of 200 CPUs took 50 % longer."""
+"""Figures of one benchmark entry combined across hosts, and figures as tables."""
 
 from __future__ import annotations
 

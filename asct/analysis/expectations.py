@@ -37,7 +37,7 @@ class MetricGroup:
     at: Mapping[str, Any]
     records: tuple[Record, ...]
     rivals: tuple[Disagreement, ...] = ()
-    """Other values of the same quantity in the run, with which this value disagrees."""
+    """Other values of the same quantity in the run that disagree with this value."""
 
     @property
     def value(self) -> float:
@@ -63,8 +63,8 @@ def judge(
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
     `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
-    as not measured. `disagreements` are those of `records`: a bound between a value and another value of the same
-    quantity cannot be judged.
+    as not measured. `disagreements` are those between `records`. If a bound lies between a value and another value of
+    the same quantity, it cannot be judged.
     """
     places = gather(records, disagreements)
     verdicts: list[Verdict] = []
@@ -221,8 +221,8 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
 
 
 def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return why the verdict is unknown if this value holds and another value of the same quantity does not, or the
-    other way round; otherwise an empty string."""
+    """Return why the verdict is unknown if only one of this value and another value of the same quantity satisfies the
+    bounds; otherwise empty."""
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
         if (low is not None and first < low <= last) or (high is not None and first <= high < last):

@@ -33,8 +33,8 @@ class HeadlineMetric:
     unit: str
     detail: str
     doubt: str = ""
-    """Why the value is questionable: `noisy` or `invalid`, the host state, values that disagree, or what its flags say
-    about its samples; empty if reliable."""
+    """The reason why the value is questionable: `noisy` or `invalid`, the host state, disagreeing values, or problems
+    of its samples according to its flags; empty if it is reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
@@ -164,7 +164,7 @@ def _host_doubt(job: JobView, place: MetricGroup) -> str:
 
 
 def _doubt(place: MetricGroup) -> str:
-    """Return `invalid`, or `noisy` if the value itself is, not only its host."""
+    """Return `invalid`, or `noisy` if the value itself is noisy and not only its host."""
     if _is_invalid(place):
         return "invalid"
     return "noisy" if any(flag.startswith("noisy") and flag != NOISY_HOST for flag in place.doubts) else ""
@@ -175,7 +175,8 @@ def _is_invalid(place: MetricGroup) -> bool:
 
 
 def _disagreeing(place: MetricGroup) -> list[str]:
-    """Return `disagrees with idle-latency 158 ns` for each other value; `disagrees` if the benchmark found it."""
+    """Return `disagrees with idle-latency 158 ns` for each other value, or `disagrees` if the benchmark itself found a
+    disagreement."""
     found = [f"disagrees with {side.text}" for side in place.rivals]
     return found or [DISAGREES] * any(flag.startswith(DISAGREES) for flag in place.doubts)
 

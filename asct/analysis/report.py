@@ -213,7 +213,7 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Yield the meaning of each flag in the displayed tables; flags that question a value come first.
+    """Yield the meanings of the flags in the displayed tables. Flags that question a value come first.
 
     A flag that names another value, such as `disagrees:idle-latency`, is explained with both values.
     """

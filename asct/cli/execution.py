@@ -112,7 +112,7 @@ def resume_run(
 
 
 def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], bool]:
-    """Return the verdicts, and whether values of a job with `strict` disagree with other values of the run."""
+    """Return the verdicts, and whether any value of a job with `strict` disagrees with another value of the run."""
     strict = [job.key for job in resolved.jobs if job.strict]
     if not resolved.checks and not strict:
         return [], False

@@ -93,7 +93,8 @@ def finish_run(
 ) -> int:
     """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `rejected`: values of several jobs together count as not measured, although each job succeeded.
+    `rejected` is true if values of several jobs count as not measured because they disagree, although each job
+    succeeded.
 
     `render` returns the path of each report by format; run.json is complete when it is called. Raises StoreError if
     run.json cannot be written.

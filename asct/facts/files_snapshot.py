@@ -37,7 +37,8 @@ _UNAME = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of commands as far as the files of a dump reveal it. `left` counts omissions."""
+    """Return the output of the commands that asct would run, as far as the files of a dump contain it. `left` counts
+    omissions."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "command-line": masked(_text(tree, "/proc/cmdline")),

@@ -14,7 +14,7 @@ from asct.sdk.benchmark import Benchmark, Dependency
 Key = tuple[str, str]
 """A host and a job id."""
 Build = Callable[[Entry, str], JobDraft | None]
-"""Creates the job for an entry and a host; None after an error."""
+"""A function that creates the job for an entry and a host; returns None after an error."""
 
 
 def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:

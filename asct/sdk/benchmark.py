@@ -95,7 +95,8 @@ class Benchmark(ABC, Generic[P]):
     highlights: ClassVar[tuple[Highlight, ...]] = ()
     """The values shown at the top of a report. If empty, they are the first metric of each unit."""
     quantities: ClassVar[tuple[Quantity, ...]] = ()
-    """The values that other values of a run may measure as well; values of the same quantity are compared."""
+    """The quantities that the values of this benchmark measure. Values of a run that measure the same quantity are
+    compared."""
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()

@@ -10,18 +10,19 @@ if TYPE_CHECKING:
     from asct.sdk.record import Scalar
 
 Conditions = Callable[[Mapping[str, Any], "HostFacts"], Mapping[str, Any]]
-"""Returns the conditions of a measurement by name, from the settings of its point and the facts of its host."""
+"""A function that returns the conditions of a measurement by name, given the settings of its point and the facts of its
+host."""
 
 
 class Quantity(NamedTuple):
     """The values of a benchmark that measure the quantity `name`.
 
-    They are the values of `metric` whose coordinates are those in `at`, with these values (None: any). Two values of a
-    run measure the same if all of these are equal: name, host, conditions, and the coordinates in `keys` (by name: the
-    coordinate of the value) and `fixed`. `also` lists metrics that express the same value in another unit.
+    These are the values of `metric` at the coordinates `at` (None means any value). Two values of a run measure the
+    same quantity if the following are equal: name, host, conditions, and the coordinates in `keys` (which maps names to
+    coordinates of the value) and `fixed`. `also` lists metrics that express the same value in another unit.
 
-    `curve` names two metrics that hold, for each level, the smallest and the largest size at which the level was
-    measured: the values of all sizes in this range together measure the level.
+    `curve` names two metrics that contain, for each level, the smallest and the largest size at which the level was
+    measured. The values of all sizes in this range together measure the level.
     """
 
     name: str

@@ -15,7 +15,7 @@ REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
 DISAGREES: Final = "disagrees"
-"""The part of a flag before the colon; the other value follows it."""
+"""The part of a flag before the colon. It is followed by the name of the other value."""
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "names the run and its time",
@@ -47,8 +47,8 @@ class Stats(BaseModel):
 
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
-    holds the two groups into which the visits fall, if any, and `moved` the number of visits in which a virtual CPU
-    moved, if any.
+    contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
+    CPU moved.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)

@@ -163,9 +163,12 @@ def effective_count(in_time: Sequence[float]) -> float:
 
 
 def moved(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether two short series of the same quantity come from two states, by the limits for visits: their lower
-    quartiles differ by more than _STATE_GAP, and by _STATE_CONTRAST times the wider of their middle halves.
-    Disturbances lengthen some values of a series and leave its lower quartile; False below four values."""
+    """Return whether two short series of the same quantity have two states, according to the limits for visits.
+
+    This is the case if their lower quartiles differ by more than _STATE_GAP, and by more than _STATE_CONTRAST times the
+    wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
+    False for fewer than four values.
+    """
     if min(len(before), len(after)) < _QUARTERS:
         return False
     (low, high), (low_after, high_after) = _middle_half(before), _middle_half(after)

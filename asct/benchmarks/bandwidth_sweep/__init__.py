@@ -99,7 +99,7 @@ COUNTING: Final = (
 
 
 class BandwidthSweepParams(OneWidthParams):
-    """Traffic, CPUs and sizes."""
+    """The traffic, the CPUs and the sizes."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         ("all-reads",), "Access patterns to measure, one curve each", min_length=1, max_length=13

@@ -96,7 +96,8 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
 
 
 def _moved_pairs(run: KernelRun) -> list[set[int]]:
-    """The pairs of CPUs whose distance changed during their measurement in a round, by the probes before and after."""
+    """Return the pairs of CPUs whose distance changed while they were measured in a round, according to probes before
+    and after."""
     probes: dict[tuple[int, int], dict[str, list[float]]] = {}
     for line in run.lines:
         if line.get("t") == "probe" and line.get("phase") == "round":
@@ -207,8 +208,11 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
 
 
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
-    """Return all flags of a single pair, in both directions. Of several pairs, return the flags of more than half, and
-    those that question any if more than half are questioned."""
+    """Return all flags of a single pair, in both directions.
+
+    For several pairs, return the flags that more than half of them have; if more than half are questionable, return all
+    flags that question any of them.
+    """
     every = [flag for cell in mine for flag in cell.flags]
     flags = dict.fromkeys(every)
     if len({frozenset((cell.cpu_a, cell.cpu_b)) for cell in mine}) == 1:

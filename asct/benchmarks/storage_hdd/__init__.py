@@ -123,8 +123,11 @@ class StorageHdd(Benchmark[HddParams]):
         return layout_steps([point.whole() for point in points], context)
 
     def continues(self, params: HddParams) -> bool:
-        """Return whether an interrupted test can be continued: yes for a drive, because zones are independent, but not
-        for a temporary file, which is deleted on interruption."""
+        """Return whether an interrupted test can be continued.
+
+        This is possible for a drive, because zones are independent, but not for a temporary file, which is deleted on
+        interruption.
+        """
         return not params.makes_file
 
     def steps(self, params: HddParams, context: Context) -> Sequence[Step]:

@@ -25,7 +25,7 @@ def _folder_name(_ctx: click.Context, _param: click.Parameter, value: str) -> st
 
 @click.group("import")
 def command() -> None:
-    """Make a run of results that were measured without asct."""
+    """Create a run from results that were measured without asct."""
 
 
 @command.command("fio", short_help="Create a run from existing fio JSON output.")
@@ -38,7 +38,7 @@ def command() -> None:
 @results_option(file_okay=False)
 @shared_options
 def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
-    """Make a run of existing fio results, so that reports, `asct diff` and `asct results` work on them.
+    """Create a run from existing fio results, so that reports, `asct diff` and `asct results` work on them.
 
     FILE is the output of fio 3 with --output-format=json+ or json. Each fio process becomes a point; processes with
     the same options become its repeats. If a file cannot be read, nothing is imported.

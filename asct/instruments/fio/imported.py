@@ -225,7 +225,8 @@ def _ios(entry: Mapping[str, Any]) -> int:
 
 
 def _ramps_ms(content: Mapping[str, Any]) -> float:
-    """Return the time of all ramps, during which fio's run times do not grow; 0 for a ramp in an unknown unit."""
+    """Return the total time of all ramps, during which fio's run times do not increase; 0 for a ramp in an unknown
+    unit."""
     shared = content.get("global options", {})
     ramps = {
         job.get("groupid"): _value("ramp_time", "ramp_time", str({**shared, **job.get("job options", {})}["ramp_time"]))

@@ -56,7 +56,7 @@ class JobFileError(ValueError):
 
 @dataclass(slots=True)
 class _Section:
-    """Options of fio whose value is a number minus that of a setting."""
+    """A section of a job file. `options` maps each option to its value and its line."""
 
     name: str
     line: int

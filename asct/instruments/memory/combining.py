@@ -98,7 +98,7 @@ def _has_noise(flags: Sequence[str]) -> bool:
 
 
 def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:
-    """Return the flags that at least a quarter of the visits have; MOVED if any visit has it."""
+    """Return the flags that at least a quarter of the visits have, and MOVED if any visit has it."""
     every = [flag for item in items for flag in item.flags]
     least = {MOVED: 1}
     return tuple(

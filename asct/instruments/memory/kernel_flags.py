@@ -27,7 +27,8 @@ PAGE_FLAGS: Final = {
 }
 """The flags of `page_flags` and their meanings."""
 MOVED: Final = "moved"
-"""Flag of a value that was measured while a virtual CPU moved; a single visit with it flags the combined value."""
+"""Flag of a value that was measured while a virtual CPU moved. If a single visit has this flag, so does the combined
+value."""
 MOVED_FLAGS: Final = {
     MOVED: "the distance of the CPUs changed during at least one visit, because a virtual CPU moved; the interval "
     "spans all visits"

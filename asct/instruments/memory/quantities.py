@@ -1,7 +1,7 @@
-"""The quantities that several memory benchmarks measure, with the conditions under which their values are the same.
+"""The quantities measured by several memory benchmarks, and the conditions under which their values are the same.
 
-A condition that is left to asct (unset, `auto`) is equal in all benchmarks, whatever each chose: a plan that asks for
-the latency of memory twice expects the same answer twice.
+A condition that is left to asct (unset, `auto`) is considered equal in all benchmarks, whatever value each of them
+uses: if a plan requests the latency of memory twice, the results must be the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles
 
 
 def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """The nodes of the CPU and of the memory, and what was asked for the chain."""
+    """Return the nodes of the CPU and of the memory, and the settings of the chain."""
     named = next((values[name] for name in ("cpu", "latency_cpu_id") if values.get(name) is not None), None)
     cpu = measuring_cpu(facts, named, values.get("memory_node"))
     here = node_of_cpu(facts, cpu) if cpu is not None else None
@@ -35,7 +35,7 @@ def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
 
 
 def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """All CPUs at once: the only node, or None if there are several."""
+    """Return the conditions of a measurement with all CPUs at once. The node is None if there are several."""
     nodes = [*cpu_nodes(facts), *memory_nodes(facts)]
     only = nodes[0].id if nodes and all(node.id == nodes[0].id for node in nodes) else None
     width = values.get("width", "auto")
@@ -47,11 +47,11 @@ def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, An
 LEVEL_LATENCY: Final = Quantity(
     LATENCY, "latency", {"level": None}, {"level": "level"}, also=_CYCLES, conditions=_of_chain
 )
-"""The latency of a level of latency-sweep; its coordinates are those of the memory on the node of the CPU."""
+"""The latency of a level of latency-sweep. Its coordinates are those of the memory on the node of the CPU."""
 CURVE_LATENCY: Final = Quantity(
     LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
 )
-"""The same latency on the curve, at the sizes in the smaller half of the level."""
+"""The same latency on the curve, at sizes in the smaller half of the level."""
 PAIR_LATENCY: Final = Quantity(
     LATENCY, "latency", {"run_node": None, "memory_node": None},
     {"run_node": "run_node", "memory_node": "memory_node"}, {"level": "DRAM"}, _CYCLES, _of_chain,
@@ -80,7 +80,7 @@ CURVE_BANDWIDTH: Final = Quantity(
 
 
 def transfers(metric: str) -> Quantity:
-    """The time of a transfer between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
+    """Return the quantity for the time of a transfer between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
     names = ("cpu_a", "cpu_b", "method", "memory_node")
     at = dict.fromkeys((*names, "node_a", "node_b"))
     asked = settings("pages", "turns", "chain_size", "addresses")

@@ -221,7 +221,7 @@ class RoundHistory:
     def fell(self) -> bool:
         """Whether the rate has dropped by half since the purge, as it does at the end of a burst.
 
-        This is the write rate during preconditioning, or a dependent variable during the rounds.
+        The write rate counts during preconditioning, and the dependent variables count during the rounds.
         """
         fell = any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
         return fell or precondition_fell(self.journal, self.phase)
