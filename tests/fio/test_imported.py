@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +135,46 @@ def test_a_truncated_result_is_refused_wherever_it_ends(cut: float) -> None:
     with pytest.raises(FormatError, match="ends before it is complete") as caught:
         results_in(text[: int(len(text) * cut)])
     assert caught.value.line > 1
+
+
+def places(body: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all values of a JSON document."""
+    for key, inner in body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ():
+        yield (*above, key)
+        yield from places(inner, (*above, key))
+
+
+ODD = (None, -1, 0, 10**30, 1e308, -0.5, True, "", "x", [], {})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_damage_of_a_value_is_refused_or_read(seed: int) -> None:
+    """Neither an exception of another kind nor an impossible value comes out of it."""
+    choose = random.Random(seed)
+    whole = document()
+    every = [place for place in places(whole) if "bins" not in place[:-1]]
+    for place in choose.sample(every, 25):
+        body = json.loads(json.dumps(whole))
+        inner = body
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = choose.choice(ODD)
+        try:
+            found = results_in(json.dumps(body, indent=1))
+        except FormatError as error:
+            assert error.hint
+            continue
+        for result in found:
+            assert all(math.isfinite(one.value) for one in result.measurements), place
+            assert result.ended_s - result.seconds >= 0
+
+
+def test_an_impossible_latency_has_no_values() -> None:
+    body = document()
+    side = next(name for name in ("read", "write") if body["jobs"][0][name]["total_ios"])
+    body["jobs"][0][side]["lat_ns"]["max"] = 10**13
+    [result] = results_in(json.dumps(body, indent=1))
+    assert "a latency of 10000.000 s" in result.problem
 
 
 # ---- the real fio ----

@@ -9,6 +9,7 @@ but not the machine, the target or its drive. Everything else remains unknown.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,6 +67,9 @@ _UNHELD: Final = frozenset({
 _COSMETIC: Final = re.compile(r"name|description|group_reporting|new_group|write_.*_log|log_.*|per_job_logs")
 """Options that change neither the load nor its target."""
 _BUSY: Final = 0.9
+_CLOCK_SLACK_S: Final = 1.0
+_LATEST_S: Final = 4102444800.0
+"""2100-01-01 in seconds since the epoch."""
 _NOTHING: Final = GuardOutput((), (), (), (), None, "", 0, 0)
 
 
@@ -141,7 +145,7 @@ def results_in(text: str) -> list[FioResult]:
     for part in parts:
         _check_kind(part, text)
     try:
-        return [_result(run, text) for run in _runs(parts)]
+        return [_plausible(_result(run, text)) for run in _runs(parts)]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
@@ -189,6 +193,15 @@ def _check_kind(part: JsonPart, text: str) -> None:
         raise FormatError("this result combines several servers (`client_stats`)", hint, line, 1)
     if not isinstance(body.get("jobs"), list) or not body["jobs"]:
         raise FormatError("this result of fio has no jobs", "fio failed before it started a job", line, 1)
+
+
+def _plausible(result: FioResult) -> FioResult:
+    """Return the result; raise ValueError if its times or values are impossible."""
+    if not 0.0 <= result.ended_s - result.seconds <= result.ended_s <= _LATEST_S:
+        raise ValueError("its times are impossible")
+    if not all(math.isfinite(one.value) for one in result.measurements):
+        raise ValueError("it contains numbers that are too large")
+    return result
 
 
 # fio appends a report to its output for each `--status-interval`, and so does a shell that appends runs (`>>`). Reports
@@ -377,7 +390,15 @@ def _problem(documents: Sequence[Document]) -> str:
     if not all(any(job.directions for job in document.jobs) for document in documents):
         return "fio issued no requests"
     lasted = all(part.runtime_ms for one in documents for job in one.jobs for part in job.directions.values())
-    return "" if lasted else "fio measured no time"
+    return "".join(map(_impossible_latency, documents)) if lasted else "fio measured no time"
+
+
+def _impossible_latency(document: Document) -> str:
+    longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
+    slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
+    if slowest_s <= longest_s + _CLOCK_SLACK_S:
+        return ""
+    return f"fio reports a latency of {slowest_s:.3f} s in a run of {longest_s:.3f} s, so its clock was unreliable"
 
 
 # ---- the values of a group ----
