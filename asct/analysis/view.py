@@ -179,7 +179,8 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
     in_order = sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat))
     ordered = tuple(replace(item, sizes=sizes) for item in in_order)
     if benchmark is not None and benchmark.version == entry.version:
-        tables, figures = tuple(benchmark.tables(own)), tuple(benchmark.figures(own))
+        shown = benchmark.showing({item.point_id: item.command.settings for item in ordered if item.command})
+        tables, figures = tuple(shown.tables(own)), tuple(shown.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
     note = f"`{entry.benchmark}` is not installed on this machine"
     if benchmark is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from asct.sdk.params import Params
 
@@ -103,6 +104,8 @@ class Benchmark(ABC, Generic[P]):
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""
     results: ClassVar[tuple[ResultField, ...]] = ()
+    _points: Mapping[str, Mapping[str, Any]] = {}
+    """The settings of the points to show, by id; see `showing`."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Return contradictory settings as (setting, message). Called when a plan is checked.
@@ -168,6 +171,22 @@ class Benchmark(ABC, Generic[P]):
         """Return the values of `results` from this repeat, by path. Omit a path without a value, for example if there
         is no clear level."""
         return {}
+
+    def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Return the benchmark for the tables and figures of points with these settings, by point id."""
+        shown = copy(self)
+        shown._points = settings
+        return shown
+
+    def shown(self, point_id: str, name: str) -> Any:
+        """Return a setting of a point that determines how it is shown; its default if `showing` does not provide the
+        point."""
+        from pydantic import ValidationError
+
+        try:
+            return getattr(self.params_model.model_validate(dict(self._points.get(point_id, {}))), name)
+        except ValidationError:
+            return self.params_model.model_fields[name].default
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the tables for one job on one host."""

@@ -16,7 +16,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import Place, numbers, option, outputs_of, places
-from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, showing
 
 GIB = 1 << 30
 LEVELS = {
@@ -198,7 +198,7 @@ def test_the_table_has_the_columns_users_know() -> None:
 
 
 def test_without_levels_the_sizes_are_the_rows() -> None:
-    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine(), sizes="1M,4K", cycle_base=True)))
+    (table,) = showing(BENCHMARK, cycle_base=True).tables(records_of(BENCHMARK, measured(machine(), sizes="1M,4K")))
     assert [row["data_size"] for row in table.rows] == [4096, 1 << 20]
     assert [row["level"] for row in table.rows] == [None, None]
     assert table.columns[3].title == "Bandwidth [B/cycle]"
@@ -210,7 +210,7 @@ def test_the_figure_has_a_line_for_each_kind_of_traffic() -> None:
     assert [series.name for series in figure.series] == ["All Reads", "Copy"]
     assert [marker.label for marker in figure.markers] == ["L1", "L2", "LLC", "DRAM"]
     assert (figure.y.unit, figure.x.scale) == ("B/s", "log2")
-    (figure,) = BENCHMARK.figures(records_of(BENCHMARK, measured(machine(), cycle_base=True)))
+    (figure,) = showing(BENCHMARK, cycle_base=True).figures(records_of(BENCHMARK, measured(machine())))
     assert figure.y.unit == "B/cycle"
     assert figure.series[0].y[0] == pytest.approx(160.0)
 

@@ -68,6 +68,14 @@ def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, 
     return params, facts, done
 
 
+POINT = "0123456789ab"
+
+
+def showing(benchmark: Benchmark[Any], **settings: Any) -> Benchmark[Any]:
+    """The benchmark as it shows the records of `records_of` with these settings."""
+    return benchmark.showing({POINT: settings})
+
+
 def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) -> list[Record]:
     metrics = {metric.name: metric for metric in benchmark.metrics}
     return [
@@ -81,7 +89,7 @@ def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) ->
             version=benchmark.version,
             point={},
             coords=item.coords,
-            point_id="0123456789ab",
+            point_id=POINT,
             repeat=repeat,
             metric=item.metric,
             value=item.value,
@@ -89,7 +97,7 @@ def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) ->
             better=metrics[item.metric].better,
             stats=item.stats,
             flags=list(item.flags),
-            raw="jobs/h/x/0123456789ab/r1",
+            raw=f"jobs/h/x/{POINT}/r1",
         )
         for item in measurements
     ]

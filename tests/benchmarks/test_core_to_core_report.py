@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from asct.benchmarks.core_to_core_latency.pairs import FLAGS, SIBLINGS, Order
 from asct.sdk.figure import Bars, Heatmap
 from asct.sdk.record import Measurement
 from tests.benchmarks.pingpong_streams import Machine
-from tests.benchmarks.test_contract import folder_of, records_of
+from tests.benchmarks.test_contract import folder_of, records_of, showing
 from tests.benchmarks.test_core_to_core_latency import TWO, measured, tables
 
 
@@ -74,8 +75,8 @@ def test_repeats_and_points_are_kept_apart() -> None:
     assert "heatmap-cas-local" in slugs and "heatmap-cas-local-2" in slugs
 
 
-def heatmaps(found: Sequence[Measurement]) -> dict[str, Heatmap]:
-    figures = BENCHMARK.figures(records_of(BENCHMARK, found))
+def heatmaps(found: Sequence[Measurement], **settings: Any) -> dict[str, Heatmap]:
+    figures = showing(BENCHMARK, **settings).figures(records_of(BENCHMARK, found))
     return {figure.slug: figure for figure in figures if isinstance(figure, Heatmap)}
 
 
@@ -101,13 +102,13 @@ def test_threads_stand_side_by_side_in_the_map() -> None:
 
 
 def test_the_end_of_the_colours_follows_the_clock_in_cycles() -> None:
-    found = heatmaps(measured(TWO, cycle_base=True, heatmap_vmax=100))
+    found = heatmaps(measured(TWO, cycle_base=True), cycle_base=True, heatmap_vmax=100)
     assert found["heatmap-cas-local"].ceiling == pytest.approx(100e-9 * 3.003e9, rel=1e-3)
     assert found["heatmap-cas-local"].unit == "cycles"
 
 
 def test_the_histogram_counts_every_pair_once() -> None:
-    figures = BENCHMARK.figures(records_of(BENCHMARK, measured(TWO, hist_bins=5)))
+    figures = showing(BENCHMARK, hist_bins=5).figures(records_of(BENCHMARK, measured(TWO)))
     bars = next(figure for figure in figures if figure.slug == "histogram-local")
     assert isinstance(bars, Bars)
     counts = {series.name: sum(value or 0 for value in series.y) for series in bars.series}

@@ -18,7 +18,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import Place, numbers, option, output_of, outputs_of
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of, showing
 
 GIB = 1 << 30
 DATA = FOLDER / "cross_numa_bandwidth" / "testdata"
@@ -150,8 +150,8 @@ def test_one_pair_is_no_heat_map() -> None:
 
 
 def test_bus_bytes_are_shown_for_writes_and_cycles_when_asked() -> None:
-    records = records_of(BENCHMARK, measured(sparse(), traffic="write", cycle_base=True))
-    table, _ = BENCHMARK.tables(records)
+    records = records_of(BENCHMARK, measured(sparse(), traffic="write"))
+    table, _ = showing(BENCHMARK, cycle_base=True).tables(records)
     assert table.title.endswith("(in B/cycle)")
     local = table.rows[0]["node0"]
     assert isinstance(local, float)

@@ -7,13 +7,13 @@ import pytest
 from asct.benchmarks.loaded_latency import BENCHMARK
 from asct.sdk.figure import Table
 from tests.benchmarks.load_streams import levels
-from tests.benchmarks.test_contract import records_of
+from tests.benchmarks.test_contract import records_of, showing
 from tests.benchmarks.test_loaded_latency import measured, the
 
 
 def tables(cycle_base: bool) -> dict[str, Table]:
-    found = measured(levels([0, 100, 900]), cycle_base=cycle_base)
-    return {table.slug: table for table in BENCHMARK.tables(records_of(BENCHMARK, found))}
+    found, shown = measured(levels([0, 100, 900])), showing(BENCHMARK, cycle_base=cycle_base)
+    return {table.slug: table for table in shown.tables(records_of(BENCHMARK, found))}
 
 
 def shown(table: Table, key: str) -> float:
@@ -33,7 +33,7 @@ def test_both_tables_are_in_cycles() -> None:
 
 
 def test_the_curve_as_a_whole_is_converted_at_the_core_clock() -> None:
-    clock = the(measured(levels([0, 100, 900]), cycle_base=True), "core_clock").value
+    clock = the(measured(levels([0, 100, 900])), "core_clock").value
     plain, cycles = tables(False)["summary"], tables(True)["summary"]
     assert shown(cycles, "idle_latency") == pytest.approx(shown(plain, "idle_latency") * 1e-9 * clock)
     assert shown(cycles, "latency_at_80") == pytest.approx(shown(plain, "latency_at_80") * 1e-9 * clock)

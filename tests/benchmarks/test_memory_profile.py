@@ -17,7 +17,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import Place, option, output_of, places
-from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, showing
 
 GIB = 1 << 30
 LEVELS = {
@@ -135,7 +135,7 @@ def test_the_table_is_that_of_the_study() -> None:
 
 
 def test_cycle_base_shows_bytes_per_cycle() -> None:
-    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine(), cycle_base=True)))
+    (table,) = showing(BENCHMARK, cycle_base=True).tables(records_of(BENCHMARK, measured(machine())))
     assert table.columns[1].title == "16 byte (128 bit) loads/stores [B/cycle]"
     assert table.rows[0]["width16"] == pytest.approx(30 / 2.5)
     assert table.rows[0]["cache"] == pytest.approx(500 / 2.5)

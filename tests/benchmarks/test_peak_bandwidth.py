@@ -16,7 +16,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.streams import Place, numbers, option, output_of
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of, showing
 
 GIB = 1 << 30
 
@@ -174,7 +174,9 @@ def test_the_table_has_the_columns_users_know() -> None:
 
 
 def test_cycle_base_shows_bytes_per_cycle() -> None:
-    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(two_nodes(), traffic="all-reads", cycle_base=True)))
+    (table,) = showing(BENCHMARK, cycle_base=True).tables(
+        records_of(BENCHMARK, measured(two_nodes(), traffic="all-reads"))
+    )
     column, value = table.columns[1], table.rows[0]["bus_bandwidth"]
     assert column.title == "Peak BW [B/cycle]"
     assert isinstance(value, float)

@@ -232,15 +232,15 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             found += bandwidths(result, {"size": result.size, "traffic": result.traffic}, flags, detail=bool(levels))
         everything = [result for best in results.values() for result in best]
         found.append(Measurement("threads", float(everything[0].threads)))
-        return found + circumstances(everything, next(iter(runs.values())).meta, params)
+        return found + circumstances(everything, next(iter(runs.values())).meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of the levels or, if none were measured, of the sizes."""
-        return (_table(records),) if records else ()
+        return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a figure of bandwidth over the size per thread, with one line per access pattern and point."""
-        style = bandwidth_style(records)
+        style = bandwidth_style(self, records)
         series = tuple(
             _series(mine, traffic, f"bandwidth{style.suffix}")
             for mine in by_point(records)
@@ -301,8 +301,7 @@ def _fitted(params: BandwidthSweepParams, facts: HostFacts, cpus: Sequence[int],
     return min((fitted(size, node, len(cpus)) for node in bound), default=size)
 
 
-def _table(records: Sequence[Record]) -> Table:
-    style = bandwidth_style(records)
+def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     unit, scale, other = style.unit, style.scale, IN_TIME if style is IN_CYCLES else IN_CYCLES
     axis = "level" if any("level" in record.coords for record in records) else "size"
     columns = (

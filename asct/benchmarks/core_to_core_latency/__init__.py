@@ -73,10 +73,6 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
         Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
         Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
-        Metric("hist_bins", "1", "neither", "Number of bars in the histogram, as configured", comparable=False),
-        Metric(
-            "heatmap_vmax", "s", "neither", "Upper end of the heat map's color scale, as configured", comparable=False
-        ),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
@@ -116,11 +112,11 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix, statistics, the slowest and the most asymmetric pairs and, for exports, every pair."""
-        return all_tables(records)
+        return all_tables(records, self.shown)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return heat maps and histograms if there are at least three CPUs."""
-        return all_figures(records)
+        return all_figures(records, self.shown)
 
 
 BENCHMARK = CoreToCoreLatency()

@@ -165,10 +165,6 @@ def measurements(
     if params.cycle_base:
         found += _summaries(both_ways(cell for one in sessions for cell in one.cycles), "_cycles")
     found += [item for one in sessions for item in _of_run(one)]
-    found += [
-        Measurement("hist_bins", float(params.hist_bins)),
-        Measurement("heatmap_vmax", params.heatmap_vmax * 1e-9),
-    ]
     found += _topology(order, {cpu for one in sessions for cell in one.cells for cpu in (cell.cpu_a, cell.cpu_b)})
     details = [(cell, "") for one in sessions for cell in one.cells]
     details += [(cell, "_cycles") for one in sessions for cell in one.cycles]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
 from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
@@ -30,6 +30,8 @@ class StoredPairs:
     groups: Mapping[tuple[str, str], Sequence[PairLatency]]
     order: Order
     in_cycles: bool
+    hist_bins: int
+    ceiling_s: float
 
     @property
     def unit(self) -> str:
@@ -56,16 +58,20 @@ class StoredPairs:
         return median(values) if values else None
 
 
-def stored_pairs(records: Sequence[Record]) -> list[StoredPairs]:
+Setting = Callable[[str, str], Any]
+"""Returns a setting of a point, by the id of the point and the name of the setting."""
+
+
+def stored_pairs(records: Sequence[Record], setting: Setting) -> list[StoredPairs]:
     """Return the points that have pairs, in order of appearance. They are in cycles if all pairs have values in
     cycles."""
     groups = by_point(records)
-    in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
-    points = [_measured(mine, in_cycles) for mine in groups]
+    in_cycles = all(setting(mine[0].point_id, "cycle_base") for mine in groups)
+    points = [_measured(mine, in_cycles, setting) for mine in groups]
     return [point for point in points if point.cells]
 
 
-def _measured(mine: Sequence[Record], in_cycles: bool) -> StoredPairs:
+def _measured(mine: Sequence[Record], in_cycles: bool, setting: Setting) -> StoredPairs:
     found: dict[tuple[Scalar, ...], list[Record]] = {}
     for record in mine:
         if "cpu_b" in record.coords and record.metric.endswith("_cycles") == in_cycles:
@@ -77,7 +83,8 @@ def _measured(mine: Sequence[Record], in_cycles: bool) -> StoredPairs:
     groups: dict[tuple[str, str], list[PairLatency]] = {}
     for cell in pairs:
         groups.setdefault((cell.data, cell.method), []).append(cell)
-    return StoredPairs(tuple(mine), tuple(pairs), groups, order, in_cycles)
+    bins, ceiling_s = int(setting(mine[0].point_id, "hist_bins")), setting(mine[0].point_id, "heatmap_vmax") * NS
+    return StoredPairs(tuple(mine), tuple(pairs), groups, order, in_cycles, bins, ceiling_s)
 
 
 def _cell(repeats: Sequence[Record]) -> PairLatency:
@@ -107,9 +114,9 @@ _FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Me
 _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB", format="integer"))
 
 
-def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+def all_tables(records: Sequence[Record], setting: Setting) -> tuple[Table, ...]:
     """Return a table of every pair for exports, followed by the summaries."""
-    points = stored_pairs(records)
+    points = stored_pairs(records, setting)
     if not points:
         return ()
     tables = [_pair_table(points)]
@@ -293,10 +300,10 @@ _CAPTIONS: Final = {
 }
 
 
-def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
+def all_figures(records: Sequence[Record], setting: Setting) -> tuple[Figure, ...]:
     """Return a heat map per method and a histogram of all methods, for the local and the remote data of each point."""
     figures: list[Figure] = []
-    for number, point in enumerate(stored_pairs(records), start=1):
+    for number, point in enumerate(stored_pairs(records, setting), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})
         if len(cpus) < _FEWEST:
             continue
@@ -332,17 +339,17 @@ def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix
 
 def _ceiling(point: StoredPairs) -> float | None:
     """Return the setting heatmap_vmax, a time, converted to cycles with the measured clock if necessary."""
-    seconds, clock = point.single("heatmap_vmax"), point.single("core_clock")
-    if seconds is None or not point.in_cycles:
-        return seconds
-    return None if clock is None else seconds * clock
+    clock = point.single("core_clock")
+    if not point.in_cycles:
+        return point.ceiling_s
+    return None if clock is None else point.ceiling_s * clock
 
 
 def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
     methods = {
         method: [cell.value for cell in mine if not cell.repeated] for method, mine in point.methods(data).items()
     }
-    edges = _edges([value for mine in methods.values() for value in mine], int(point.single("hist_bins") or 1))
+    edges = _edges([value for mine in methods.values() for value in mine], point.hist_bins)
     labels = _labels([edge / point.scale for edge in edges])
     series = []
     for method, mine in methods.items():

@@ -37,6 +37,7 @@ from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
     STREAM_FLAGS,
     WINDOWS,
+    BandwidthStyle,
     OneWidthParams,
     StreamCall,
     WorkingSet,
@@ -138,16 +139,16 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
             if pair.name not in results:
                 found.append(pair.left_out(_least_bytes(params, facts, pair) * max(1, len(pair.run.cpus))))
         first = next(iter(runs.values()))
-        return found + circumstances([result for best in results.values() for result in best], first.meta, params)
+        return found + circumstances([result for best in results.values() for result in best], first.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix, and the spread of each pair."""
-        style = _style(records)
+        style = _style(bandwidth_style(self, records))
         return (node_table(records, style), pair_table(records, style)) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the matrix as a heat map if it has several values."""
-        return node_heatmaps(records, _style(records), _CAPTION)
+        return node_heatmaps(records, _style(bandwidth_style(self, records)), _CAPTION)
 
 
 def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:
@@ -162,8 +163,7 @@ def _has_room(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair
     return unknown or _least_bytes(params, facts, pair) <= room(pair.memory, len(pair.run.cpus))
 
 
-def _style(records: Sequence[Record]) -> MatrixStyle:
-    style = bandwidth_style(records)
+def _style(style: BandwidthStyle) -> MatrixStyle:
     return MatrixStyle(
         slug="nodes",
         title="Cross-NUMA bandwidths for the system",

@@ -27,7 +27,7 @@ from asct.instruments.memory.matrix import (
 )
 from asct.instruments.memory.notes import working_set_note
 from asct.instruments.memory.quantities import PAIR_LATENCY
-from asct.instruments.memory.settings import CYCLE_BASE, from_pools
+from asct.instruments.memory.settings import from_pools, in_cycles
 from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
@@ -48,11 +48,6 @@ _USUAL_SIZE: Final = 512 << 20
 _CAPTION: Final = (
     "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), without load."
 )
-
-
-def _look(records: Sequence[Record]) -> MatrixStyle:
-    cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
-    return _CYCLES if cycles else _TIME
 
 
 class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
@@ -119,7 +114,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix, with its ratios and distances if there are several nodes, and the spread of every pair."""
-        look = _look(records)
+        look = _CYCLES if in_cycles(self, records) else _TIME
         matrix = node_table(records, look)
         tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]
         if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
@@ -129,7 +124,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the matrix as a heat map if it has several values."""
-        return node_heatmaps(records, _look(records), _CAPTION)
+        return node_heatmaps(records, _CYCLES if in_cycles(self, records) else _TIME, _CAPTION)
 
 
 BENCHMARK = IdleLatency()

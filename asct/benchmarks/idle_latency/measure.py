@@ -12,7 +12,6 @@ from asct.instruments.memory.chase import ChaseLatency, chase_flags, chase_laten
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags
 from asct.instruments.memory.matrix import NodePair, node_pairs
 from asct.instruments.memory.settings import (
-    CYCLE_BASE,
     AutoSize,
     PageKind,
     cycle_base_setting,
@@ -134,7 +133,7 @@ def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts
         *(item for one in walked for item in _of_pair(one)),
         *_ratios(walked),
         *_distances(walked, facts),
-        Measurement("core_clock", clock.median, stats=clock, flags=(CYCLE_BASE,) if params.cycle_base else ()),
+        Measurement("core_clock", clock.median, stats=clock),
         *(Measurement("page_size", one.page_bytes, one.pair.at) for one in walked),
         *(pair.left_out(missing) for pair in pairs if all(one.pair != pair for one in walked)),
     ]

@@ -23,7 +23,7 @@ from asct.benchmarks.latency_sweep.command import (
 )
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_LATENCY
-from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.settings import from_pools, in_cycles
 from asct.instruments.memory.sizes import page_privileges
 from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
@@ -265,13 +265,13 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         """Return a table with one row per level and point; without levels, the notes contain the reason and a hint."""
         from asct.benchmarks.latency_sweep.report import level_table
 
-        return (level_table(records),) if records else ()
+        return (level_table(records, in_cycles(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the curve as a figure."""
         from asct.benchmarks.latency_sweep.report import latency_curve
 
-        return latency_curve(records)
+        return latency_curve(records, in_cycles(self, records))
 
 
 BENCHMARK = LatencySweep()

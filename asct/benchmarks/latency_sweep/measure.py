@@ -9,7 +9,6 @@ from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
 from asct.benchmarks.latency_sweep.survey import SizeLatency, Survey, cache_hints, inside, size_latencies
 from asct.instruments.memory.chase import ChaseLatency
 from asct.instruments.memory.kernel_flags import noise_flags, page_flags
-from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, stats_of
@@ -147,7 +146,7 @@ def _gap_flags(gap: float | None) -> tuple[str, ...]:
 
 def _search_flags(params: LatencySweepParams, search: LevelSearch, facts: HostFacts) -> tuple[str, ...]:
     found = [NO_LEVELS, search.cause] if search.cause else list(search.notes)
-    marks = {"smaller-memory": is_lowered(params, facts), CYCLE_BASE: params.cycle_base}
+    marks = {"smaller-memory": is_lowered(params, facts)}
     return (*found, *(flag for flag, holds in marks.items() if holds))
 
 

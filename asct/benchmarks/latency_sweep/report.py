@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NO_LEVELS_HINT, NOTES
 from asct.instruments.memory.notes import working_set_note
-from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.record import Record, doubtful
 from asct.sdk.rows import (
@@ -29,14 +28,9 @@ _LOCAL = "local to few pages"
 _INTERVAL_HELP = "Interval of the level's latency over the visits"
 
 
-def _in_cycles(records: Sequence[Record]) -> bool:
-    return any(CYCLE_BASE in record.flags for record in records if record.metric == "levels")
-
-
-def level_table(records: Sequence[Record]) -> Table:
+def level_table(records: Sequence[Record], cycles: bool) -> Table:
     """Return a table with one row per level and point, with medians over the repeats. Without levels, the notes contain
     the reason."""
-    cycles = _in_cycles(records)
 
     def rows(mine: Sequence[Record]) -> list[Row]:
         names = dict.fromkeys(str(r.coords["level"]) for r in mine if r.metric == "latency" and "level" in r.coords)
@@ -108,9 +102,8 @@ def _size(records: Sequence[Record], metric: str, level: str) -> str:
     return about_size(int(middle(at(records, metric, level=level)) or 0))
 
 
-def latency_curve(records: Sequence[Record]) -> tuple[Figure, ...]:
+def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]:
     """Return the curve with one line per point (medians over the repeats); empty if there are no values."""
-    cycles = _in_cycles(records)
     metric = "latency_cycles" if cycles else "latency"
     points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
     local = by_point(record for record in records if record.metric == f"local_{metric}")

@@ -18,7 +18,6 @@ from asct.instruments.memory.kernel_flags import (
     noise_flags,
     page_flags,
 )
-from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
@@ -267,8 +266,7 @@ def _circumstances(
     params: LoadedLatencyParams, levels: Sequence[LoadLevel], meta: Mapping[str, Any]
 ) -> list[Measurement]:
     clocks = [level.clock_hz for level in levels if level.clock_hz is not None]
-    shown = (CYCLE_BASE,) if params.cycle_base else ()
-    found = [Measurement("core_clock", median(clocks), flags=shown)] if clocks else []
+    found = [Measurement("core_clock", median(clocks))] if clocks else []
     arenas = [meta.get("chain_arena"), *(meta.get("load_arenas") or ())]
     pages = [arena for arena in arenas if isinstance(arena, Mapping)]
     if not pages:

@@ -9,7 +9,6 @@ from typing import Final
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
 from asct.instruments.memory.notes import working_set_note
-from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.stream import shown_unit
 from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
@@ -46,10 +45,10 @@ class TableUnits:
     rate_scale: float
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> TableUnits:
+    def of(cls, records: Sequence[Record], cycles: bool) -> TableUnits:
         """Return nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` is set."""
-        rate, rate_scale = shown_unit(records)
-        if any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock"):
+        rate, rate_scale = shown_unit(cycles, records)
+        if cycles:
             return cls("_cycles", "cycle", 1.0, rate, rate_scale)
         return cls("", "ns", 1e-9, rate, rate_scale)
 
@@ -66,9 +65,9 @@ class TableUnits:
         return Column(key, f"{title} [{self.rate}]", self.rate_scale, help=help)
 
 
-def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+def all_tables(records: Sequence[Record], cycles: bool) -> tuple[Table, ...]:
     """Return the levels, the summary of the curve, and the targets, omitting empty tables."""
-    shown = TableUnits.of(records)
+    shown = TableUnits.of(records, cycles)
     tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
     return tuple(table for table in tables if table.rows)
 
@@ -167,10 +166,10 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
     return Table("summary", "Summary of the loaded latency curve", *shown_rows, flags=flags)
 
 
-def load_curve(records: Sequence[Record]) -> Line | None:
+def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
     """Return one line per point, from the lowest to the highest load; None unless both latency and bandwidth were
     measured."""
-    shown = TableUnits.of(records)
+    shown = TableUnits.of(records, cycles)
     metric = f"latency{shown.suffix}"
     points = by_point(records)
     series = [one for mine in points if (one := _series(mine, metric)) is not None]

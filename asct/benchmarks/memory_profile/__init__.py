@@ -181,11 +181,11 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         first = next(iter(memory.values()))[0]
         found += [Measurement("threads", float(first.threads)), Measurement("data_size", float(first.size))]
         found += [Measurement("data_size", float(best[0].size), {"level": level}) for level, best in levels.items()]
-        return found + circumstances(everything, run.meta, params)
+        return found + circumstances(everything, run.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the peaks of each point, as medians over the repeats."""
-        return (_table(records),) if records else ()
+        return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return bars of the memory bandwidth by access width, side by side for each access pattern."""
@@ -233,8 +233,7 @@ def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
     return found
 
 
-def _table(records: Sequence[Record]) -> Table:
-    style = bandwidth_style(records)
+def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     style = BandwidthStyle("MB/s", 1e6, style.suffix) if style is IN_TIME else style
     widths = _widths(records)
     columns = (

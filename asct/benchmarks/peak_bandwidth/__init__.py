@@ -160,11 +160,11 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
             found.append(Measurement("theoretical_bandwidth", theoretical))
         found.append(Measurement("threads", float(best[0].threads)))
         found.append(Measurement("data_size", float(best[0].size)))
-        return found + circumstances(best, run.meta, params)
+        return found + circumstances(best, run.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table with one row per access pattern and point, with medians over the repeats."""
-        return (_table(records),) if records else ()
+        return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return bars of the bytes on the bus and the useful bytes, side by side for each access pattern."""
@@ -196,8 +196,7 @@ def _of_variant(result: StreamResult) -> Measurement:
     return Measurement("variant_bandwidth", result.useful.median, dict(coords), result.useful, flags, detail=True)
 
 
-def _table(records: Sequence[Record]) -> Table:
-    style = bandwidth_style(records)
+def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     unit, scale = style.unit, style.scale
     columns = (
         Column("traffic", "Traffic type", format="text"),

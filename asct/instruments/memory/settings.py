@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
 from asct.sdk.params import Size, listed, setting
 from asct.values.cpulist import parse_integers
 from asct.values.quantity import parse_quantity
+
+if TYPE_CHECKING:
+    from asct.sdk.benchmark import Benchmark
+    from asct.sdk.record import Record
 
 _PAGE_SPELLINGS: Final = {
     "4kib": "4k", "4096": "4k", "base": "4k", "2mib": "2m", "2097152": "2m", "1gib": "1g", "1073741824": "1g",
@@ -60,8 +65,6 @@ INTEGERS: Final = BeforeValidator(integers)
 """Accepts a single number, or text with ranges such as `3000,900,5-9:2`, as a list of integers."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
 """Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63 bits of the kernels."""
-CYCLE_BASE: Final = "cycle-base"
-"""Flag of the core clock if `cycle_base` is set, so that tables and figures show core cycles."""
 
 
 def from_pools(pages: PageKind) -> bool:
@@ -143,3 +146,9 @@ def seed_setting(help: str) -> Any:
 def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
     """Declare the setting that selects the unit in tables and figures."""
     return setting(False, f"Show {units} in tables and figures")
+
+
+def in_cycles(benchmark: Benchmark[Any], records: Iterable[Record]) -> bool:
+    """Return whether tables and figures show core cycles: `cycle_base` is set for a point of the records."""
+    points = dict.fromkeys(record.point_id for record in records)
+    return any(benchmark.shown(point, "cycle_base") for point in points)

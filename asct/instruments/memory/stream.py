@@ -9,15 +9,16 @@ from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, noise_flags, page_flags
 from asct.instruments.memory.settings import (
-    CYCLE_BASE,
     PageKind,
     cycle_base_setting,
     from_pools,
+    in_cycles,
     pages_setting,
 )
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
 from asct.instruments.memory.visits import VISIT_FLAGS, VisitedParams
+from asct.sdk.benchmark import Benchmark
 from asct.sdk.metric import Metric, Unit
 from asct.sdk.params import setting
 from asct.sdk.record import Measurement, Record, Scalar, Stats
@@ -177,11 +178,10 @@ def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
     return sorted(best, key=lambda one: (one.size, one.vector_bytes, WORDS.index(one.traffic)))
 
 
-def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
+def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any]) -> list[Measurement]:
     """Return the median core clock during the measurement, flagged with the unit to show, and the page size."""
-    flags = (CYCLE_BASE,) if params.cycle_base else ()
     return [
-        Measurement("core_clock", median([one.clock_hz for one in points]), flags=flags),
+        Measurement("core_clock", median([one.clock_hz for one in points])),
         Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)),
     ]
 
@@ -224,17 +224,16 @@ IN_CYCLES: Final = BandwidthStyle("B/cycle", 1.0, PER_CYCLE)
 IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
 
 
-def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
+def bandwidth_style(benchmark: Benchmark[Any], records: Sequence[Record]) -> BandwidthStyle:
     """Return IN_CYCLES if `cycle_base` is set, otherwise IN_TIME."""
-    cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
-    return IN_CYCLES if cycles else IN_TIME
+    return IN_CYCLES if in_cycles(benchmark, records) else IN_TIME
 
 
-def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
+def shown_unit(cycles: bool, records: Sequence[Record]) -> tuple[str, float]:
     """Return the unit and the divisor for values in B/s that have no metric per cycle."""
-    how = bandwidth_style(records)
+    how = IN_CYCLES if cycles else IN_TIME
     clocks = [record.value for record in records if record.metric == "core_clock"]
-    return how.unit, median(clocks) if how is IN_CYCLES else how.scale
+    return how.unit, median(clocks) if cycles else how.scale
 
 
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
