@@ -73,7 +73,10 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
         hint = "use /dev/disk/by-id/... (`asct doctor` lists the paths); other names can change at boot"
         return f"`{item.device}` does not identify a device permanently", hint
     if loop and not (item.serial or "").startswith("/"):
-        return f"loop device `{item.device}` has no identity", "set `serial` to the path of its backing file"
+        return (
+            f"`serial` does not identify the loop device `{item.device}`",
+            "set `serial` to the path of its backing file",
+        )
     if not item.serial or item.serial == _ABSENT:
         hint = "add the `serial` that `asct doctor`, or `lsblk -o NAME,SERIAL` on the host, prints"
         return f"`{item.device}` on {item.host} has no `serial`", hint

@@ -64,7 +64,14 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         Metric("round_trip", "s", "lower", "token, cas: a message and its reply", {**_METHOD, **_NODES}),
         Metric("latency_cycles", "cycles", "lower", "latency in core cycles, with cycle_base", _ANYWHERE),
         Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
-        Metric("interference", "1", "lower", "Latency of concurrent pairs relative to pairs alone", _RUN, False),
+        Metric(
+            "interference",
+            "1",
+            "lower",
+            "Latency of pairs measured concurrently, relative to pairs measured alone",
+            _RUN,
+            False,
+        ),
         Metric("missing", "1", "lower", "Number of pairs whose batches were all disturbed", _RUN, False),
         Metric(
             "address_spread", "1", "neither", "Ratio between the slowest and the fastest address of a pair", _RUN, False
