@@ -201,7 +201,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """Return the refusal if the checks themselves failed, because nothing is written without them."""
+    """Return the refusal for a failure of the checks themselves. Without their results, nothing is written."""
     message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 

@@ -79,8 +79,8 @@ def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> st
 def harmless(value: Any) -> Any:
     """Return the text of a cell without characters that control a terminal.
 
-    Text from hosts is untrusted. If a spreadsheet would interpret it as a formula, even because of full-width signs, an
-    apostrophe is put before it (OWASP, CSV Injection).
+    Text from hosts is untrusted. An apostrophe is put before text that a spreadsheet would interpret as a formula, even
+    because of full-width signs (OWASP, CSV Injection).
     """
     if not isinstance(value, str):
         return value

@@ -48,7 +48,7 @@ class Channel(Protocol):
 
 
 class FileTransfer(Protocol):
-    """A file transfer by absolute paths. Raises HostError if a file cannot be read or written."""
+    """Transfers files by absolute path. Raises HostError if a file cannot be read or written."""
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         """Copy a file from the host. Returns False if it is larger than `max_bytes`. Raises HostError for a link or

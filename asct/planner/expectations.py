@@ -198,7 +198,7 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
 
 
 DescribedBound = tuple[str, Node]
-"""A phrase and the bound as written in the plan: ("at least", 130 ns)."""
+"""A pair of a phrase and the bound as written in the plan: ("at least", 130 ns)."""
 
 
 class NumericBounds(NamedTuple):

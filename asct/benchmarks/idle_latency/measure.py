@@ -93,7 +93,7 @@ def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str
 
 
 def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float:
-    """Return the estimated duration of `count` pairs, each measured by its own process."""
+    """Return the estimated duration of `count` pairs, each of which is measured by a separate process."""
     return count * (_START_S + min(params.duration, _MEASURE_S) + _MAP_S_PER_GIB * size / 2**30)
 
 

@@ -112,8 +112,8 @@ def _ends(
 def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
-    For DRAM, this is the optimum, with which other benchmarks measure memory; for a cache, up to three sizes of its
-    flat part, spread over the smaller half.
+    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, these are up to three
+    sizes of its flat part, spread over the smaller half.
     """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]

@@ -101,7 +101,7 @@ class MemoryProfileParams(StreamParams):
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
-    """A benchmark with one process and a thread on every usable CPU, which measures memory with every access width, and
+    """A benchmark with one process and a thread on every usable CPU. It measures memory with every access width, and
     every cache level."""
 
     name = "memory-profile"

@@ -69,7 +69,7 @@ class Quantiles(Generic[N]):
         return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
 
     def deviation(self, middle: float) -> float:
-        """Return the median distance from `middle`, by walking outward from it past half of the values."""
+        """Return the median distance from `middle`, found by walking outward from `middle` past half of the values."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
