@@ -19,7 +19,7 @@ _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
 _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
-"""Flags that key results show even though `strict` does not reject values with them."""
+"""Flags shown with key results even though `strict` accepts values that have them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """The reason why the tables and figures of the benchmark are missing; empty if they are not."""
+    """The reason why the benchmark's tables and figures are missing; empty if they are present."""
     disagreements: tuple[Disagreement, ...] = ()
     """The values of the job that disagree with another value of the same quantity."""
 

@@ -31,7 +31,7 @@ from asct.sdk.step import options, thousandths
 SMALLEST: Final = 64 << 20
 """Lower limit for reducing an automatic size to the free memory of a node. Smaller sets would fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Memory for the kernel and its page tables, in addition to the data."""
+"""Bytes for the kernel and its page tables, in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
 """Time to start a process and to write and check the lines of the chain."""
