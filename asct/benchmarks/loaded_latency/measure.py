@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.benchmarks.loaded_latency.physics import DISAGREES
 from asct.instruments.memory.kernel_flags import (
     ABOVE_THEORETICAL,
     ABOVE_THEORETICAL_FLAGS,
@@ -21,7 +20,7 @@ from asct.instruments.memory.kernel_flags import (
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Scalar, Stats, doubtful
+from asct.sdk.record import DISAGREES, Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.sdk.step import Output
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.sdk.record import Measurement
+from asct.sdk.record import DISAGREES, Measurement
 
-DISAGREES: Final = "disagrees"
-"""Flag of two latencies if the one with less load is higher."""
 _IDLE: Final = "idle_latency"
 _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
