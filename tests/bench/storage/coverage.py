@@ -16,28 +16,30 @@ from tests.bench.storage.subjects import applied, by_hand, limited, records
 from tests.bench.table import note
 
 RUNS = 10
+SECONDS = 20
 LIMIT = 4000
 METRICS = ("iops", "latency", "clat_p50", "clat_p99")
 _SEED = 12
-_PAUSE_S, _BURST_S = (0.2, 1.5), (0.3, 1.5)
+_PAUSE_S, _BURST_S = (0.1, 0.8), (0.2, 0.8)
 
 
 def coverage() -> None:
     """The same points again and again: the next value inside the interval, the share flagged, and the width."""
     with limited(64, riops=LIMIT) as (loop, _):
         for title, beside in (("throttled", nullcontext), ("noisy", lambda: bursts(loop.path))):
-            note(f"{title}: {RUNS} runs of 2 points of 10 s, random reads of 4k, limit {LIMIT} a second")
+            note(f"{title}: {RUNS} runs of {SECONDS} s, random reads of 4k at depth 8, limit {LIMIT} a second")
             with beside():
                 report_intervals(_runs(title, loop.path))
 
 
 def _runs(title: str, device: Path) -> Runs:
     config = {
-        "file_names": str(device), "rw": "randread", "numjobs": 1, "duration": "10s", "engine": "libaio",
+        "file_names": str(device), "rw": "randread", "numjobs": 1, "iodepth": 8, "engine": "libaio",
+        "duration": f"{SECONDS}s",
     }  # fmt: skip
     found: dict[Place, list[Value]] = defaultdict(list)
     for _ in range(RUNS):
-        for one in records(applied({"uses": "storage-fio", "config": config, "sweep": {"iodepth": [4, 16]}})):
+        for one in records(applied({"uses": "storage-fio", "config": config})):
             if one["metric"] in METRICS:
                 flagged = any(doubtful(flag) for flag in one["flags"])
                 value = Value(one["value"], (one["stats"] or {}).get("ci95"), flagged)
