@@ -65,7 +65,7 @@ def test_arguments_and_files() -> None:
     guard, fio = " ".join(step.arguments).split(" -- ")
     assert guard == "--targets targets"
     assert fio == (
-        "/usr/bin/fio --output-format=json+ --output=fio.json --eta=never --status-interval=250ms --readonly job.fio"
+        "/usr/bin/fio --output-format=json+ --output=fio.json --eta=never --status-interval=300ms --readonly job.fio"
     )
     assert step.files["targets"] == "read\t0\t1\t-\t/var/tmp/job/scratch.dat\n"
     found = options(step)
@@ -119,8 +119,8 @@ def test_guard_ends_a_point_as_it_is_told() -> None:
 @pytest.mark.parametrize(
     ("duration", "numjobs", "interval_ms"),
     [
-        (0.3, 1, 250),
-        (1.0, 4, 250),
+        (0.3, 1, 300),
+        (1.0, 4, 300),
         (6.0, 4, 500),
         (10.0, 4, 800),
         (60.0, 4, 1000),

@@ -95,7 +95,7 @@ _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
 """Maximum number of job reports. Each takes 15 to 30 kB, so this keeps the result of a long run with many jobs below 20
 MB."""
-_SHORTEST_REPORT_S: Final = 0.25
+_SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
 """Seconds between the expected end of fio and that of mpstat, which nothing else stops if asct is killed."""
