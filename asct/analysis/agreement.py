@@ -15,7 +15,7 @@ from typing import Any, Final
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.quantity import Quantity
-from asct.sdk.record import DISAGREES, Record
+from asct.sdk.record import DISAGREES, Record, Scalar
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
@@ -175,9 +175,8 @@ def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
     """Yield the values of the curve that measure a level, for each level with known sizes."""
-    lowest, highest = ({r.coords["level"]: r.value for r in mine if r.metric == name and "level" in r.coords}
-                       for name in quantity.curve or ())  # fmt: skip
-    for level in lowest.keys() & highest.keys():
+    lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
+    for level in (level for level in lowest if level in highest):  # in the order of the records
         low, high = lowest[level], highest[level]
         low, high = (low / _NEAR_SIZE, high * _NEAR_SIZE) if low == high else (low, high)
         inside = [record for record in own if low <= float(record.coords["size"]) <= high]
@@ -186,6 +185,15 @@ def _of_curve(
             found = _sighting(quantity, group, {**conditions, **quantity.fixed, **keys, "level": level})
             if found is not None:
                 yield found
+
+
+def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
+    """Return the values of a metric by level; the medians of the repeats."""
+    own = [record for record in mine if record.metric == metric and "level" in record.coords]
+    return {
+        level: float(median(one.value for one in group))
+        for level, group in grouped(own, lambda one: one.coords["level"]).items()
+    }
 
 
 def _matches(record: Record, quantity: Quantity) -> bool:

@@ -151,6 +151,24 @@ def test_a_level_and_its_own_curve_are_compared() -> None:
     assert read(level_and_curve(200e9, [150e9, 203e9, 204e9, 202e9, 90e9]))[1] == ()
 
 
+def test_levels_are_told_in_the_order_of_the_records() -> None:
+    """A set of names would change the report from one process to the next."""
+    names = ("L1", "L2", "L3", "LLC", "DRAM")
+    records = [
+        record
+        for number, name in enumerate(names)
+        for record in (
+            value("bandwidth-sweep", "bandwidth", {"level": name, "traffic": "all-reads"}, 1e9),
+            value("bandwidth-sweep", "data_size", {"level": name}, 1000.0 * 4**number),
+            value(
+                "bandwidth-sweep", "bandwidth", {"size": 1000 * 4**number, "traffic": "all-reads"}, (2 + number) * 1e9
+            ),
+        )
+    ]
+    texts = [side.text for side in read(records)[1] if side.other == "curve"]
+    assert texts == [f"curve {2 + number} GB/s" for number in range(5)]
+
+
 def test_the_latency_of_a_level_is_compared_with_the_smaller_half_of_its_sizes() -> None:
     records = [
         value("latency-sweep", "latency", {"level": "L2"}, 3.7 * NS, 0.01 * NS),
