@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from asct.benchmarks.bandwidth_sweep import BENCHMARK, FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
+from asct.sdk.facts import Cache, CoreKind, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
@@ -246,6 +246,36 @@ def test_only_a_level_that_did_not_settle_makes_the_repeat_noisy() -> None:
         )
         found = BENCHMARK.parse(params(), outputs, facts)
         assert any("noisy" in item.flags and not item.detail for item in found) is noisy
+
+
+def test_a_level_that_is_slower_than_the_curve_inside_it_is_flagged() -> None:
+    def slow(place: Place, traffic: str) -> float:
+        return gbps(place, traffic) * (0.85 if place.name == "L1" else 1.0)
+
+    facts = machine()
+    for rate, flagged in ((gbps, False), (slow, True)):
+        outputs = outputs_of(list(steps(facts, visits=6).values()), rate)
+        found = BENCHMARK.parse(params(visits=6), outputs, facts)
+        flags = {
+            item.coords["level"]: item.flags for item in found if item.metric == "bandwidth" and "level" in item.coords
+        }
+        assert ("below-curve" in flags["L1"]) is flagged
+        assert not any("below-curve" in flags[level] for level in ("L2", "LLC", "DRAM"))
+
+
+def test_a_core_that_is_known_limits_its_levels() -> None:
+    kinds = [CoreKind(microarchitecture="Emerald Rapids", cpus=[0, 1, 2, 3])]
+    facts = machine().model_copy(update={"cpu": machine().cpu.model_copy(update={"kinds": kinds})})
+    flags = {}
+    for cycles in (100.0, 125.0, 132.0):
+        rate = cycles * 2.5e9  # the clock of the samples
+        outputs = outputs_of(
+            list(steps(facts).values()), lambda place, _, rate=rate: rate if place.name == "L1" else 1e10
+        )
+        found = BENCHMARK.parse(params(), outputs, facts)
+        one = next(item for item in found if item.metric == "bandwidth" and item.coords.get("level") == "L1")
+        flags[cycles] = [flag for flag in one.flags if "limit" in flag]
+    assert flags == {100.0: ["below-core-limit"], 125.0: [], 132.0: ["above-core-limit"]}
 
 
 def test_needs() -> None:

@@ -159,7 +159,7 @@ def test_the_table_has_the_columns_users_know() -> None:
     records = records_of(BENCHMARK, measured(two_nodes(theoretical_bandwidth=400e9)))
     (table,) = BENCHMARK.tables(records)
     assert [column.title for column in table.columns] == [
-        "Traffic type", "Peak BW [GB/s]", "Useful BW [GB/s]", "% of Peak Theoretical", "Variant",
+        "Traffic type", "Useful BW [GB/s]", "Peak BW [GB/s]", "% of Peak Theoretical", "Variant",
         "95 % interval [GB/s]", "Max [GB/s]", "Flags",
     ]  # fmt: skip
     assert [row["traffic"] for row in table.rows][:5] == [
@@ -170,15 +170,25 @@ def test_the_table_has_the_columns_users_know() -> None:
     assert "median" in table.notes[0]
     (bars,) = BENCHMARK.figures(records)
     assert isinstance(bars, Bars)
-    assert [series.name for series in bars.series] == ["On the memory bus", "Useful"]
+    assert [series.name for series in bars.series] == ["Useful", "On the memory bus"]
+
+
+def test_useful_bytes_come_before_those_that_are_assumed() -> None:
+    found = {metric.metric: metric for metric in reversed(BENCHMARK.highlights)}
+    assert next(iter(BENCHMARK.highlights)).metric == "bandwidth"
+    assert found["bandwidth"].label == "All Reads" and "assumed" in found["bus_bandwidth"].label
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(two_nodes(), traffic="write")))
+    (row,) = table.rows
+    assert (row["bandwidth"], row["bus_bandwidth"]) == (120e9, 240e9)
+    assert row["max"] == pytest.approx(121.2e9), "the interval and the best window are those of the useful bytes"
 
 
 def test_cycle_base_shows_bytes_per_cycle() -> None:
     (table,) = showing(BENCHMARK, cycle_base=True).tables(
         records_of(BENCHMARK, measured(two_nodes(), traffic="all-reads"))
     )
-    column, value = table.columns[1], table.rows[0]["bus_bandwidth"]
-    assert column.title == "Peak BW [B/cycle]"
+    column, value = table.columns[1], table.rows[0]["bandwidth"]
+    assert column.title == "Useful BW [B/cycle]"
     assert isinstance(value, float)
     assert value / column.scale == pytest.approx(80.0)
 

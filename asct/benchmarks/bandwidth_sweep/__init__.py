@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from asct.instruments.memory.bandwidth import OWN_COLUMNS, BandwidthBenchmark, traffic_kinds
+from asct.instruments.memory.core_limits import LIMIT_FLAGS, limit_flags
 from asct.instruments.memory.quantities import BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH
 from asct.instruments.memory.settings import INTEGERS, LISTED, duration_setting, memory_node_setting
 from asct.instruments.memory.sizes import (
@@ -63,7 +65,7 @@ from asct.sdk.rows import (
     spread_cells,
 )
 from asct.sdk.samples import KernelRun
-from asct.sdk.step import Step
+from asct.sdk.step import Output, Step
 from asct.statistics.geometric import geometric_sizes
 
 Cpu = Annotated[int, Field(ge=0, le=65535)]
@@ -87,9 +89,16 @@ _TRIALS_S: Final = 0.01
 _FEW: Final = 64
 """Lines per thread. With fewer, starting and ending the loop takes a large part of the time."""
 FEW_LINES: Final = "few-lines"
+BELOW_CURVE: Final = "below-curve"
+_CURVE_SHARE: Final = 0.95
+_INSIDE: Final = 4
+"""Sizes of the curve down to this part of the level's size are compared with it."""
 FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,
+    **LIMIT_FLAGS,
+    BELOW_CURVE: "a cache level that is more than 5 % slower than the fastest size of the curve inside it: a "
+    "disturbance, for example on the other hyperthread, slowed the level",
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (
@@ -224,15 +233,22 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         found: list[Measurement] = []
         for result in levels:
             flags = working_set_flags(facts, cpus, result.size) if result.label == MEMORY_LEVEL else ()
+            flags = (*flags, *limit_flags(facts, cpus, result, result.label))
             found += bandwidths(result, {"level": result.label, "traffic": result.traffic}, flags)
         sizes = {result.label: float(result.size) for result in levels}
         found += [Measurement("data_size", size, {"level": level}) for level, size in sizes.items()]
         for result in results.get(_CURVE, ()):
             flags = (FEW_LINES,) if result.size < _FEW * LINE else ()
+            flags = (*flags, *limit_flags(facts, cpus, result))
             found += bandwidths(result, {"size": result.size, "traffic": result.traffic}, flags, detail=bool(levels))
         everything = [result for best in results.values() for result in best]
         found.append(Measurement("threads", float(everything[0].threads)))
         return found + circumstances(everything, next(iter(runs.values())).meta)
+
+    def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """Return the values of all visits; cache levels that are slower than the curve inside them are flagged."""
+        found = super().parse(params, outputs, facts)
+        return [_compared(item, found) for item in found]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of the levels or, if none were measured, of the sizes."""
@@ -261,6 +277,24 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             better="higher",
         )
         return (curve,) if series else ()
+
+
+def _compared(item: Measurement, found: Sequence[Measurement]) -> Measurement:
+    """The measurement of a cache level, with BELOW_CURVE if the curve has a faster size inside the level."""
+    level, traffic = item.coords.get("level"), item.coords.get("traffic")
+    if traffic is None or level in (None, MEMORY_LEVEL):
+        return item
+    size = next(one.value for one in found if one.metric == "data_size" and one.coords.get("level") == level)
+    inside = [
+        one.value
+        for one in found
+        if one.metric == item.metric
+        and one.coords.get("traffic") == traffic
+        and FEW_LINES not in one.flags
+        and size / _INSIDE <= float(one.coords.get("size", 0)) <= size
+    ]
+    slower = item.value < _CURVE_SHARE * max(inside, default=0.0)
+    return replace(item, flags=(*item.flags, BELOW_CURVE)) if slower else item
 
 
 def _seconds(duration_s: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 from asct.instruments.memory.bandwidth import (
@@ -13,6 +14,7 @@ from asct.instruments.memory.bandwidth import (
     traffic_kinds,
     traffic_series,
 )
+from asct.instruments.memory.core_limits import LIMIT_FLAGS, limit_flags
 from asct.instruments.memory.quantities import WIDTH_BANDWIDTH
 from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting, duration_setting
 from asct.instruments.memory.sizes import (
@@ -69,7 +71,7 @@ _CACHES: Final = 3
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag of the fastest cache level, whose value is the peak of the caches."""
-FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
+FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
     "All CPUs at once; medians over the windows of the best variant, MB = 10^6 bytes. Memory bandwidth counts bytes on "
     "the bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed). Cache "
@@ -112,8 +114,13 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     params_model = MemoryProfileParams
     flags = FLAGS
     highlights = (
-        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
-        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None, "width": None}),
+        Highlight("bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
+        Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None, "width": None}),
+        Highlight(
+            "bus_bandwidth",
+            "Highest on the bus (with assumed reads for ownership)",
+            {"traffic": None, "width": None},
+        ),
         Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),
     )
     quantities = (WIDTH_BANDWIDTH,)
@@ -160,7 +167,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         """Return the bandwidths of memory by access pattern and width and those of the caches, core clock and page
         size."""
         run = next(iter(runs.values()))
-        everything = best_results(stream_results(run))
+        cpus = usable_cpus(facts)
+        everything = [_limited(facts, cpus, result) for result in best_results(stream_results(run))]
         results: dict[str, list[StreamResult]] = {}
         for result in everything:
             results.setdefault(result.label, []).append(result)
@@ -168,7 +176,6 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         levels = {label: best for label, best in results.items() if label not in memory}
         if not memory:
             raise ValueError("the kernel stream reported no result for memory")
-        cpus = usable_cpus(facts)
         found: list[Measurement] = []
         for name, best in memory.items():
             for result in best:
@@ -214,6 +221,11 @@ def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, 
         for cache in facts.data_caches()
         if cache.size_bytes > 0
     }
+
+
+def _limited(facts: HostFacts, cpus: Sequence[int], result: StreamResult) -> StreamResult:
+    level = "" if result.label.startswith(_MEMORY) else result.label
+    return replace(result, flags=(*result.flags, *limit_flags(facts, cpus, result, level)))
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:

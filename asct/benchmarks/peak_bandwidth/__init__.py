@@ -74,10 +74,10 @@ _BEST: Final = "best"
 """Flag of the fastest variant, which determines the values of its access pattern."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
-    "Peak BW is the median over the windows of the best variant, all threads combined. It counts bytes on the memory "
-    "bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed; some cores "
-    "avoid that read, and string instructions are assumed to avoid it). Useful BW counts the loads and stores only. "
-    "Max is the best window on the bus."
+    "Useful BW is the median over the windows of the best variant, all threads combined. It counts the bytes that the "
+    "program loads and stores. Peak BW counts bytes on the memory bus: the same, and the cache lines that a regular "
+    "store reads first (assumed; some cores avoid that read, and string instructions are assumed to avoid it). The "
+    "interval and Max, the best window, are those of Useful BW."
 )
 
 
@@ -106,8 +106,9 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     params_model = PeakBandwidthParams
     flags = FLAGS
     highlights = (
-        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads"}),
-        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None}),
+        Highlight("bandwidth", "All Reads", {"traffic": "all-reads"}),
+        Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None}),
+        Highlight("bus_bandwidth", "Highest on the bus (with assumed reads for ownership)", {"traffic": None}),
     )
     quantities = (PEAK_BANDWIDTH,)
     metrics = (
@@ -167,11 +168,11 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return bars of the bytes on the bus and the useful bytes, side by side for each access pattern."""
+        """Return bars of the useful bytes and the bytes on the bus, side by side for each access pattern."""
         series = [
             traffic_series(mine, metric, name)
             for mine in by_point(records)
-            for metric, name in (("bus_bandwidth", "On the memory bus"), ("bandwidth", "Useful"))
+            for metric, name in (("bandwidth", "Useful"), ("bus_bandwidth", "On the memory bus"))
             if at(mine, metric)
         ]
         caption = "All CPUs at once, each using memory of its own node. Bars are medians, with 95 % intervals."
@@ -200,17 +201,17 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     unit, scale = style.unit, style.scale
     columns = (
         Column("traffic", "Traffic type", format="text"),
-        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
         Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
+        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
         Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
         Column("variant", "Variant", format="text", help="The fastest loop variant"),
         Column(
             "interval",
             f"95 % interval [{unit}]",
             format="text",
-            help="Interval of Peak BW; with several repeats: their range",
+            help="Interval of Useful BW; with several repeats: their range",
         ),
-        Column("max", f"Max [{unit}]", scale, help="Best window, bytes on the memory bus"),
+        Column("max", f"Max [{unit}]", scale, help="Best window, bytes that the program moves"),
         FLAGS_COLUMN,
     )
 
@@ -224,15 +225,16 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
 
 def _row(mine: Sequence[Record], traffic: str, style: BandwidthStyle) -> Row:
     bus = at(mine, f"bus_bandwidth{style.suffix}", traffic=traffic)
+    useful = at(mine, f"bandwidth{style.suffix}", traffic=traffic)
     share = at(mine, "share_of_theoretical", traffic=traffic)
     variants = [r.coords["variant"] for r in at(mine, "variant_bandwidth", traffic=traffic) if _BEST in r.flags]
     return {
         "traffic": TITLES[traffic],
+        "bandwidth": middle(useful),
         "bus_bandwidth": middle(bus),
-        "bandwidth": middle(at(mine, f"bandwidth{style.suffix}", traffic=traffic)),
         "share": middle(share),
         "variant": ", ".join(map(str, dict.fromkeys(variants))),
-        **spread_cells(bus, style.scale),
+        **spread_cells(useful, style.scale),
         **flag_cell([*bus, *share]),
     }
 

@@ -31,6 +31,10 @@ _TWO: Final = ("2:1", "copy", "scale", "nt-copy")
 _ONE: Final = ("all-reads", "1:1", "write", "nt-write")
 ARRAYS: Final[dict[str, int]] = {word: 1 if word in _ONE else 2 if word in _TWO else 3 for word in WORDS}
 """The number of arrays that each access pattern uses."""
+LOADS_STORES: Final[dict[str, tuple[int, int]]] = {
+    word: (1, 0) if word == "all-reads" else (arrays - 1, 1) for word, arrays in ARRAYS.items()
+}
+"""Lines that each kind of traffic loads and stores in one step."""
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
 """Bytes per load or store, with the equivalent in bits."""
 _X86: Final = {"32": "avx2", "64": "avx512f"}
