@@ -140,7 +140,7 @@ def _matches(check: Check, place: MetricGroup) -> bool:
 def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: Collection[str]) -> Verdict:
     low, high, reason = _bounds(check, whole)
     outcome = "unknown"
-    doubt = f"the value is {' and '.join(place.doubts)}" if place.doubts else ""
+    doubt = f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
     if not reason and doubt and f"{place.host}/{place.id}" in strict:
         reason = f"{doubt}, which `strict` rejects"
     reason = reason or _between_states(place, low, high) or _between_rivals(place, low, high)

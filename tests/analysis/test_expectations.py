@@ -155,7 +155,7 @@ def test_the_theoretical_bandwidth_that_the_same_point_reports_counts_before_the
 def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:
     noisy = [record(1.0, flags=["noisy"])]
     loose = one([check()], noisy)
-    assert (loose.outcome, loose.reason) == ("pass", "the value is noisy")
+    assert (loose.outcome, loose.reason) == ("pass", "the value is flagged noisy")
     strict = one([check()], noisy, strict={"a/job"})
     assert strict.outcome == "unknown"
     assert "strict" in strict.reason

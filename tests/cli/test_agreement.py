@@ -38,7 +38,9 @@ def test_a_run_shows_both_values_and_keeps_what_was_measured(asct: Asct, tmp_pat
     assert [json.loads(line)["flags"][-1] for line in lines] == ["disagrees:two", "disagrees:one"]
     assert asct("results", "verify", str(run)).code == 0
     assert asct("resume", str(run)).code == 0
-    assert json.loads((run / "run.json").read_text())["verdicts"][0]["reason"].startswith("the value is disagrees:two")
+    assert json.loads((run / "run.json").read_text())["verdicts"][0]["reason"].startswith(
+        "the value is flagged disagrees:two"
+    )
 
 
 def test_strict_rejects_values_that_disagree(asct: Asct, tmp_path: Path) -> None:
