@@ -141,7 +141,7 @@ def _of_most(needed: Sequence[int], default: int) -> int:
 def t_975(degrees: int) -> float:
     """Return the 0.975 quantile of Student's t. Raises ValueError for less than one degree of freedom."""
     if degrees < 1:
-        raise ValueError("Student's t has at least one degree of freedom")
+        raise ValueError("Student's t-distribution requires at least one degree of freedom")
     if degrees <= len(_T_975):
         return _T_975[degrees - 1]
     return _Z_975 + (_Z_975**3 + _Z_975) / (4.0 * degrees)

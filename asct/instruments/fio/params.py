@@ -121,7 +121,9 @@ class OffsetParams(Params):
     random_distribution: Distribution | None = passed(
         "Distribution of random offsets, for example random, zipf:1.2, pareto:0.9, normal:10 or zoned:50/5:50/95"
     )
-    percentage_random: Count | None = passed("Percentage of requests of a random pattern with random offsets", le=100)
+    percentage_random: Count | None = passed(
+        "Percentage of requests in a random pattern that have random offsets", le=100
+    )
     norandommap: bool = passed("Choose random offsets without tracking which ones were used", default=True)
     random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed("Generator of the random offsets")
     bssplit: Split | None = passed(
