@@ -249,6 +249,14 @@ def test_what_the_curve_does_not_show_is_left_out_and_said() -> None:
     assert the(coarse, "latency_at_80").flags == ("coarse-levels",)
 
 
+def test_values_of_the_whole_curve_have_all_flags_of_its_levels() -> None:
+    samples = levels([900, 500, 180, 100, 50, 20, 10, 5, 0])
+    samples[3]["dropped"] = 10_000
+    found = measured(samples)
+    for metric in ("latency_at_80", "bandwidth_at_115", "knee_latency", "knee_bandwidth"):
+        assert "switched" in the(found, metric).flags, metric
+
+
 def test_a_noisy_level_puts_the_curve_in_doubt() -> None:
     samples = levels([900, 500, 180, 100, 50, 20, 10, 5, 0])
     samples[3]["windows"] = 9

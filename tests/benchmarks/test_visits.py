@@ -70,6 +70,24 @@ def test_a_scattered_pilot_asks_for_more_and_no_more_after_them() -> None:
     assert steps([*done, *ran(more, rates)]) == []
 
 
+def test_a_pilot_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outputs of hundreds of CPUs take long to parse."""
+    rates = [30e9, 20e9, 40e9, 33e9, 27e9, 30e9, *[30e9] * 6]
+    done = ran(steps(), rates)
+    parsed = []
+    real = type(BENCHMARK).pilot_of
+
+    def counted(self: Any, params: Any, outputs: Sequence[Output], facts: HostFacts) -> Any:
+        parsed.append(len(outputs))
+        return real(self, params, outputs, facts)
+
+    monkeypatch.setattr(type(BENCHMARK), "pilot_of", counted)
+    more = steps(done)
+    assert len(more) == 24
+    assert steps([*done, *ran(more, rates)]) == []
+    assert parsed == [24]
+
+
 def windows(step: Step) -> int:
     return int(step.arguments[step.arguments.index("--windows") + 1])
 

@@ -20,7 +20,7 @@ from asct.instruments.memory.kernel_flags import (
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import DISAGREES, Measurement, Scalar, Stats, doubtful
+from asct.sdk.record import DISAGREES, Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.sdk.step import Output
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at
@@ -147,8 +147,8 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
         return []
     top, peak = max(curve, key=lambda pair: pair[1])
     points = [(bandwidth, level.latency.median) for level, bandwidth in curve if level.latency is not None]
-    doubts = dict.fromkeys(flag for level, _ in curve for flag in level.flags if doubtful(flag))
-    found = _of_points(points, peak, idle, (*doubts, *gaps, *of_latency)) if points else []
+    of_parts = dict.fromkeys((*(flag for level, _ in curve for flag in level.flags), *gaps, *of_latency))
+    found = _of_points(points, peak, idle, tuple(of_parts)) if points else []
     known = {item.metric for item in found}
     unknown = tuple(flag for flag, metric in _MISSING.items() if points and metric not in known)
     return [Measurement("peak_bandwidth", peak, flags=(*top.flags, *gaps, *unknown)), *found]

@@ -104,7 +104,9 @@ class VisitedBenchmark(Benchmark[P]):
             return VisitPlan.of(earlier, params.target_interval, 0)
         if len(context.done) < pilot:
             return VisitPlan(count)
-        return VisitPlan.of(self.pilot_of(params, context.done[:pilot], context.facts), params.target_interval, count)
+        if len(context.done) > pilot:  # all steps that the pilot required have run
+            return VisitPlan(visit_number(context.done[-1].step.name))
+        return VisitPlan.of(self.pilot_of(params, context.done, context.facts), params.target_interval, count)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values of all visits. Raises ValueError for invalid output."""
