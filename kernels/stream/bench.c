@@ -138,10 +138,13 @@ void bench_point(struct bench *bench, const struct value *value)
     struct loops loops = loops_of(value->traffic, value->set->isa, work->layout.array_bytes);
     for (unsigned i = 0; i < loops.count; i++) {
         samples[i].value = *value;
+        samples[i].trial = 0;
         samples[i].array_bytes = work->layout.array_bytes;
     }
     samples[0].loop = loops.variants[0];
     unsigned best = bench->effort == EFFORT_PLAIN ? 0 : compare(bench, samples, &loops);
+    if (bench->effort == EFFORT_BEST)
+        samples[best].trial = samples[best].count + samples[best].dropped;
     if (bench->effort != EFFORT_ALL)
         measure(bench, &samples[best], bench->windows);
     print(bench, &samples[best], true);

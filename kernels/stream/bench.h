@@ -33,6 +33,7 @@ struct sample {
     struct window windows[BENCH_WINDOWS_MAX];
     double cycle_ns[BENCH_WINDOWS_MAX]; /* median over the threads, before each window */
     size_t count, dropped;
+    size_t trial; /* windows, kept or dropped, of a short trial of the same loop before; not among the others */
     bool capped; /* fewer windows than asked for */
     bool best;
     struct stats bps;

@@ -60,6 +60,7 @@ void record_print(const struct bench *bench, struct sample *sample)
     out_integer(&out, "threads", (int64_t)bench->crew->team.count);
     out_integer(&out, "windows", (int64_t)sample->count);
     out_integer(&out, "dropped", (int64_t)sample->dropped);
+    out_integer(&out, "trial_windows", (int64_t)sample->trial);
     out_bool(&out, "capped", sample->capped);
     print_bytes(&out, sample);
     stats_print(&out, "bps", &sample->bps, 1);

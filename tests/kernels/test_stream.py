@@ -172,6 +172,8 @@ def test_the_plain_loop_alone_and_the_best_after_a_look_at_each(stream: Path) ->
     best = run(stream, "--variants", "best", "--traffic", "all-reads", "--sizes", "262144", *QUICK)
     assert [one["best"] for one in best.of("sample")] == [False] * (len(best.of("sample")) - 1) + [True]
     assert all(one["windows"] <= 6 for one in best.of("sample") if not one["best"])
+    assert all((one["trial_windows"] >= 6) == one["best"] for one in best.of("sample")), "every window is counted"
+    assert {one["trial_windows"] for one in plain.of("sample")} == {0}
 
 
 def test_one_process_measures_sets_of_several_widths_in_a_random_order(stream: Path) -> None:
