@@ -67,7 +67,7 @@ def test_sets_with_labels_and_widths() -> None:
 
 def test_a_time_ends_by_whichever_comes_first() -> None:
     assert value_seconds(0.2, 100_000) == 0.2
-    assert value_seconds(0.2, 63) == pytest.approx(0.0315)
+    assert value_seconds(0.2, 63) == pytest.approx(0.0189)
 
 
 def test_the_share_of_the_caches() -> None:

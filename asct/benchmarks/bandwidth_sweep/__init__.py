@@ -85,7 +85,6 @@ _GRANULE: Final = 1024
 # The curve has many sizes, and the levels that summarize it are measured separately.
 _CURVE_PART: Final = 0.2
 """Time limit of a size on the curve, relative to the time limit of a level."""
-_TRIALS_S: Final = 0.01
 _FEW: Final = 64
 """Lines per thread. With fewer, starting and ending the loop takes a large part of the time."""
 FEW_LINES: Final = "few-lines"
@@ -298,7 +297,7 @@ def _compared(item: Measurement, found: Sequence[Measurement]) -> Measurement:
 
 
 def _seconds(duration_s: float) -> float:
-    return value_seconds(duration_s) + _TRIALS_S
+    return value_seconds(duration_s)
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:

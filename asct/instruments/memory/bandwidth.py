@@ -19,7 +19,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import at, series_name, series_of
 from asct.sdk.step import Step, options
 
-TRIALS_S: Final = 0.1
+TRIALS_S: Final = 0.01
 """Seconds of the short trials of all variants of an access pattern, after which the fastest is measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, swept or not."""

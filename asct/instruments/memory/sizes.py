@@ -50,8 +50,8 @@ SET_FLAGS: Final = {
 }
 CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")
 MEMORY_LEVEL: Final = "DRAM"
-_START_S: Final = 0.1
-_MAP_S_PER_GIB: Final = 0.6
+_START_S: Final = 0.05
+_MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
 """Optimum size of DRAM used in estimates before latency-sweep has measured it: half of its largest working set."""
 

@@ -35,7 +35,7 @@ WINDOWS_MOST: Final = 4096
 """Maximum number of windows that the kernel can store."""
 _WINDOWS_LEAST: Final = 21
 # A window, including its wait for all threads and its probe of the clock, takes up to this multiple of its length.
-_WAITING: Final = 5
+_WAITING: Final = 3
 PER_CYCLE: Final = "_cycles"
 """Suffix of the names of metrics in bytes per core cycle."""
 STREAM_FLAGS: Final[dict[str, str]] = {
