@@ -36,6 +36,9 @@ _STATE_GAP = 0.05
 _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
 _STATE_SHARE = 0.2
+# Within a millisecond, clocks of cores and caches change the latency of a pair by up to 20 % (15 of 150 runs by more
+# than 5 %). Another core, cache or socket takes 1.5 to 4 times as long.
+_MOVE_GAP = 0.3
 _QUARTERS = 4
 _CORRELATION_MOST = 0.9
 _SERVED = 0.8
@@ -165,7 +168,7 @@ def effective_count(in_time: Sequence[float]) -> float:
 def moved(before: Sequence[float], after: Sequence[float]) -> bool:
     """Return whether two short series of the same quantity have two states, according to the limits for visits.
 
-    This is the case if their lower quartiles differ by more than _STATE_GAP, and by more than _STATE_CONTRAST times the
+    This is the case if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
     wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
     False for fewer than four values.
     """
@@ -173,7 +176,7 @@ def moved(before: Sequence[float], after: Sequence[float]) -> bool:
         return False
     (low, high), (low_after, high_after) = _middle_half(before), _middle_half(after)
     gap, widest = abs(low - low_after), max(high - low, high_after - low_after)
-    return gap > _STATE_GAP * min(low, low_after) and gap > _STATE_CONTRAST * widest
+    return gap > _MOVE_GAP * min(low, low_after) and gap > _STATE_CONTRAST * widest
 
 
 def _middle_half(values: Sequence[float]) -> tuple[float, float]:

@@ -106,7 +106,8 @@ def test_neighbours_that_are_alike_count_less() -> None:
     [
         ([55.0, 56, 55, 57] * 8, [225.0, 224, 226, 225] * 8, True),
         ([225.0, 224, 226, 225] * 8, [55.0, 56, 55, 57] * 8, True),
-        ([60.0, 61, 60, 61] * 8, [62.0, 62, 63, 62] * 8, False),  # less than what a clock explains
+        ([61.0, 61, 61, 62] * 8, [50.7, 51, 51, 51] * 8, False),  # measured: what the clocks of a busy host explain
+        ([24.0, 24, 25, 24] * 8, [60.0, 61, 61, 60] * 8, True),  # measured: from threads of one core to two cores
         (
             [60.0, 61, 62, 63] * 8,
             [60.0, 61, 90, 110] * 8,
