@@ -6,14 +6,16 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from asct.benchmarks.peak_bandwidth import PEAK
 from tests.bench.memory import limits
-from tests.bench.memory.kernels import bandwidth_sample
+from tests.bench.memory.kernels import bandwidth_sample, kernel
 from tests.bench.memory.peers import bandwidth_peers, memory_peers
 from tests.bench.table import Goal, Limit, best_peer, cpus, interleaved, row
 
 CACHE_TRAFFIC = ("all-reads", "write", "copy", "triad")
 DRAM_TRAFFIC = ("all-reads", "write", "copy", "triad", "nt-write", "nt-copy")
 DRAM_BYTES = 512 << 20
+ROUNDS = 5
 GOALS = {1: ("all-reads", "write"), 2: ("all-reads",)}
 """Kinds with a documented rate: what the path to the second level sustains is given for what comes in alone."""
 
@@ -51,6 +53,29 @@ def _share(limit: Limit | None, values: list[float]) -> Goal | None:
     return Goal(f"0.95 of {limit.sustained:g} sustained", statistics.median(values) >= aim)
 
 
+def last_level() -> None:
+    """One thread, twice the second level: reads of the last-level cache beside plain loops, in adjacent pairs."""
+    size = 2 * limits.caches()[1]
+    values = interleaved(
+        {"ours": lambda: float(bandwidth_sample(size, "all-reads", cpus()[-1:])["median_bps"]) / 1e9}
+        | bandwidth_peers("all-reads", size, cpus()[-1:])
+    )
+    peer = best_peer(values, max)
+    middle = statistics.median(values["ours"])
+    goal = Goal("at least 0.97 of the best peer", middle >= 0.97 * peer[1]) if peer else None
+    row("l3-bandwidth all-reads", "GB/s", middle, max(values["ours"]), peer=peer, goal=goal)
+
+
+def mapping() -> None:
+    """The time that a visit of all CPUs spends on mapping: its share, for ten kinds of traffic in 512 MiB a thread."""
+    options = ("--cpus", ",".join(map(str, cpus())), "--sizes", str(DRAM_BYTES), "--traffic", ",".join(PEAK))
+    shares = []
+    for _ in range(ROUNDS):
+        taken = kernel("stream", *options)
+        shares.append(100 * taken.meta["map_ns"] / taken.lines[-1]["elapsed_ns"])
+    row("mapping, share of a visit", "%", statistics.median(shares), min(shares))
+
+
 def memory(threads: list[int], name: str) -> None:
     """512 MiB a thread."""
     for traffic in DRAM_TRAFFIC:
@@ -71,6 +96,8 @@ def memory(threads: list[int], name: str) -> None:
 ROWS: dict[str, Callable[[], None]] = {
     "l1-bandwidth": lambda: cache(1),
     "l2-bandwidth": lambda: cache(2),
+    "l3-bandwidth": last_level,
+    "bandwidth-mapping": mapping,
     "dram-bandwidth-one": lambda: memory(cpus()[-1:], "dram-bandwidth, one thread,"),
     "dram-bandwidth-all": lambda: memory(cpus(), "dram-bandwidth, all CPUs,"),
 }
