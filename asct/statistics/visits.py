@@ -166,7 +166,7 @@ def effective_count(in_time: Sequence[float]) -> float:
 
 
 def moved(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Return whether two short series of the same quantity have two states, according to the limits for visits.
+    """Return whether a virtual CPU moved between two short series of the same latency between two CPUs.
 
     This is the case if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
     wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
