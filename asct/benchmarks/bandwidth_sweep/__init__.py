@@ -193,7 +193,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         kinds, curve = len(params.traffic), _curve_sizes(params, facts, ())
         once = kinds * len(curve) * _seconds(params.duration * _CURVE_PART) + mapping
         each = kinds * _USUAL_LEVELS * _seconds(params.duration) + mapping
-        return demanded, once / self.planned(params) + each
+        return demanded, once / self.expected(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
         """Return one process for all levels and one for the curve, or a single process for the sizes that are set.

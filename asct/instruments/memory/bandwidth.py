@@ -10,7 +10,7 @@ from typing import ClassVar, Final, TypeVar
 from asct.instruments.memory.sizes import CACHE, page_privileges
 from asct.instruments.memory.stream import KERNEL, StreamParams
 from asct.instruments.memory.traffic import TITLES
-from asct.instruments.memory.visits import VisitedBenchmark, visit_number
+from asct.instruments.memory.visits import VISITS_MOST, VisitedBenchmark, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Series
@@ -18,6 +18,7 @@ from asct.sdk.needs import Needs
 from asct.sdk.record import Record
 from asct.sdk.rows import at, series_name, series_of
 from asct.sdk.step import Step, options
+from asct.statistics.visits import VISITS_MIN
 
 TRIALS_S: Final = 0.01
 """Seconds of the short trials of all variants of an access pattern, after which the fastest is measured."""
@@ -46,13 +47,18 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         return [_ordered(step, params.seed) for step in super().steps(params, context)]
 
+    def expected(self, params: P) -> float:
+        """Return the number of visits for estimates: between the pilot and the most, if `visits` is not set."""
+        pilot = self.pilot(params)
+        return params.visits or (pilot if pilot < VISITS_MIN else (pilot + VISITS_MOST) / 2)
+
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the resources required: the kernel, and the memory and time of all its threads."""
         memory_bytes, seconds = self.demand(params, facts)
         return Needs(
             kernels=(KERNEL,),
             memory_bytes=memory_bytes,
-            seconds=seconds * self.planned(params),
+            seconds=seconds * self.expected(params),
             privileges=page_privileges(params.pages, KERNEL),
         )
 
