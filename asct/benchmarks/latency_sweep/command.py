@@ -92,7 +92,7 @@ class LatencySweepParams(VisitedParams):
         le=65535,
     )
     memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of the CPU")
-    target_interval: Share = target_interval_setting(0.05, "a level")
+    target_interval: Share = target_interval_setting(0.1, "a level")
     time_cap: Duration = setting(0.1, "Time limit for one size in one visit, on a busy host", ge=1e-3, le=60)
     cycle_base: bool = cycle_base_setting()
 

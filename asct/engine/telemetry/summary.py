@@ -71,7 +71,7 @@ def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
     moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     window_s = sum(windows) if len(windows) == len(pairs) else 0.0
-    evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own)
+    evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own, len(pairs))
     complete = bool(pairs) and len(pairs) == sum(not readings.brief for _, readings in steps)
     judged = verdict(evidence)
     if not complete and judged.state == "stable":

@@ -26,7 +26,9 @@ On a small idle host, other programs use less than 2 %; on a large host, agents 
 job uses at least one CPU.
 """
 OTHERS_TICKS: Final = 10
-"""Number of ticks that is tolerated, because asct and the shell that starts a program use some."""
+STEP_TICKS: Final = 1
+"""Number of ticks that are tolerated in a repeat, and in each of its steps: asct and the shell that starts a program
+use some, and a step begins and ends within a tick."""
 MEMORY_LIMIT: Final = 0.05
 """Limit on the share of time in which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims memory
 nor swaps."""
@@ -55,6 +57,7 @@ class NoiseEvidence:
     growth: Mapping[str, int] = field(default_factory=dict)
     window_s: float = 0.0
     own_cpu_s: float | None = None
+    steps: int = 1
 
     @property
     def first(self) -> Moment:
@@ -126,9 +129,13 @@ def _steal(found: NoiseEvidence) -> Reasons:
 
 def _others(found: NoiseEvidence) -> Reasons:
     had, cpus = found.others_cpus(), cpus_of(found.first)
-    if had is None or cpus is None or had * found.window_s * TICKS_A_SECOND < OTHERS_TICKS:
+    if had is None or cpus is None:
         return
+    ticks = found.window_s * TICKS_A_SECOND
+    had -= STEP_TICKS * found.steps / ticks
     limit = min(OTHERS_LIMIT * cpus, OTHERS_MOST_CPUS)
+    if had * ticks < OTHERS_TICKS:
+        return
     if had > limit:
         means = "other programs used CPUs, caches and memory bandwidth"
         yield _reason("others", "noisy", had, limit, "CPUs", means)

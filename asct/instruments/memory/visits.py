@@ -44,7 +44,7 @@ class VisitedParams(Params):
         le=1000,
         pitfalls=f"Fewer than {VISITS_MIN} give no interval.",
     )
-    target_interval: Share = target_interval_setting(0.05, "a value")
+    target_interval: Share = target_interval_setting(0.1, "a value")
     seed: int = seed_setting("Seed of the order of visits and of the contents of the memory")
 
 
