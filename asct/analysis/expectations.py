@@ -139,18 +139,24 @@ def _matches(check: Check, place: MetricGroup) -> bool:
 
 def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: Collection[str]) -> Verdict:
     low, high, reason = _bounds(check, whole)
-    outcome = "unknown"
+    outcome, if_missing = "unknown", check.if_missing
     doubt = f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
-    if not reason and doubt and f"{place.host}/{place.id}" in strict:
+    if any(flag.startswith("invalid") for flag in place.doubts):
+        # a value was measured, so `if_missing` does not apply; only the severity does
+        reason, if_missing = f"{doubt}, so it counts as not measured", "fail" if check.severity == "fail" else "warn"
+    elif not reason and doubt and f"{place.host}/{place.id}" in strict:
         reason = f"{doubt}, which `strict` rejects"
     reason = reason or _between_states(place, low, high) or _between_rivals(place, low, high)
+    within = _straddles(place, low, high)
+    if not reason and doubt and within:
+        reason = f"{doubt}, and {within[0]}"
     if not reason:
         held = (low is None or place.value >= low) and (high is None or place.value <= high)
         outcome = "pass" if held else "fail"
-        reason = "; ".join([*([doubt] if doubt else []), *_straddles(place, low, high)])
+        reason = "; ".join([*([doubt] if doubt else []), *within])
     return _verdict(
         check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
-        at=dict(place.at), value=place.value, min=low, max=high,
+        at=dict(place.at), value=place.value, min=low, max=high, if_missing=if_missing,
     )  # fmt: skip
 
 

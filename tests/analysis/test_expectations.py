@@ -164,6 +164,28 @@ def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:
     assert one([check()], [record(1.0, flags=["invalid-clock"])], strict={"a/job"}).outcome == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("severity", "if_missing", "counts_as"),
+    [("fail", "pass", "fail"), ("fail", "warn", "fail"), ("warn", "pass", "warn"), ("info", "fail", "warn")],
+)
+def test_an_invalid_value_is_unknown_whatever_if_missing_says(severity: str, if_missing: str, counts_as: str) -> None:
+    asked = check(severity=severity, if_missing=if_missing)
+    verdict = one([asked], [record(1.0, flags=["invalid-clock"])])
+    assert (verdict.outcome, verdict.if_missing, verdict.value) == ("unknown", counts_as, 1.0)
+    assert verdict.reason == "the value is flagged invalid-clock, so it counts as not measured"
+    assert is_blocking(verdict) is (severity == "fail")
+
+
+@pytest.mark.parametrize(("bound", "outcome"), [(2.0, "unknown"), (2.2, "pass"), (1.6, "fail")])
+def test_a_noisy_value_is_judged_by_its_whole_interval(bound: float, outcome: str) -> None:
+    stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
+    verdict = one([check(max=bound)], [record(1.9, stats=stats, flags=["noisy"])])
+    assert verdict.outcome == outcome
+    assert verdict.reason.startswith("the value is flagged noisy")
+    repeats = [record(value, repeat=at, flags=["noisy"]) for at, value in enumerate((1.7, 1.9, 2.1), 1)]
+    assert one([check(max=bound)], repeats).outcome == outcome
+
+
 def test_a_bound_inside_the_interval_is_noted() -> None:
     stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
     verdict = one([check(max=2.0)], [record(1.9, stats=stats)])

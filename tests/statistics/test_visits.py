@@ -32,6 +32,14 @@ def skewed(rng: random.Random, count: int) -> list[float]:
     return [100 + rng.expovariate(0.2) for _ in range(count)]
 
 
+def correlated(rng: random.Random, count: int) -> list[float]:
+    """Neighbors have a correlation of 0.5."""
+    found = [rng.gauss(0, 1)]
+    while len(found) < count:
+        found.append(0.5 * found[-1] + math.sqrt(0.75) * rng.gauss(0, 1))
+    return [100 + 3 * one for one in found]
+
+
 def two_states(rng: random.Random, count: int) -> list[float]:
     return [rng.choice((55.0, 225.0)) * rng.gauss(1, 0.01) for _ in range(count)]
 
@@ -39,13 +47,23 @@ def two_states(rng: random.Random, count: int) -> list[float]:
 @pytest.mark.parametrize("count", [6, 8, 12])
 @pytest.mark.parametrize("draw", [normal, skewed], ids=["normal", "skewed"])
 def test_the_next_run_lies_in_the_interval_as_often_as_theory_says(draw: Draw, count: int) -> None:
-    # 95 % of intervals hold the mean; the median of another run of the same size falls into about 83 % of them
+    # 95 % of intervals hold the mean; the median of another run of the same size falls into about 83 % of them, and
+    # into more of those that are widened for a correlation that few visits cannot exclude
+    assert 0.82 <= share_inside(draw, count) <= 0.95
+
+
+@pytest.mark.parametrize("count", [6, 12])
+def test_visits_that_are_alike_in_time_still_hold_for_the_next_run(count: int) -> None:
+    assert share_inside(correlated, count) >= 0.78
+
+
+def share_inside(draw: Draw, count: int) -> float:
     rng = random.Random(count)
     hits = 0
     for _ in range(1500):
         low, high = summarise_visits(draw(rng, count)).ci95 or (0.0, 0.0)
         hits += low <= median(draw(rng, count)) <= high
-    assert 0.80 <= hits / 1500 <= 0.92
+    return hits / 1500
 
 
 def test_fewer_than_six_visits_give_no_interval() -> None:
@@ -97,7 +115,7 @@ def test_neighbours_that_are_alike_count_less() -> None:
     slow = [1.0, 1.1, 1.2, 1.1, 0.4, 0.3, 0.2, 0.3]
     mixed = [1.0, 0.3, 1.2, 0.2, 1.1, 0.3, 1.1, 0.4]
     assert effective_count(slow) < 4
-    assert effective_count(mixed) == 8
+    assert effective_count(mixed) == 8, "more than caution adds"
     assert effective_count([2.0, 2.0, 2.0]) == 3
 
 

@@ -12,6 +12,8 @@ from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import summarise_visits
 
+TOLERANCE: Final = 2.0
+"""An interval is noisy if it is this many times as wide as intended."""
 # A flag in one of six visits may be chance; flags in two are a sign.
 _FLAG_SHARE: Final = 0.25
 
@@ -85,7 +87,7 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
     )
     width = None if stats.ci95 is None else stats.ci95[1] - stats.ci95[0]
     mine = {
-        "noisy": width is not None and width > target * abs(summary.median) and not _has_noise(flags),
+        "noisy": width is not None and width > TOLERANCE * target * abs(summary.median) and not _has_noise(flags),
         "drift": summary.drift,
         "two-states": bool(summary.states),
     }

@@ -101,7 +101,7 @@ def target_interval_setting(default: float, unit: str, *, value: str = "median",
     return setting(
         default,
         f"Intended width of the 95 % interval of {unit}, relative to its {value} ({100 * default:g} % = {default:g}); "
-        "a wider one is flagged",
+        "one that is more than twice as wide is flagged",
         ge=0.001,
         le=max_share,
     )

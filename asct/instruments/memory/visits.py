@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 VISITS_MOST: Final = 12
 """Maximum number of visits after a pilot."""
 VISIT_FLAGS: Final[dict[str, str]] = {
-    "noisy": "the 95 % interval over the visits is wider than target_interval, or a visit ended at its time limit",
+    "noisy": "the 95 % interval over the visits is more than twice as wide as target_interval, or a visit ended at its "
+    "time limit",
     "drift": "the value rose or fell steadily from visit to visit",
     "two-states": "the visits fall into two groups with different values; the interval spans both",
 }
