@@ -35,7 +35,7 @@ _WRITE_BYTES: Final = 3
 
 
 class DriveGuard:
-    """The consents for one host, and the bytes that all jobs of a run have written there."""
+    """The consent entries for one host, and the bytes that all jobs of a run have written there."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer
@@ -78,7 +78,7 @@ class JobGuard:
         self._first: list[str] = []
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Return the devices in `paths` as targets for the kernel `guard`. Each of them must have a consent."""
+        """Return the devices in `paths` as targets for the kernel `guard`. Each of them must have a consent entry."""
         consents, begun = self._gate.consents, self._gate.begun
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 

@@ -175,7 +175,7 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
     gaps.known("nodes", texts, f"{NODE} lists no nodes")
     made = [_node(number, texts[number], gaps) for number in sorted(texts)]
     if made and not any(node.firmware for node in made):
-        gaps.note("nodes.firmware", "the firmware does not report it (ACPI HMAT)")
+        gaps.note("nodes.firmware", "the firmware provides no ACPI HMAT")
     return made
 
 

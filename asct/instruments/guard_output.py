@@ -155,7 +155,7 @@ def check_of(line: Mapping[str, Any]) -> TargetCheck:
     """Parse a `check` line; raise KeyError or TypeError if it is invalid."""
     ok = line["ok"]
     if ok is not None and not isinstance(ok, bool):
-        raise TypeError(f"`ok` of a check is {ok!r}")
+        raise TypeError(f"`ok` in a check line is {ok!r}, not a boolean")
     return TargetCheck(_text(line["path"]), line["name"], ok, _text(line["detail"]))
 
 

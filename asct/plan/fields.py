@@ -202,7 +202,7 @@ class Section:
         return []
 
     def text_nodes(self, key: str) -> list[Node]:
-        """Return the items of a list of texts, with templates evaluated."""
+        """Return the items of a list of strings, with templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
             node = self.context.settled(item)
@@ -213,7 +213,7 @@ class Section:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the items of a list of texts without their locations."""
+        """Return the items of a list of strings without their locations."""
         return tuple(str(node.value) for node in self.text_nodes(key))
 
 

@@ -148,7 +148,7 @@ class Expectation(NamedTuple):
 
 
 class Destroys(NamedTuple):
-    """A consent to overwrite one device on one host. All values are literal."""
+    """A consent entry: permission to overwrite one device on one host. All values are literal."""
 
     host: str
     device: str

@@ -92,7 +92,7 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
 
 
 def read_safety(node: Node | None, context: ParseContext) -> Safety:
-    """Read the `safety:` section. A consent must be literal, so templates are rejected."""
+    """Read the `safety:` section. Consent entries must be literal, so templates are rejected."""
     if node is None:
         return Safety()
     section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"))

@@ -41,7 +41,7 @@ class GivenSetting(NamedTuple):
 
 
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """Return each setting in the plan, with the value of the highest rank.
+    """Return each setting in the plan, with its highest-ranking value.
 
     Reports unknown settings, settings under two spellings, and conflicting groups. Settings in `defaults`, groups and
     hosts may belong to other benchmarks.

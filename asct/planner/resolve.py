@@ -33,8 +33,8 @@ class Resolution(NamedTuple):
     def required(self) -> ResolvedPlan:
         """Return the resolved plan.
 
-        Raises UsageError if the selection or `--set` is wrong, SafetyError if only a consent is missing, and PlanError
-        otherwise; each contains all findings.
+        Raises UsageError if the selection or `--set` is wrong, SafetyError if only a consent entry is missing, and
+        PlanError otherwise; each contains all findings.
         """
         if self.plan is not None:
             return self.plan

@@ -25,7 +25,7 @@ _ABSENT = "-"
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
-    """Return the consents of a plan for a host, by device path."""
+    """Return the consent entries of a plan for a host, by device path."""
     from asct.sdk.guard import Consent
 
     return {
@@ -84,10 +84,10 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
 
 
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
-    """Check that each job that writes to a device has a consent for it on that host. The engine checks again before the
-    job.
+    """Check that each job that writes to a device has a consent entry for it on that host. The engine checks again
+    before the job.
 
-    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent causes a warning.
+    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent entry causes a warning.
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()

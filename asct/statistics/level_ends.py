@@ -43,9 +43,9 @@ class LevelEnd:
 
 
 def find_end(
-    level: MemoryLevel, limit: int | None, usual: Mapping[int, float], local: Mapping[int, float], window: int
+    level: MemoryLevel, limit: int | None, main: Mapping[int, float], local: Mapping[int, float], window: int
 ) -> LevelEnd:
-    """Return the ends of a level, given the latencies of both chains by size in the same unit.
+    """Return the ends of a level, given the latencies of the main and the local chain by size, in the same unit.
 
     Up to the size `window`, both chains are the same; `limit` is the lower bound of the next level. If the chain with
     windows gives no information about the level (too few sizes, or the level ends within a window), the end is the
@@ -59,7 +59,7 @@ def find_end(
     last = _last_inside([local[size] for size in sizes], len(begin), tolerance)
     cache = max(sizes[last], level.upper)
     above = next((size for size in sorted({*sizes, *([limit] if limit else [])}) if size > cache), level.above)
-    tlb = _tlb_end(sizes[: last + 1], usual, local, tolerance)
+    tlb = _tlb_end(sizes[: last + 1], main, local, tolerance)
     return LevelEnd(cache, above, tlb if tlb is not None and tlb * (1.0 + TOLERANCE) < cache else None)
 
 
@@ -78,10 +78,10 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 
 
 def _tlb_end(
-    sizes: Sequence[int], usual: Mapping[int, float], local: Mapping[int, float], tolerance: float
+    sizes: Sequence[int], main: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
     """Return the last size before random loads become slower than loads in windows; None if they never do."""
-    ratios = [interpolated(usual, size) / local[size] for size in sizes]
+    ratios = [interpolated(main, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):
         if ratios[at] > most and all(ratio > most for ratio in ratios[at + 1 : at + 2]):
@@ -97,7 +97,7 @@ def interpolated(curve: Mapping[int, float], size: int) -> float:
     """
     known = sorted(curve)
     if not known:
-        raise ValueError("a curve without values")
+        raise ValueError("the curve has no values")
     at = bisect_left(known, size)
     if at == 0 or at == len(known) or known[at] == size:
         return curve[known[min(at, len(known) - 1)]]

@@ -12,7 +12,7 @@ A level is a plateau, determined by these rules (slopes are in log latency per d
 * the last level has no upper end: a further rise by less than a factor of `TAIL` (2) up to the last size belongs to it;
 * the latency is the median of the densest half of the plateau's values (the shorth), thinned to quarter octaves so that
   refined sizes do not count more; if a level drifts toward its end, its flat part determines the latency;
-* the optimum size is halfway between the bounds, but at most one octave below the upper one.
+* the optimum size is the midpoint between the bounds, and thus at most one octave below the upper one.
 
 The cache sizes that the host reports are only used to name the levels; they never add or remove one. See Saavedra and
 Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers

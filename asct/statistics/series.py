@@ -42,15 +42,15 @@ _LEAST_EFFECTIVE: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The correlation of neighbors in a series: the likely one, and one that is hardly exceeded; both from -0.5 to
-    0.95."""
+    """The correlation between neighboring values in a series: the estimate, and a cautious upper bound that is unlikely
+    to be exceeded; both limited to -0.5 to 0.95."""
 
     likely: float
     cautious: float
 
 
 def dependence(values: Sequence[float]) -> Dependence:
-    """Return the correlation of neighbors in a series of at least 6 values."""
+    """Return the correlation between neighboring values in a series of at least 6 values."""
     count, middle = len(values), math.fsum(values) / len(values)
     squares = math.fsum((value - middle) ** 2 for value in values)
     if squares == 0.0:

@@ -27,7 +27,7 @@ variation."""
 
 @dataclass(frozen=True, slots=True)
 class SteadyRule:
-    """The number of rounds in the window, and the maximum excursion and drift, as shares of the average."""
+    """The number of rounds in the window, and the maximum excursion and drift, as fractions of the mean."""
 
     window: int = 5
     excursion: float = 0.20
@@ -40,8 +40,8 @@ class SteadyRule:
 
 @dataclass(frozen=True, slots=True)
 class SteadyWindow:
-    """Consecutive values from index `first`, and their mean. `excursion` and `drift` (signed) are shares of the mean;
-    `slope` is that of the fitted line, in the unit of the values per round."""
+    """Consecutive values from index `first`, and their mean. `excursion` and `drift` (signed) are fractions of
+    the mean; `slope` is the slope of the fitted line, in units of the values per round."""
 
     first: int
     values: tuple[float, ...]

@@ -77,7 +77,7 @@ def test_a_refusal_is_told_with_check_path_and_reason() -> None:
         (output(META, {"t": "end", "ok": False}), "reported that it failed"),
         (output(), "without its `end` line"),
         (output(META, {"t": "check", "path": PATH}, END), "invalid line: 'ok'"),
-        (output(META, CHECK | {"ok": 1}, END), "`ok` of a check is 1"),
+        (output(META, CHECK | {"ok": 1}, END), "`ok` in a check line is 1, not a boolean"),
         (output(META, SAMPLE | {"mono_ns": "soon"}, END), "`mono_ns` is 'soon'"),
         (output(META, SAMPLE | {"devices": [[1, 2]]}, END), r"counters of a drive are \[1, 2\]"),
         (output(META, SAMPLE | {"devices": [[1.5] * 7]}, END), "counters of a drive are"),

@@ -32,18 +32,18 @@ def zen3(size: int, *, local: bool, first_tlb: int, second_tlb: int, llc: int) -
 
 def curves(noise: float, seed: int = 1, **machine: int) -> tuple[dict[int, float], dict[int, float]]:
     draw = random.Random(seed)
-    usual = {size: zen3(size, local=False, **machine) * draw.gauss(1.0, noise) for size in GRID}
+    main = {size: zen3(size, local=False, **machine) * draw.gauss(1.0, noise) for size in GRID}
     local = {size: zen3(size, local=True, **machine) * draw.gauss(1.0, noise) for size in GRID if size >= 64 * KIB}
-    return usual, local
+    return main, local
 
 
-def ends(usual: dict[int, float], local: dict[int, float]) -> dict[str, tuple[LevelEnd, int]]:
-    """The ends of each level, with the bound that the usual chain shows."""
+def ends(main: dict[int, float], local: dict[int, float]) -> dict[str, tuple[LevelEnd, int]]:
+    """The ends of each level, with the bound that the main chain shows."""
     hints = [CacheHint(1, 32 * KIB), CacheHint(2, 512 * KIB), CacheHint(3, 32 * MIB, True)]
-    levels = find_levels(usual, hints=hints).levels
+    levels = find_levels(main, hints=hints).levels
     following = [*(level.lower for level in levels[1:]), None]
     return {
-        level.name: (find_end(level, limit, usual, local, WINDOW), level.upper)
+        level.name: (find_end(level, limit, main, local, WINDOW), level.upper)
         for level, limit in zip(levels, following, strict=True)
         if limit is not None
     }
@@ -52,8 +52,8 @@ def ends(usual: dict[int, float], local: dict[int, float]) -> dict[str, tuple[Le
 @pytest.mark.parametrize("seed", range(5))
 def test_a_cache_beyond_the_reach_of_the_first_tlb(seed: int) -> None:
     """64 pages of 4K: random loads become slower at 256K of a second-level cache of 512K."""
-    found, usual = ends(*curves(0.004, seed, first_tlb=256 * KIB, second_tlb=8 * MIB, llc=16 * MIB))["L2"]
-    assert usual < 400 * KIB, "the usual chain ends at the TLB"
+    found, main = ends(*curves(0.004, seed, first_tlb=256 * KIB, second_tlb=8 * MIB, llc=16 * MIB))["L2"]
+    assert main < 400 * KIB, "the main chain ends at the TLB"
     assert 480 * KIB <= found.cache <= 600 * KIB
     assert found.tlb is not None
     assert 210 * KIB <= found.tlb <= 300 * KIB
@@ -61,16 +61,16 @@ def test_a_cache_beyond_the_reach_of_the_first_tlb(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_tlb_that_covers_the_cache_has_no_end(seed: int) -> None:
-    found, usual = ends(*curves(0.004, seed, first_tlb=1 << 40, second_tlb=1 << 40, llc=16 * MIB))["L2"]
+    found, main = ends(*curves(0.004, seed, first_tlb=1 << 40, second_tlb=1 << 40, llc=16 * MIB))["L2"]
     assert found.tlb is None
-    assert found.cache == pytest.approx(usual, rel=0.2)
+    assert found.cache == pytest.approx(main, rel=0.2)
     assert 480 * KIB <= found.cache <= 600 * KIB
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_last_cache_ends_at_its_share_although_the_second_tlb_ends_before(seed: int) -> None:
-    usual, local = curves(0.02, seed, first_tlb=256 * KIB, second_tlb=4 * MIB, llc=16 * MIB)
-    found = ends(usual, local)
+    main, local = curves(0.02, seed, first_tlb=256 * KIB, second_tlb=4 * MIB, llc=16 * MIB)
+    found = ends(main, local)
     name = "LLC" if "LLC" in found else "L3"
     end, _ = found[name]
     assert 14 * MIB <= end.cache <= 20 * MIB
@@ -96,26 +96,26 @@ GUEST = {  # cycles of (random loads, windows of 128K) in a guest whose host has
 def test_a_recorded_guest() -> None:
     """Random loads become slower beyond 96 pages of 4K, the first TLB of the core, although the cache holds more."""
     near = {size: 5.0 for size in GRID if size <= 48 * KIB}
-    usual = near | {size: pair[0] for size, pair in GUEST.items()}
-    found = ends(usual, {size: pair[1] for size, pair in GUEST.items()})
+    main = near | {size: pair[0] for size, pair in GUEST.items()}
+    found = ends(main, {size: pair[1] for size, pair in GUEST.items()})
     assert found["L2"][0] == LevelEnd(1246976, 1482880, 440896)
-    end, usual_end = found["LLC"]
-    assert usual_end < 15 * MIB < end.cache
+    end, main_end = found["LLC"]
+    assert main_end < 15 * MIB < end.cache
     assert end.cache == 19951616
     assert end.tlb is not None
     assert 8 * MIB <= end.tlb <= 14 * MIB
 
 
 def test_too_few_sizes_leave_the_bound_alone() -> None:
-    usual, local = curves(0.0, first_tlb=256 * KIB, second_tlb=8 * MIB, llc=16 * MIB)
-    (level, *_) = find_levels(usual).levels
-    assert find_end(level, None, usual, local, WINDOW) == LevelEnd(level.upper, level.above)
-    second = find_levels(usual).levels[1]
-    assert find_end(second, None, usual, {}, WINDOW) == LevelEnd(second.upper, second.above)
+    main, local = curves(0.0, first_tlb=256 * KIB, second_tlb=8 * MIB, llc=16 * MIB)
+    (level, *_) = find_levels(main).levels
+    assert find_end(level, None, main, local, WINDOW) == LevelEnd(level.upper, level.above)
+    second = find_levels(main).levels[1]
+    assert find_end(second, None, main, {}, WINDOW) == LevelEnd(second.upper, second.above)
 
 
 def test_interpolation_is_straight_in_logarithms() -> None:
     assert interpolated({100: 1.0, 400: 4.0}, 200) == pytest.approx(2.0)
     assert [interpolated({100: 1.0, 400: 4.0}, size) for size in (50, 100, 400, 500)] == [1.0, 1.0, 4.0, 4.0]
-    with pytest.raises(ValueError, match="without values"):
+    with pytest.raises(ValueError, match="has no values"):
         interpolated({}, 100)

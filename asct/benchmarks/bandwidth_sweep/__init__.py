@@ -147,7 +147,8 @@ class BandwidthSweepParams(OneWidthParams):
         0.2,
         "",
         max_s=60,
-        help="Time limit for one access pattern at a level or at one of `sizes`; a size on the curve has a fifth of it",
+        help="Time limit for each access pattern at each level or at each of `sizes`; for a size on the curve, a fifth "
+        "of it",
     )
 
 

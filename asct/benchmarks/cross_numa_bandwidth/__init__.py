@@ -71,7 +71,7 @@ class CrossNumaBandwidthParams(OneWidthParams):
     traffic: Traffic = setting("all-reads", "Access pattern of the CPUs of one node on the memory of another")
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting(WINDOWS, "pair of nodes")
-    duration: Duration = duration_setting(0.4, "one pair of nodes")
+    duration: Duration = duration_setting(0.4, "pair of nodes")
 
 
 class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):

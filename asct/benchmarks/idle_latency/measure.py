@@ -47,7 +47,7 @@ class IdleLatencyParams(VisitedParams):
         "Working set of each pair of nodes; auto: the optimum size of DRAM that latency-sweep finds",
         pitfalls="Below twice the last-level cache, some loads hit the cache and the value is flagged.",
     )
-    duration: Duration = duration_setting(0.5, "one pair of nodes", max_s=60)
+    duration: Duration = duration_setting(0.5, "pair of nodes", max_s=60)
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
         "With 128, prefetching of adjacent lines has no effect."
     )

@@ -93,7 +93,9 @@ class LatencySweepParams(VisitedParams):
     )
     memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of the CPU")
     target_interval: Share = target_interval_setting(0.1, "a level")
-    time_cap: Duration = setting(0.1, "Time limit for one size in one visit, on a busy host", ge=1e-3, le=60)
+    time_cap: Duration = setting(
+        0.1, "Time limit for each size in each visit; normally reached only on a busy host", ge=1e-3, le=60
+    )
     cycle_base: bool = cycle_base_setting()
 
 

@@ -57,7 +57,7 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
             format="size",
             help="Beyond this size, random loads in the level wait for address translations",
         ),
-        Column("optimum_size", "Optimum data size", format="size", help="Halfway between the bounds"),
+        Column("optimum_size", "Optimum data size", format="size", help="Midpoint between the bounds"),
         *((in_cycles, latency) if cycles else (latency, in_cycles)),
         Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help=_INTERVAL_HELP),
         FLAGS_COLUMN,

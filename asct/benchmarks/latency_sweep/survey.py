@@ -99,11 +99,11 @@ def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts)
 def _ends(
     levels: Sequence[MemoryLevel], points: Mapping[int, SizeLatency], near: Mapping[int, ChaseLatency]
 ) -> dict[str, LevelEnd]:
-    usual = {size: point.chase.cycles.median for size, point in points.items()}
+    main = {size: point.chase.cycles.median for size, point in points.items()}
     local = {size: chase.cycles.median for size, chase in near.items()}
     limits: list[int | None] = [*(level.lower for level in levels[1:]), None]
     return {
-        level.name: find_end(level, limit, usual, local, WINDOW)
+        level.name: find_end(level, limit, main, local, WINDOW)
         for level, limit in zip(levels, limits, strict=False)
         if level.name != MEMORY_LEVEL
     }
@@ -113,7 +113,7 @@ def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
     For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, these are up to three
-    sizes of its flat part, spread over the smaller half.
+    sizes of its flat part, spread over the lower half of its range.
     """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]

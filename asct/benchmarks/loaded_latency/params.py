@@ -47,7 +47,9 @@ class LoadedLatencyParams(VisitedParams):
         pitfalls="The same number of NOPs is a different load on another core: compare levels by their bandwidth.",
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
-        (), "Target bandwidths of all load threads together; the matching number of NOPs is searched", max_length=100
+        (),
+        "Target bandwidths of all load threads together; asct searches for the matching number of NOPs",
+        max_length=100,
     )
     traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
     width: Width = setting(
@@ -68,7 +70,11 @@ class LoadedLatencyParams(VisitedParams):
         None, "Working set of each load thread; auto: at least four times its share of the caches", ge=65_536
     )
     duration: Duration = setting(
-        0.15, "Time limit for one level in one visit, on a busy host", aliases=("time_cap",), ge=0.01, le=600
+        0.15,
+        "Time limit for each level in each visit; normally reached only on a busy host",
+        aliases=("time_cap",),
+        ge=0.01,
+        le=600,
     )
     phase: Literal["both", "loading", "bandwidth"] = setting(
         "both",

@@ -99,7 +99,7 @@ class MemoryProfileParams(StreamParams):
         "set, half of each cache",
         max_length=8,
     )
-    duration: Duration = duration_setting(0.1, "one value")
+    duration: Duration = duration_setting(0.1, "value")
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):

@@ -89,7 +89,7 @@ class PeakBandwidthParams(OneWidthParams):
     )
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting(WINDOWS, "variant")
-    duration: Duration = duration_setting(0.2, "one access pattern")
+    duration: Duration = duration_setting(0.2, "access pattern")
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()
 
 

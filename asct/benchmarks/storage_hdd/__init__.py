@@ -52,7 +52,8 @@ class StorageHdd(Benchmark[HddParams]):
     keywords = ("hdd", "qualification", "long-runtime")
     params_model = HddParams
     flags: ClassVar[Mapping[str, str]] = FLAGS | {
-        "slow-zone": "the zone is below 70 % of its neighbors: remapped sectors, repeated reads, or other load",
+        "slow-zone": "the rate of the zone is below 70 % of that of its neighbors; possible causes: remapped sectors, "
+        "repeated reads, or other load",
         "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
         "noisy-zones": "more than a tenth of the zones have unreliable results",
         "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) were skipped",

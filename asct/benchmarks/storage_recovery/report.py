@@ -192,7 +192,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     time = Axis("Time under load", "s")
     latencies = [
         Series(f"{one.name}, {word}", one.x, one.y)
-        for word, metric in (("mean", "spell_latency"), ("highest", "spell_latency_max"))
+        for word, metric in (("mean", "spell_latency"), ("maximum", "spell_latency_max"))
         for one in lines[metric]
     ]
     return [

@@ -133,7 +133,7 @@ class SaturationParams(QualificationParams):
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**27)
     rwmixread: Count = setting(0, "Percentage of reads in a mixed pattern", le=99)
     volume_factor: float = setting(4.0, "Number of times to write the active range", gt=0, le=1000)
-    time_cap: Duration = setting(86400.0, "Maximum time of the test", gt=0, le=60 * 86400, aliases=("max_time",))
+    time_cap: Duration = setting(86400.0, "Maximum duration of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
         "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). 0s: it does not end early. "

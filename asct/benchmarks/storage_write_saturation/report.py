@@ -100,7 +100,7 @@ def _settings_note(record: Record) -> str:
 _RATE: Final = Axis("IOPS", "ops/s")
 _LATENCY: Final = Axis("Latency", "s", "log10")
 _LATENCIES: Final = {
-    "mean": "round_latency", "p99.9": "round_latency_p99_9", "highest": "round_latency_max",
+    "mean": "round_latency", "p99.9": "round_latency_p99_9", "maximum": "round_latency_max",
 }  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def _rate(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
     lines = tuple(course.series(over, "round_iops", "" if course.name else "rounds") for course in courses)
     cliff = middle(at(courses[0].mine, over.cliff)) if over.cliff and len(courses) == 1 else None
     markers = () if cliff is None else (Marker(cliff, "cliff"),)
-    caption = f"IOPS of each round over {over.words}. The cliff is where the rate first fell by half."
+    caption = f"IOPS by round, plotted against {over.words}. The cliff is where the rate first fell by half."
     return Line(
         f"iops-over-{over.slug}", f"IOPS over {over.words}", caption, over.axis, _RATE, lines, markers, better="higher"
     )
@@ -186,7 +186,7 @@ def _rate(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
 
 def _latency(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
     lines = tuple(course.series(over, metric, name) for course in courses for name, metric in _LATENCIES.items())
-    caption = f"Total latency of the requests in each round over {over.words}."
+    caption = f"Request latency by round (mean, p99.9 and maximum, submission included), plotted against {over.words}."
     return Line(
         f"latency-over-{over.slug}", f"Latency over {over.words}", caption, over.axis, _LATENCY, lines, better="lower"
     )

@@ -17,7 +17,9 @@ from asct.cli.options import GlobalOptions, results_option, shared_options
     help="Report format; can be repeated. `asct list formats` shows all.",
     shell_complete=completing(format_names),
 )  # fmt: skip
-@click.option("-o", "--output-dir", type=click.Path(file_okay=False), help="Write to DIRECTORY instead of the run.")
+@click.option(
+    "-o", "--output-dir", type=click.Path(file_okay=False), help="Write to DIRECTORY instead of the run folder."
+)
 @click.option("--force", is_flag=True, help="Overwrite existing files in DIRECTORY.")
 @results_option(file_okay=False)
 @shared_options

@@ -107,7 +107,7 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
     ),
     Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
     Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host per request"),
-    Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
+    Metric("iops_per_core", "ops/s", "higher", "Requests per CPU-second used by fio and its kernel threads"),
     _info("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency"),
     _info(
         "queue_depth", "1", "neither", "Maximum number of requests in flight, all jobs combined", dict.fromkeys(CONTEXT)

@@ -141,7 +141,7 @@ _COST: Final = (
     ),
     Column("cpu_time_per_io", "CPU per I/O (us)", _US, 2, help="CPU time of fio and its kernel threads"),
     Column("host_cpu_time_per_io", "Host CPU per I/O (us)", _US, 2, help="CPU time of the whole host"),
-    Column("iops_per_core", "Per core (kops)", 1e3, help="requests per second of CPU time"),
+    Column("iops_per_core", "Per core (kops)", 1e3, help="requests per CPU-second"),
 )
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
 _TOLD_CHANGES: Final = 8

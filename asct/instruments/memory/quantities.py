@@ -51,7 +51,7 @@ LEVEL_LATENCY: Final = Quantity(
 CURVE_LATENCY: Final = Quantity(
     LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
 )
-"""The same latency on the curve, at sizes in the smaller half of the level."""
+"""The same latency on the curve, at sizes in the lower half of the level's range."""
 PAIR_LATENCY: Final = Quantity(
     LATENCY, "latency", {"run_node": None, "memory_node": None},
     {"run_node": "run_node", "memory_node": "memory_node"}, {"level": "DRAM"}, _CYCLES, _of_chain,

@@ -91,8 +91,8 @@ def iterations_setting(default: int, unit: str) -> Any:
 
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
-    """Declare the setting for the time limit of one value (`unit`) in one visit."""
-    text = help or f"Time limit for {unit} in one visit, on a busy host"
+    """Declare the setting for the time limit of each value (`unit`) in each visit."""
+    text = help or f"Time limit for each {unit} in each visit; normally reached only on a busy host"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
