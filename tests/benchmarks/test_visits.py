@@ -163,6 +163,11 @@ def test_a_wide_interval_is_noisy() -> None:
     assert found.flags == ("noisy",)
 
 
+def test_a_count_that_is_mostly_zero_is_not_noisy() -> None:
+    [found] = combined([[Measurement("missing", float(count))] for count in (0, 0, 0, 0, 0, 1)], 0.03)
+    assert (found.value, found.flags) == (0.0, ())
+
+
 def test_a_flag_of_a_quarter_of_the_visits_is_the_values() -> None:
     [found] = combined(of_visits([100] * 6, noisy_steal=(1,), smaller_pages=(0, 5)), 0.03)
     assert found.flags == ("smaller-pages",)

@@ -85,7 +85,7 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,
         moved=moved or None,
     )
-    width = None if stats.ci95 is None else stats.ci95[1] - stats.ci95[0]
+    width = None if stats.ci95 is None or summary.median == 0.0 else stats.ci95[1] - stats.ci95[0]
     mine = {
         "noisy": width is not None and width > TOLERANCE * target * abs(summary.median) and not _has_noise(flags),
         "drift": summary.drift,
