@@ -243,3 +243,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for typ
             return parse_duration(value)
         except ValueError as problem:
             self.fail(str(problem), param, ctx)
+
+
+WAIT = click.option(
+    "--wait",
+    type=Duration(),
+    metavar="DURATION",
+    default=None,
+    help="Wait up to DURATION (e.g. 30m) for a host that another run has locked.",
+)

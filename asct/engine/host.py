@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Target, inspection
 from asct.sdk.needs import GUARD
+from asct.values.duration import format_duration
 
 _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
@@ -104,17 +106,26 @@ class HostSession:
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
-        """Lock the host for this run. If two hosts of a plan are the same machine, the second waits for the first."""
+        """Lock the host for this run, and wait for another run as long as `wait_s` allows.
+
+        If two hosts of a plan are the same machine, the second waits for the first without a limit.
+        """
         session = SessionSpec(
             self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
         )
+        until, told = time.monotonic() + self._run.wait_s, False
         while True:
             try:
                 host.open(session)
                 break
             except HostLocked as error:
-                if error.owner != session.owner or self._run.stop.requested:
+                own = error.owner == session.owner
+                if self._run.stop.requested or not (own or time.monotonic() < until):
                     raise
+                if not (own or told):
+                    told = True
+                    hint = f"waiting up to {format_duration(self._run.wait_s)} for that run to end"
+                    self._run.events.notice(self.name, replace(error.diagnostics[0], severity="note", hint=hint))
                 time.sleep(_LOCK_POLL_S)
         self._folder = host.work
         if host.resumed:

@@ -25,6 +25,8 @@ class RunOptions:
     fail_fast: bool = False
     reuse_s: float | None = None
     """Maximum age in seconds of the points below `results` that may be reused; None to measure all points."""
+    wait_s: float = 0.0
+    """Maximum time in seconds to wait for a host that another run has locked."""
     label: str | None = None
     command: tuple[str, ...] = ()
     """The command line to record in run.json."""

@@ -78,7 +78,7 @@ def apply(
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
         stop = StopRequest(fail_fast=options.fail_fast)
-        run = RunContext(resolved, services, writer, EventBus(writer, listeners), stop, started)
+        run = RunContext(resolved, services, writer, EventBus(writer, listeners), stop, started, options.wait_s)
         run.events.notices(None, writer.notes)
         with signals(run.stop):
             _measure(run, earlier, options)

@@ -59,6 +59,8 @@ class RunContext:
     stop: StopRequest
     started: float
     """Start of the run, as returned by `time.monotonic`."""
+    wait_s: float = 0.0
+    """Maximum time in seconds to wait for a locked host."""
 
     @property
     def id(self) -> str:

@@ -121,7 +121,7 @@ def no_answer(place: str, doing: str, seconds: float) -> Diagnostic:
 def host_locked(place: str, owner: str, pid: str, age_s: str) -> Diagnostic:
     known = pid.isdigit() and pid != "0" and age_s.isdigit()
     activity = f"has been measuring for {_duration(int(age_s))} (process {pid})" if known else "is measuring"
-    hint = "a host serves one run at a time: wait for that run, or take it over with `asct resume` and let it finish"
+    hint = "a host serves one run at a time: use `--wait 30m` to wait for that run, or continue it with `asct resume`"
     return Diagnostic("E334", f"{place}: the host is locked: {owner} {activity}", hint=hint)
 
 

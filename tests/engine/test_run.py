@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from asct.engine import events
+from asct.hosts.base import SessionSpec
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec, PendingValue, Retry
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
@@ -240,6 +242,35 @@ def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab
     assert done.codes()[0].startswith("E3")
     finding = done.stored.run.findings[0]
     assert (finding["host"], finding["schema"]) == ("bad", "asct.diagnostic/1")
+
+
+def test_a_run_waits_for_a_host_that_another_one_holds_and_says_so_once(lab: Lab) -> None:
+    holder = make_host(HostSpec("local", workdir=str(lab.work)))
+    holder.open(SessionSpec("other", "run other of somebody"))
+
+    def release(event: events.Event) -> None:
+        if isinstance(event, events.Notice) and event.diagnostic is not None and event.diagnostic.code == "E334":
+            holder.close()
+
+    try:
+        done = lab.run(job(), wait_s=3600.0, listeners=[release])
+    finally:
+        holder.close()
+    assert (done.code, done.codes()) == (0, ["E334"])
+    [finding] = done.stored.run.findings
+    assert (finding["severity"], finding["hint"]) == ("note", "waiting up to 1h for that run to end")
+
+
+def test_a_run_that_waited_long_enough_is_refused(lab: Lab) -> None:
+    holder = make_host(HostSpec("local", workdir=str(lab.work)))
+    holder.open(SessionSpec("other", "run other of somebody"))
+    try:
+        done = lab.run(job(), wait_s=0.01)
+    finally:
+        holder.close()
+    assert done.code == 4
+    assert {*done.codes()} == {"E334"}
+    assert "--wait" in str(done.stored.run.findings[-1]["hint"])
 
 
 def test_forks_bound_how_many_hosts_run(lab: Lab) -> None:

@@ -11,6 +11,7 @@ from asct.cli.loading import load_all
 from asct.cli.options import (
     CI,
     FORKS,
+    WAIT,
     Duration,
     GlobalOptions,
     PlanSelection,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     metavar="AGE",
     help="Reuse points measured within AGE (e.g. 7d) if nothing they depend on has changed.",
 )
+@WAIT
 @click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, which `asct plan` shows.")
 @click.option("--label", metavar="L", help="Label for the run.")
 @CI
@@ -92,6 +94,7 @@ def _measure(options: GlobalOptions, plan: ResolvedPlan, given: dict[str, Any], 
         timeout_s=given["timeout"],
         fail_fast=given["fail_fast"],
         reuse_s=given["reuse"],
+        wait_s=given["wait"] or 0.0,
         label=given["label"],
     )
     if resume is None:

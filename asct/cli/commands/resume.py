@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from asct.cli.options import CI, FORKS, GlobalOptions, results_option, shared_options
+from asct.cli.options import CI, FORKS, WAIT, GlobalOptions, results_option, shared_options
 from asct.engine.options import RunOptions
 
 
@@ -14,9 +14,10 @@ from asct.engine.options import RunOptions
 @click.argument("run", default="latest")
 @results_option()
 @FORKS
+@WAIT
 @CI
 @shared_options
-def command(options: GlobalOptions, run: str, results: str, forks: int, ci: bool) -> int:
+def command(options: GlobalOptions, run: str, results: str, forks: int, wait: float | None, ci: bool) -> int:
     """Measure the missing and failed points of a run, and write its reports again.
 
     The plan is the one that the run started with. RUN is a directory, a run id or the start of one, a label, `latest`,
@@ -26,5 +27,5 @@ def command(options: GlobalOptions, run: str, results: str, forks: int, ci: bool
 
     if ci:
         options.progress, options.colour = False, "never"
-    how = RunOptions(results=Path(results), forks=forks)
+    how = RunOptions(results=Path(results), forks=forks, wait_s=wait or 0.0)
     return resume_run(options, run, how, ci=ci)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asct.cli.completion import completing, selectors
-from asct.cli.options import FORMAT, GlobalOptions, PlanSelection, shared_options
+from asct.cli.options import FORMAT, WAIT, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     help="Directory to write the run to. Default: data.<date>_<time>_<microseconds>.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing run in the output directory.")
+@WAIT
 @click.option("--dry-run", is_flag=True, help="Print the commands without running them.")
 @shared_options
 def command(
@@ -59,7 +60,7 @@ def command(
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
     if not more["force"]:
         _require_unused(folder)
-    outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"]))
+    outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0))
     _print_results(options, outcome.folder, form)
     return outcome.exit_code
 
