@@ -153,7 +153,8 @@ def test_a_lost_connection_neither_ends_nor_doubles_what_root_runs(own_sshd: Ssh
         assert process.returncode == 0, err
         until(lambda: of_root(str(own_sshd.folder)) == [])
     (status,) = (latest(tmp_path) / "jobs/server/job").glob("*/r1/status.json")
-    assert (json.loads(status.read_text())["status"], json.loads(status.read_text())["attempts"]) == ("ok", 1)
+    found = json.loads(status.read_text())
+    assert (found["status"] in ("ok", "noisy"), found["attempts"]) == (True, 1), found["status"]
     assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
 
 
