@@ -190,6 +190,21 @@ def test_levels_of_recorded_curves(case: str) -> None:
     assert upper["DRAM"] == 1 << 30
 
 
+@pytest.mark.parametrize(("scatter", "visits"), [(None, 6), (0.001, 6), (0.2, 12)])
+def test_the_levels_of_an_earlier_run_determine_the_number_of_visits(scatter: float | None, visits: int) -> None:
+    settings, facts, outputs = recorded("default")
+    settings = settings.model_copy(update={"visits": None})
+    values = [
+        item.model_copy(
+            update={"stats": stats.model_copy(update={"visits": 6, "between": (scatter * item.value) ** 2})}
+        )
+        for item in records_of(BENCHMARK, BENCHMARK.parse(settings, outputs, facts))
+        if scatter is not None and (stats := item.stats) is not None
+    ]
+    steps = BENCHMARK.steps(settings, Context(facts, "/work", outputs, earlier=values))
+    assert len(steps) == visits - 1
+
+
 def visited(case: str, factors: Sequence[float]) -> Sequence[Measurement]:
     """A recorded case with further visits, whose latencies are those of the curve times a factor each."""
     settings, facts, outputs = recorded(case)

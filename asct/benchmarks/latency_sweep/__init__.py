@@ -25,7 +25,7 @@ from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
 from asct.instruments.memory.sizes import page_privileges
-from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, visit, visit_number
+from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
@@ -178,7 +178,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
                 return more
         first = [output for output in done if visit_number(output.step.name) == 1]
         survey = survey_of(self.runs(first), context.facts)
-        pilot, count = self.planned(params), self.count(params, done, len(first), context.facts)
+        pilot, count = self.planned(params), self.count(params, context, len(first))
         again, brief = (
             replace(whole, arguments=visit_arguments(params, context.facts, sizes))
             for sizes in (survey.sizes_to_visit(), survey.sizes_of_levels())
@@ -210,14 +210,17 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         local = [output for output in outputs if output.step.name == LOCAL]
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
-    def count(self, params: LatencySweepParams, done: Sequence[Output], first: int, facts: HostFacts) -> int:
-        """Return the number of visits, based on the pilot once it is complete. The curve of the first visit took
-        `first` processes."""
-        pilot = self.planned(params)
-        if params.visits is not None or len(done) - first < pilot - 1:
+    def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
+        """Return the number of visits, based on the levels of the newest earlier run or else on the pilot once it is
+        complete. The curve of the first visit took `first` processes."""
+        pilot, done = self.planned(params), context.done
+        if params.visits is not None:
             return pilot
-        variations = self.pilot_of(params, done[: first + pilot - 1], facts)
-        return visits_needed(variations, params.target_interval, VISITS_MOST)
+        known = variations(record for record in context.earlier if "level" in record.coords)
+        if not known and len(done) - first < pilot - 1:
+            return pilot
+        known = known or self.pilot_of(params, done[: first + pilot - 1], context.facts)
+        return visits_needed(known, params.target_interval, VISITS_MOST)
 
     def values(
         self, params: LatencySweepParams, runs: Mapping[str, KernelRun], facts: HostFacts

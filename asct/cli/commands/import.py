@@ -38,7 +38,7 @@ def command() -> None:
 @results_option(file_okay=False)
 @shared_options
 def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
-    """Create a run from existing fio results, so that reports, `asct diff` and `asct results` work on them.
+    """Create a run from existing fio results, so that `asct report` and `asct results` work on them.
 
     FILE is the output of fio 3 with --output-format=json+ or json. Each fio process becomes a point; processes with
     the same options become its repeats. If a file cannot be read, nothing is imported.
