@@ -19,8 +19,6 @@ from asct.sdk.record import DISAGREES, Record, Scalar
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
-TOLERANCE: Final = 0.05
-"""Values that differ by less than this share agree even if their intervals do not overlap."""
 _NEAR_SIZE: Final = 1.3
 """A size of a curve measures a level if it differs from the size of the level by at most this factor."""
 
@@ -230,7 +228,8 @@ def _comparable(one: _Sighting, two: _Sighting) -> bool:
 
 
 def _agree(one: _Sighting, two: _Sighting) -> bool:
-    near = abs(one.value - two.value) <= TOLERANCE * min(abs(one.value), abs(two.value))
+    tolerance = max(one.quantity.tolerance, two.quantity.tolerance)
+    near = abs(one.value - two.value) <= tolerance * min(abs(one.value), abs(two.value))
     return near or (one.low <= two.high and two.low <= one.high)
 
 

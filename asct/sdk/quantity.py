@@ -23,6 +23,8 @@ class Quantity(NamedTuple):
 
     `curve` names two metrics that contain, for each level, the smallest and the largest size at which the level was
     measured. The values of all sizes in this range together measure the level.
+
+    Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
     """
 
     name: str
@@ -33,6 +35,7 @@ class Quantity(NamedTuple):
     also: tuple[str, ...] = ()
     conditions: Conditions | None = None
     curve: tuple[str, str] | None = None
+    tolerance: float = 0.05
 
 
 def settings(*names: str) -> Conditions:

@@ -226,3 +226,16 @@ def jobs_of() -> Any:
     run = run_of()
     jobs = [job.model_copy(update={"id": "latency-sweep"}) for job in run.jobs]
     return run.model_copy(update={"jobs": jobs})
+
+
+@pytest.mark.parametrize(("curve", "flagged"), [(550_000, True), (480_000, False), (270_000, False), (130_000, True)])
+def test_the_end_of_a_cache_on_the_curves_of_latency_and_bandwidth(curve: int, flagged: bool) -> None:
+    """274 KiB where the bandwidth falls at 550 KiB: a TLB, not the cache."""
+    seen, _ = read(
+        [
+            value("latency-sweep", "upper_bound", {"level": "L2"}, 272_000),
+            value("bandwidth-sweep", "curve_end", {"level": "L2"}, curve),
+        ]
+    )
+    expected = [["disagrees:bandwidth-sweep"], ["disagrees:latency-sweep"]] if flagged else [[], []]
+    assert [one.flags for one in seen] == expected

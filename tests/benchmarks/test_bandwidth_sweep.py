@@ -263,6 +263,35 @@ def test_a_level_that_is_slower_than_the_curve_inside_it_is_flagged() -> None:
         assert not any("below-curve" in flags[level] for level in ("L2", "LLC", "DRAM"))
 
 
+def ends(found: Sequence[Measurement]) -> dict[str, float]:
+    return {str(item.coords["level"]): item.value for item in found if item.metric == "curve_end"}
+
+
+def test_the_curve_of_one_thread_says_where_each_level_ends() -> None:
+    facts = machine()
+
+    def staircase(place: Place, traffic: str) -> float:
+        return 200e9 if place.size <= 40_000 else 100e9 if place.size <= 900_000 else 25e9
+
+    one = BENCHMARK.parse(params(), outputs_of(list(steps(facts).values()), staircase), facts)
+    found = ends(one)
+    assert set(found) == {"L1", "L2"}, "the last cache is as fast as memory here"
+    assert 32_768 < found["L1"] < 65_536
+    assert 740_000 < found["L2"] < 1_500_000
+    both = steps(facts, cpus=(0, 1))
+    assert ends(BENCHMARK.parse(params(cpus=(0, 1)), outputs_of(list(both.values()), staircase), facts)) == {}
+
+
+def test_a_curve_that_recovers_says_no_end() -> None:
+    facts = machine()
+
+    def disturbed(place: Place, traffic: str) -> float:
+        slow = place.size > 40_000 or 10_000 < place.size < 20_000
+        return 50e9 if (slow and place.name == "sweep") or place.name != "L1" else 200e9
+
+    assert ends(BENCHMARK.parse(params(), outputs_of(list(steps(facts).values()), disturbed), facts)) == {}
+
+
 def test_a_core_that_is_known_limits_its_levels() -> None:
     kinds = [CoreKind(microarchitecture="Emerald Rapids", cpus=[0, 1, 2, 3])]
     facts = machine().model_copy(update={"cpu": machine().cpu.model_copy(update={"kinds": kinds})})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from asct.benchmarks.bandwidth_sweep.physics import BELOW_CURVE, FEW_LINES, curve_ends, flagged
 from asct.instruments.memory.bandwidth import OWN_COLUMNS, BandwidthBenchmark, traffic_kinds
 from asct.instruments.memory.core_limits import LIMIT_FLAGS, limit_flags
-from asct.instruments.memory.quantities import BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH
+from asct.instruments.memory.quantities import BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH, CURVE_END
 from asct.instruments.memory.settings import INTEGERS, LISTED, duration_setting, memory_node_setting
 from asct.instruments.memory.sizes import (
     CACHE,
@@ -87,11 +87,6 @@ _CURVE_PART: Final = 0.2
 """Time limit of a size on the curve, relative to the time limit of a level."""
 _FEW: Final = 64
 """Lines per thread. With fewer, starting and ending the loop takes a large part of the time."""
-FEW_LINES: Final = "few-lines"
-BELOW_CURVE: Final = "below-curve"
-_CURVE_SHARE: Final = 0.95
-_INSIDE: Final = 4
-"""Sizes of the curve down to this part of the level's size are compared with it."""
 FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,
@@ -166,10 +161,18 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     params_model = BandwidthSweepParams
     flags = FLAGS
     dependencies = (Dependency(CACHE.alias, CACHE.benchmark, ("sizes",)),)
-    quantities = (BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH)
+    quantities = (BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH, CURVE_END)
     metrics = (
         *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),
         Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": _LEVELS}, comparable=False),
+        Metric(
+            "curve_end",
+            "B",
+            "neither",
+            "Working set at which the bandwidth of one thread has fallen halfway to the next level (logarithmic)",
+            {"level": _LEVELS},
+            comparable=False,
+        ),
         THREADS,
         *CIRCUMSTANCES,
     )
@@ -246,9 +249,11 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, next(iter(runs.values())).meta)
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of all visits; cache levels that are slower than the curve inside them are flagged."""
-        found = super().parse(params, outputs, facts)
-        return [_compared(item, found) for item in found]
+        """Return the values of all visits, flags on cache levels that are slower than the curve inside them, and the
+        sizes at which the curve of one thread leaves the levels. Several threads may share a cache."""
+        found = flagged(super().parse(params, outputs, facts))
+        alone = len(_measuring_cpus(params, facts)) <= 1
+        return [*found, *(curve_ends(found, params.traffic[0]) if alone else ())]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of the levels or, if none were measured, of the sizes."""
@@ -277,24 +282,6 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             better="higher",
         )
         return (curve,) if series else ()
-
-
-def _compared(item: Measurement, found: Sequence[Measurement]) -> Measurement:
-    """The measurement of a cache level, with BELOW_CURVE if the curve has a faster size inside the level."""
-    level, traffic = item.coords.get("level"), item.coords.get("traffic")
-    if traffic is None or level in (None, MEMORY_LEVEL):
-        return item
-    size = next(one.value for one in found if one.metric == "data_size" and one.coords.get("level") == level)
-    inside = [
-        one.value
-        for one in found
-        if one.metric == item.metric
-        and one.coords.get("traffic") == traffic
-        and FEW_LINES not in one.flags
-        and size / _INSIDE <= float(one.coords.get("size", 0)) <= size
-    ]
-    slower = item.value < _CURVE_SHARE * max(inside, default=0.0)
-    return replace(item, flags=(*item.flags, BELOW_CURVE)) if slower else item
 
 
 def _seconds(duration_s: float) -> float:

@@ -22,7 +22,7 @@ from asct.benchmarks.latency_sweep.command import (
     visit_arguments,
 )
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
-from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_LATENCY
+from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_END, LEVEL_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
 from asct.instruments.memory.sizes import page_privileges
 from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
@@ -95,7 +95,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         **PAGE_FLAGS,
     }
     results = _results()
-    quantities = (LEVEL_LATENCY, CURVE_LATENCY)
+    quantities = (LEVEL_LATENCY, CURVE_LATENCY, LEVEL_END)
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),

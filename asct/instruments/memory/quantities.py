@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LATENCY: Final = "load-to-use latency"
 MEMORY_BANDWIDTH: Final = "memory bandwidth"
 LEVEL_BANDWIDTH: Final = "bandwidth of a level"
+_LEVEL_END: Final = "end of a cache level"
 _CYCLES: Final = ("latency_cycles",)
 _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles")
 
@@ -77,6 +78,15 @@ CURVE_BANDWIDTH: Final = Quantity(
     LEVEL_BANDWIDTH, "bandwidth", {"size": None, "traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _OF_SWEEP,
     ("data_size", "data_size"),
 )  # fmt: skip
+_OCTAVE: Final = 1.0
+"""The latency rises where the first loads miss a cache. The bandwidth has fallen halfway at up to 1.5 times this size,
+and the curve has two sizes per doubling. Ends that differ by more than a factor of 2 are not the same."""
+LEVEL_END: Final = Quantity(
+    _LEVEL_END, "upper_bound", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
+)
+CURVE_END: Final = Quantity(
+    _LEVEL_END, "curve_end", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
+)
 
 
 def transfers(metric: str) -> Quantity:
