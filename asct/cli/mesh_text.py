@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
@@ -17,6 +18,8 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Columns of cmn.csv. The file has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
+_FOLDED: Final = 2
+"""Longer series of numbered registers that are zero, such as unused child pointers, are shown in one line."""
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
     "registers": "configuration registers",
@@ -39,7 +42,9 @@ def _mesh_lines(mesh: Mesh, total: int, width: int, *, drawn: bool, registers: b
     yield from _summary(mesh, total, width)
     if drawn:
         yield ""
-        yield "  Crosspoints by logical id, with the devices on their ports (north at the top):"
+        ids = ", each with its node ID" if any(xp.node_id is not None for xp in mesh.crosspoints) else ""
+        head = f"Crosspoints by logical ID, with the devices on their ports{ids} (north at the top):"
+        yield from wrapped(head, width, "  ")
         yield from _indented(diagram(mesh, width - 2))
     cpus = grid(mesh, width - 2)
     if cpus:
@@ -104,11 +109,27 @@ def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
 def _registers(registers: list[Register], width: int) -> Iterator[str]:
     for (node, offset), group in groupby(registers, key=lambda one: (one.node, one.node_offset)):
         yield f"{node}, registers at offset {offset:#x}"
-        for one in group:
-            reset = f", {one.reset:#x} after reset" if one.reset is not None and one.reset != one.value else ""
-            text = f"{one.name} ({one.offset:#06x}, {one.access}) = {one.value:#x}{reset}"
-            yield from wrapped(text, width, "  ", "      ")
-            yield from _fields(one, width)
+        for _, alike in groupby(group, key=_zero_series):
+            series = list(alike)
+            if len(series) > _FOLDED:
+                first, last = series[0], series[-1]
+                text = f"{first.name} to {last.name} ({first.offset:#06x} to {last.offset:#06x}) = 0x0"
+                yield from wrapped(text, width, "  ", "      ")
+            else:
+                for one in series:
+                    yield from _register(one, width)
+
+
+def _zero_series(register: Register) -> str:
+    """Return the same text for numbered registers of one series that are zero, and the name for any other register."""
+    return re.sub(r"\d+", "#", register.name) if register.value == 0 else register.name
+
+
+def _register(one: Register, width: int) -> Iterator[str]:
+    reset = f", {one.reset:#x} after reset" if one.reset is not None and one.reset != one.value else ""
+    text = f"{one.name} ({one.offset:#06x}, {one.access}) = {one.value:#x}{reset}"
+    yield from wrapped(text, width, "  ", "      ")
+    yield from _fields(one, width)
 
 
 def _fields(register: Register, width: int) -> Iterator[str]:

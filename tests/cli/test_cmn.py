@@ -62,7 +62,7 @@ def test_a_snapshot_of_two_sockets(asct: Asct, tmp_path: Path) -> None:
     assert ended.code == 0 and ended.err == "" and narrow(ended.out)
     assert "CMN-600 r1p3: 8 x 8 crosspoints (mesh 0, one of 2)" in ended.out
     assert "CMN-600 r1p3: 4 x 4 crosspoints (mesh 1, one of 2)" in ended.out
-    assert "nodes           64 HN-F, 12 RN-D, 42 RN-F, 16 SBSX, 64 XP" in ended.out
+    assert "nodes           64 HN-F, 12 RN-D, 42 RN-F ports, 16 SBSX, 64 XP" in ended.out
     assert "[63]" in ended.out and "|0 RN-D*2|" in ended.out
     assert "run `asct cmn --detect`" in ended.out
     assert "[63]" not in asct("cmn", "--from", "dump").out, "drawn when asked for"
@@ -80,9 +80,26 @@ def test_a_snapshot_with_registers(asct: Asct, tmp_path: Path) -> None:
     assert "XP 0 (0,0), registers at offset" in ended.out
     assert "por_mxp_device_port_connect_info_p0" in ended.out and "device_type_p0" in ended.out
     assert "por_mxp" not in asct("cmn", "--from", "dump").out
+    assert "[0] 0x0" in asct("cmn", "--from", "dump", "--standard").out
     document = asct("cmn", "--from", "dump", "--json").document
     assert not list(validator("cmn").iter_errors(document))
     assert document["meshes"][0]["registers"][0]["value"].startswith("0x")
+
+
+def test_unused_registers_of_a_series_are_one_line(asct: Asct, tmp_path: Path) -> None:
+    """A root has 256 pointers to crosspoints, of which a mesh of 2 x 2 uses four. The hardware is made up."""
+    hardware = SHAPES["CMN-600 2x2"]()
+    dump = hardware.printed(register_list(mesh_of_dump(hardware.printed(register_list()))), 0x50000000)
+    laid(machine(pmu(), commands={f"{REGISTERS}0": CommandOutput(0, dump)}), tmp_path / "dump")
+    ended = asct("cmn", "--from", "dump", "--verbose")
+    lines = [line.strip() for line in ended.out.splitlines()]
+    assert narrow(ended.out)
+    last = hardware.root.children[3]
+    assert f"por_cfgm_child_pointer_3 (0x0118, RO) = {last:#x}, 0x0 after reset" in lines
+    assert "por_cfgm_child_pointer_4 to por_cfgm_child_pointer_255 (0x0120 to 0x08f8) =" in lines
+    document = asct("cmn", "--from", "dump", "--json").document
+    pointers = [one for one in document["meshes"][0]["registers"] if "cfgm_child_pointer" in one["name"]]
+    assert len(pointers) == 256
 
 
 def test_the_schema_of_the_document(asct: Asct) -> None:

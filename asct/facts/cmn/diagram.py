@@ -20,7 +20,8 @@ def diagram(mesh: Mesh, width: int) -> list[str]:
     """Draw the mesh with its links, at most `width` columns wide (a single crosspoint may need more).
 
     Each crosspoint is shown with its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and
-    its CPUs in parentheses.
+    its CPUs in parentheses. If the node IDs are known, they follow the logical ID and, for the first device of a port,
+    the device.
     """
     cpus = cpus_by_place(mesh)
     cells = {(xp.x, xp.y): _cell(xp, cpus.get((xp.x, xp.y), [])) for xp in mesh.crosspoints}
@@ -38,13 +39,17 @@ def diagram(mesh: Mesh, width: int) -> list[str]:
 
 
 def _cell(xp: Crosspoint, cpus: list[int]) -> list[str]:
-    lines = [f"[{xp.logical_id}]"]
+    lines = [f"[{xp.logical_id}]{_id(xp.node_id)}"]
     for port in xp.ports:
         count = f"*{port.devices}" if port.devices and port.devices > 1 else ""
-        lines.append(f"{port.port} {port.kind or '?'}{count}")
+        lines.append(f"{port.port} {port.kind or '?'}{count}{_id(port.node_id)}")
     if cpus:
         lines.append(f"({format_cpulist(cpus)})")
     return lines
+
+
+def _id(node_id: int | None) -> str:
+    return "" if node_id is None else f" {node_id:#x}"
 
 
 def _drawn_row(cells: list[list[str] | None], y: int, widest: int, *, last: bool, more: bool) -> Iterator[str]:

@@ -119,7 +119,7 @@ def mesh_of(item: MeshSources) -> Mesh:
     unknown = dict(best.unknown)
     for name, value, why in (
         ("kind", kind, "not reported by the registers, the driver or the firmware"),
-        ("revision", revision, "requires the registers, or a driver with an `identifier` (Linux 6.6 or later)"),
+        ("revision", revision, _no_revision(item.pmu)),
         ("base", base, "/proc/iomem does not report it; it shows addresses only to root"),
     ):
         if value is None:
@@ -128,6 +128,12 @@ def mesh_of(item: MeshSources) -> Mesh:
             unknown.pop(name, None)
     _compare(item, unknown)
     return best.model_copy(update={"kind": kind, "revision": revision, "base": base, "unknown": unknown})
+
+
+def _no_revision(pmu: Pmu | None) -> str:
+    if pmu is not None and pmu.identifier:
+        return f"the driver's `identifier` is {pmu.identifier}, which names no known product and revision"
+    return "requires the registers, or a driver with an `identifier` (Linux 6.6 or later)"
 
 
 def _bare(item: MeshSources) -> Mesh:

@@ -1,17 +1,22 @@
-"""The registers of the nodes in each mesh product, and their meaning.
+"""The mesh products, and the registers of their nodes with their meaning.
 
-layouts.yaml contains the data and cites its sources.
+layouts.yaml and registers.yaml contain the data and cite their sources. registers.yaml, the larger one, is read only if
+registers are asked for by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from asct.facts.cmn.model import MeshKind
+
+BitPlace = int | Mapping[str, int] | None
+"""The position of a value: the same for all revisions, or one for each major revision (`r0`)."""
 
 CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
@@ -64,21 +69,33 @@ class MeshProduct:
     revisions: tuple[str | None, ...] = ()
     port_info: tuple[int, ...] = ()
     domain: int | None = None
-    chi: int | None = None
-    crosspoint_trace: Mapping[str, int] = field(default_factory=dict)
+    chi: BitPlace = None
+    multiple_dtm: BitPlace = None
+    crosspoint_trace: BitPlace = None
+    identity: BitPlace = None
     sf_ways: int | None = None
 
     def revision(self, code: int) -> str | None:
         """Return the name of a revision (`r1p0`); None for an unknown code."""
         return self.revisions[code] if code < len(self.revisions) else None
 
-    def chi_issue(self, info_global: int) -> str | None:
+    def chi_issue(self, info_global: int, revision: str | None) -> str | None:
         """Return the issue of the CHI protocol (`CHI-E`); None if it is unknown.
 
         On CMN-600, bit 49, chic_mode_en, distinguishes C from B (cmn-tools, cmn_devmem.py: `chi_version`).
         """
-        number = 2 + (info_global >> 49 & 1) if self.chi is None else info_global >> self.chi & 7
+        place = _at(self.chi, revision)
+        if self.chi is not None and place is None:
+            return None
+        number = 2 + (info_global >> 49 & 1) if place is None else info_global >> place & 7
         return f"CHI-{'?ABCDEFG'[number]}" if number else None
+
+    def has_multiple_dtms(self, info_global: int, revision: str | None) -> bool | None:
+        """Return whether a crosspoint has one debug and trace monitor for every two ports; None if it is unknown."""
+        place = _at(self.multiple_dtm, revision)
+        if place is None:
+            return False if self.multiple_dtm is None else None
+        return bool(info_global >> place & 1)
 
     def slc_bytes(self, unit_info: int) -> int | None:
         """Return the size of the system level cache in one home node, in bytes; None for an unknown code."""
@@ -106,11 +123,15 @@ class MeshProduct:
         }
 
 
+def _at(place: BitPlace, revision: str | None) -> int | None:
+    return place.get((revision or "")[:2]) if isinstance(place, Mapping) else place
+
+
 @cache
-def _data() -> dict[str, Any]:
+def _data(name: str = "layouts") -> dict[str, Any]:
     import yaml  # imported here, because few commands need it
 
-    text = Path(__file__).with_name("layouts.yaml").read_text("utf-8")
+    text = Path(__file__).with_name(f"{name}.yaml").read_text("utf-8")
     data: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     return data
 
@@ -151,71 +172,83 @@ def part_number(periph_id_01: int) -> int:
 
 @cache
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
-    """Return the registers of nodes with the type `code` in the product with this part number.
+    """Return the registers of nodes with the type `code` in the product with this part number, in the order of their
+    offsets.
 
-    The result is empty if the product or the type is unknown. In a CMN S3 crosspoint, the offset of the monitor depends
-    on the revision; if the revision is unknown, the registers of the monitor are omitted.
+    The result is empty if the product or the type is unknown. Registers and fields that differ between revisions are
+    omitted if the revision is unknown.
     """
     product = products().get(part)
     if product is None or code not in node_types():
         return ()
-    return tuple(
-        layout
-        for entry in _data()["registers"]
-        if _applies(entry, product, code)
-        for layout in _expanded(entry, product, revision, code)
-    )
+    node = _NodeScope(product, revision, code)
+    found = (layout for entry in _data("registers")["registers"] if node.has(entry) for layout in node.layouts(entry))
+    return tuple(sorted(found, key=lambda layout: layout.offset))
 
 
-def _applies(entry: Mapping[str, Any], product: MeshProduct, code: int) -> bool:
-    """Return whether a register or field exists in this type of node in this product."""
-    node = node_types()[code]
-    return (
-        product.kind in entry.get("products", (product.kind,))
-        and node in entry.get("nodes", (node,))
-        and node not in entry.get("not_nodes", ())
-    )
+@dataclass(frozen=True, slots=True)
+class _NodeScope:
+    """A type of node in a revision of a product, which selects registers and fields in registers.yaml."""
 
+    product: MeshProduct
+    revision: str | None
+    code: int
 
-def _expanded(
-    entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
-) -> Iterator[RegisterLayout]:
-    prefix = _data()["node_types"][code][1]
-    for item, offset in _offsets(entry, product, revision, code):
-        yield RegisterLayout(
-            name=entry["name"].format(n=item, prefix=prefix),
-            offset=offset,
-            access=entry.get("access", "RO"),
-            description=entry["text"].format(n=item),
-            fields=tuple(
-                made
-                for one in entry.get("fields", ())
-                if _applies(one, product, code)
-                for made in _fields(one, item, product)
-            ),
-            reset=entry.get("reset"),
-            width=entry.get("width", 8),
+    @property
+    def node(self) -> str:
+        return node_types()[self.code]
+
+    def has(self, entry: Mapping[str, Any], item: int | str | None = None) -> bool:
+        """Return whether a register or field exists in this node; for a field, in the register of this item."""
+        kinds = {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
+        return (
+            not kinds.isdisjoint(entry.get("products", kinds))
+            and kinds.isdisjoint(entry.get("not_products", ()))
+            and self.node in entry.get("nodes", (self.node,))
+            and self.node not in entry.get("not_nodes", ())
+            and item in entry.get("items", (item,))
         )
 
+    def layouts(self, entry: Mapping[str, Any]) -> Iterator[RegisterLayout]:
+        prefix, reset = _data()["node_types"][self.code][1], entry.get("reset")
+        for item, offset in self._offsets(entry):
+            yield RegisterLayout(
+                name=entry["name"].format(n=item, prefix=prefix),
+                offset=offset,
+                access=entry.get("access", "RO"),
+                description=entry["text"].format(n=item),
+                fields=tuple(self._fields(entry.get("fields", ()), item)),
+                reset=reset.get(self.node) if isinstance(reset, Mapping) else reset,
+                width=entry.get("width", 8),
+            )
 
-def _offsets(
-    entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
-) -> Iterator[tuple[int | str, int]]:
-    """Yield the items of `each`, with the offset of the register for each item."""
-    if isinstance(entry["at"], str):
-        yield from enumerate(getattr(product, entry["at"]))
-        return
-    base = getattr(product, entry["from"]) if "from" in entry else 0
-    if entry.get("from") == "trace" and code == XP and product.crosspoint_trace:
-        base = product.crosspoint_trace.get((revision or "")[:2])
-    if base is None:
-        return
-    each = entry.get("each", 1)
-    for number, item in enumerate(range(each) if isinstance(each, int) else each):
-        yield item, base + entry["at"] + number * entry.get("step", 0)
+    def _offsets(self, entry: Mapping[str, Any]) -> Iterator[tuple[int | str, int]]:
+        """Yield the items of `each`, with the offset of the register for each item."""
+        if isinstance(entry["at"], str):
+            yield from enumerate(getattr(self.product, entry["at"]))
+            return
+        base = _at(getattr(self.product, entry["from"]), self.revision) if "from" in entry else 0
+        if entry.get("from") == "trace" and self.code == XP and self.product.crosspoint_trace:
+            base = _at(self.product.crosspoint_trace, self.revision)
+        if base is None:
+            return
+        each = entry.get("each", 1)
+        for number, item in enumerate(range(each) if isinstance(each, int) else each):
+            yield item, base + entry["at"] + number * entry.get("step", 8)
+
+    def _fields(self, listed: str | Iterable[Mapping[str, Any]], item: int | str) -> Iterator[FieldLayout]:
+        for one in _short_fields(listed) if isinstance(listed, str) else listed:
+            if self.has(one, item):
+                yield from _field_layouts(one, item, self.product)
 
 
-def _fields(one: Mapping[str, Any], item: int | str, product: MeshProduct) -> Iterator[FieldLayout]:
+def _short_fields(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the fields of a list in the short form: `ED[1:0] UE[29]`."""
+    for name, msb, lsb in re.findall(r"(\S+)\[(\d+)(?::(\d+))?\]", text):
+        yield {"name": name, "bits": [int(msb), int(lsb or msb)]}
+
+
+def _field_layouts(one: Mapping[str, Any], item: int | str, product: MeshProduct) -> Iterator[FieldLayout]:
     bits = one["bits"]
     msb, lsb = (
         (bits, bits) if isinstance(bits, int) else (product.device_bits - 1, 0) if bits == "device_bits" else bits

@@ -56,11 +56,19 @@ class CrosspointGrid:
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
         """Return the port and device of a node; both are None if the node ID does not belong to the crosspoint."""
-        low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
+        low = 5 if self._alone else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None
-        devices = 1 if low == 3 and self.ports[crosspoint.offset] > 2 else 2
+        devices = self.device_bits(crosspoint.offset)
         return node.node_id >> devices & ((1 << (low - devices)) - 1), node.node_id & ((1 << devices) - 1)
+
+    def device_bits(self, crosspoint: int) -> int:
+        """Return the number of bits of the device in the node IDs below a crosspoint; those of the port follow."""
+        return 1 if not self._alone and self.ports[crosspoint] > 2 else 2
+
+    @property
+    def _alone(self) -> bool:
+        return len(self.places) == 1 and self.width * self.height == 1
 
 
 def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
@@ -149,21 +157,22 @@ class _MeshBuilder:
         product = self._product(root)
         grid = grid_of(self.dump, root, self.gaps)
         crosspoints = self._crosspoints(product, grid)
+        revision = self._revision(product, root)
         slc, sf = self._caches(product)
         return Mesh(
             kind=product.kind if product else None,
-            revision=self._revision(product, root),
-            chi=self._chi(product, root),
+            revision=revision,
+            chi=self._chi(product, revision, root),
             width=grid.width if grid else None,
             height=grid.height if grid else None,
             source="registers",
             instance=instance,
             base=base,
-            multiple_dtm=bool(root.registers[INFO_GLOBAL] >> 63) if INFO_GLOBAL in root.registers else None,
+            multiple_dtm=self._multiple_dtm(product, revision, root),
             slc_bytes=slc,
             sf_bytes=sf,
             crosspoints=crosspoints,
-            nodes=self._nodes(root, grid),
+            nodes=self._nodes(root, grid, product),
         )
 
     def _product(self, root: PrintedNode) -> MeshProduct | None:
@@ -183,11 +192,17 @@ class _MeshBuilder:
         why = f"unknown revision number {code} of {product.kind}"
         return self.gaps.known("revision", product.revision(code), why)
 
-    def _chi(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
+    def _chi(self, product: MeshProduct | None, revision: str | None, root: PrintedNode) -> str | None:
         info = root.registers.get(INFO_GLOBAL)
-        found = product.chi_issue(info) if product and info is not None else None
-        why = "the mesh product is unknown, or por_info_global does not report the CHI issue"
+        found = product.chi_issue(info, revision) if product and info is not None else None
+        why = "the mesh product or revision is unknown, or por_info_global does not report the CHI issue"
         return self.gaps.known("chi", found, why)
+
+    def _multiple_dtm(self, product: MeshProduct | None, revision: str | None, root: PrintedNode) -> bool | None:
+        info = root.registers.get(INFO_GLOBAL)
+        found = product.has_multiple_dtms(info, revision) if product and info is not None else None
+        why = "its place in por_info_global depends on the mesh product or revision, which is unknown"
+        return self.gaps.known("multiple_dtm", found, why)
 
     def _crosspoints(self, product: MeshProduct | None, grid: CrosspointGrid | None) -> list[Crosspoint]:
         if grid is None:
@@ -204,7 +219,7 @@ class _MeshBuilder:
                     x=x,
                     y=y,
                     dtc=self._domain(product, node),
-                    ports=self._ports(product, node) if product else [],
+                    ports=self._ports(product, node, grid) if product else [],
                     offset=node.offset,
                 )
             )
@@ -221,7 +236,7 @@ class _MeshBuilder:
         self.gaps.note("dtc", "the registers do not report the debug and trace domains of the crosspoints")
         return None
 
-    def _ports(self, product: MeshProduct, node: PrintedNode) -> list[Port]:
+    def _ports(self, product: MeshProduct, node: PrintedNode, grid: CrosspointGrid) -> list[Port]:
         found = []
         for number, offset in enumerate(product.connect):
             about = node.registers.get(offset)
@@ -240,6 +255,7 @@ class _MeshBuilder:
                     kind=kind,
                     device_type=name,
                     code=code,
+                    node_id=node.node_id | number << grid.device_bits(node.offset),
                     devices=self._devices(product, node, number, about),
                 )
             )
@@ -256,7 +272,7 @@ class _MeshBuilder:
             return None
         return info & 7
 
-    def _nodes(self, root: PrintedNode, grid: CrosspointGrid | None) -> list[MeshNode]:
+    def _nodes(self, root: PrintedNode, grid: CrosspointGrid | None, product: MeshProduct | None) -> list[MeshNode]:
         found = [MeshNode(type=node_types()[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
         lost = held = 0
         for crosspoint in self.dump.crosspoints():
@@ -264,7 +280,7 @@ class _MeshBuilder:
             lost += max(crosspoint.children - len(below), 0)
             held += sum(node.skipped not in (None, "external") for node in below)
             found += [
-                self._node(node, crosspoint, grid)
+                self._node(node, crosspoint, grid, product)
                 for node in below
                 if node.skipped in (None, "external") and node.code != XP
             ]
@@ -274,7 +290,9 @@ class _MeshBuilder:
             self.gaps.note("nodes", f"{lost} nodes counted by the crosspoints are missing from the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
-    def _node(self, node: PrintedNode, crosspoint: PrintedNode, grid: CrosspointGrid | None) -> MeshNode:
+    def _node(
+        self, node: PrintedNode, crosspoint: PrintedNode, grid: CrosspointGrid | None, product: MeshProduct | None
+    ) -> MeshNode:
         x, y = grid.places[crosspoint.offset] if grid else (None, None)
         if node.skipped:
             return MeshNode(type="external", x=x, y=y, external=True, offset=node.offset)
@@ -287,7 +305,7 @@ class _MeshBuilder:
             type=node_types().get(node.code, f"{node.code:#x}"),
             code=node.code,
             node_id=node.node_id,
-            logical_id=None if node.code == RN_SAM else node.logical_id,
+            logical_id=_logical_id(node, product),
             x=x,
             y=y,
             port=port,
@@ -316,6 +334,16 @@ class _MeshBuilder:
 _ADDRESSES = 1 << 64
 
 
+def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
+    """Return the logical ID of a node; None for an RN-SAM, which has none.
+
+    From CMN-650 on, a DTC has the two bits of its debug and trace domain in this place (por_dt_node_info).
+    """
+    if node.code == RN_SAM:
+        return None
+    return node.logical_id & 3 if node.code == DTC and product and product.domain is not None else node.logical_id
+
+
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
     """Return the known registers of each node that was read, in the order of the output."""
     if mesh.kind is None:
@@ -324,16 +352,17 @@ def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Regist
     unreadable = sum(node.unreadable for node in dump.nodes)
     if unreadable:
         gaps.note("registers", f"{unreadable} registers are unreadable")
-    part = of_kind(mesh.kind).part
-    return [one for node in dump.nodes if not node.skipped for one in _of_node(node, part, mesh)]
+    product = of_kind(mesh.kind)
+    return [one for node in dump.nodes if not node.skipped for one in _of_node(node, product, mesh)]
 
 
-def _of_node(node: PrintedNode, part: int, mesh: Mesh) -> list[Register]:
+def _of_node(node: PrintedNode, product: MeshProduct, mesh: Mesh) -> list[Register]:
     kind = node_types().get(node.code, f"{node.code:#x}")
-    number = f"at {node.node_id:#x}" if node.code == RN_SAM else str(node.logical_id)
+    logical_id = _logical_id(node, product)
+    number = f"at {node.node_id:#x}" if logical_id is None else str(logical_id)
     place = next((f" ({xp.x},{xp.y})" for xp in mesh.crosspoints if xp.offset == node.offset), "")
     found = []
-    for layout in registers_of(part, mesh.revision, node.code):
+    for layout in registers_of(product.part, mesh.revision, node.code):
         value = node.info if layout.offset == 0 else node.registers.get(layout.offset)
         if value is None:
             continue

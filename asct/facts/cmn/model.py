@@ -44,6 +44,8 @@ class Port(Fact):
     kind: str | None = None
     device_type: str | None = None
     code: int | None = None
+    node_id: int | None = None
+    """The node ID of the first device on the port; only known from the registers."""
     devices: int | None = None
     """Number of devices on the port, if the registers report it."""
 
@@ -166,16 +168,18 @@ class Mesh(Fact):
     def counts(self) -> dict[str, int]:
         """Count the nodes of each type, including crosspoints, and the devices without a node (`RN-F`, `SN-F`).
 
-        Devices without a node are requesters and memory. A port with an unknown number of devices counts as one device.
+        Devices without a node are requesters and memory. If the number of devices on some of their ports is unknown,
+        as in the map of the driver, their ports are counted instead (`RN-F ports`).
         """
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)
-        ports: Counter[str] = Counter()
+        ports: dict[str, list[Port]] = {}
         for port in (port for xp in self.crosspoints for port in xp.ports):
-            if port.kind:
-                ports[port.kind] += port.devices or 1
-        for kind in ports.keys() - found.keys():
-            found[kind] = ports[kind]
+            if port.kind and port.kind not in found:
+                ports.setdefault(port.kind, []).append(port)
+        for kind, listed in ports.items():
+            known = [port.devices for port in listed if port.devices is not None]
+            found |= {kind: sum(known)} if len(known) == len(listed) else {f"{kind} ports": len(listed)}
         return dict(sorted((kind, count) for kind, count in found.items() if count))
 
     def at(self, x: int, y: int) -> Crosspoint | None:

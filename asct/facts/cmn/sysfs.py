@@ -50,7 +50,8 @@ class Pmu:
     """A PMU of the driver. `type` is the type to pass to perf_event_open(2), and `cpu` is the CPU on which to open its
     events.
 
-    `device` is the PMU's platform device, which the Linux kernel reports only since 6.12.
+    `device` is the PMU's platform device, which the Linux kernel reports only since 6.12. `identifier` is the text from
+    which `kind` and `revision` are parsed.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Pmu:
     revision: str | None
     formats: Mapping[str, Bits]
     device: str | None = None
+    identifier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ def pmus(snapshot: Snapshot) -> list[Pmu]:
 
 def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
     at = f"{EVENTS}/{name}"
-    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", snapshot.line(f"{at}/identifier") or "")
+    text = snapshot.line(f"{at}/identifier")
+    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text or "")
     product = products().get(int(identifier[1], 16)) if identifier else None
     fields = snapshot.matching(rf"{at}/format/(\w+)")
     formats = {match[1]: bits for match, line in fields if (bits := bits_of(line)) is not None}
@@ -100,6 +103,7 @@ def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pm
         revision=product.revision(int(identifier[2], 16)) if product and identifier else None,
         formats=formats,
         device=device,
+        identifier=text,
     )
 
 

@@ -89,5 +89,6 @@ SHAPES: dict[str, Callable[[], Hardware]] = {
     "CMN-700 3x7": lambda: build(hw.CMN_700, 3, 7, neoverse, revision=1, home_info=0x1035 | 16 << 54),
     "CI-700 1x1": lambda: build(hw.CI_700, 1, 1, interconnect, revision=0, home_info=0x1035 | 16 << 54),
     "CI-700 2x1": lambda: build(hw.CI_700, 2, 1, interconnect, revision=0, home_info=0x1035 | 16 << 54),
-    "CMN S3 8x6": lambda: build(hw.CMN_S3, 8, 6, slices, revision=2, chi=6, home_info=0x1035 | 12 << 54),
+    "CMN S3 8x6": lambda: build(hw.CMN_S3, 8, 6, slices, revision=3, chi=6, home_info=0x1035 | 12 << 54),
+    "CMN S3 3x3": lambda: build(hw.CMN_S3_R0, 3, 3, slices, revision=2, chi=6, home_info=0x1035 | 12 << 54),
 }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.facts.cmn.debugfs import mesh_of_map
-from asct.facts.cmn.model import Mesh
+from asct.facts.cmn.model import Mesh, Port
 from tests.facts.cmn.maps import STYLES, Hung, Style, drawn, server
 
 
@@ -44,7 +44,17 @@ def test_size_and_places_are_as_drawn(width: int, height: int, style: Style) -> 
 @pytest.mark.parametrize("style", STYLES)
 def test_counts_of_a_server(style: Style) -> None:
     mesh = read(drawn(4, 4, server(4, 4), style))
-    assert mesh.counts() == {"HN-F": 16, "RN-D": 4, "RN-F": 6, "SBSX": 8, "XP": 16}
+    assert mesh.counts() == {"HN-F": 16, "RN-D": 4, "RN-F ports": 6, "SBSX": 8, "XP": 16}
+
+
+def test_requesters_behind_one_port_are_counted_once_the_registers_report_them() -> None:
+    """The map has no number of devices without a node, so its count is one of ports."""
+    ports = [Port(port=0, kind="RN-F", devices=2), Port(port=1, kind="RN-F", devices=None)]
+    mesh = read(drawn(4, 4, server(4, 4)))
+    one = mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0].model_copy(update={"ports": ports[:1]})]})
+    both = mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0].model_copy(update={"ports": ports})]})
+    assert one.counts()["RN-F"] == 2 and "RN-F ports" not in one.counts()
+    assert both.counts()["RN-F ports"] == 2 and "RN-F" not in both.counts()
 
 
 KINDS = {

@@ -8,8 +8,11 @@ import pytest
 
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.diagram import diagram, grid
+from asct.facts.cmn.kernel_output import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CpuPort, Mesh
 from tests.facts.cmn.maps import Hung, drawn, server
+from tests.facts.cmn.shapes import SHAPES
 
 
 def read(width: int, height: int, **changed: object) -> Mesh:
@@ -36,6 +39,33 @@ def test_a_small_mesh() -> None:
         "     0 RN-F   0 HN-F*2",
         "     (0-1)",
     ]
+
+
+def test_node_ids_are_drawn_where_they_are_known() -> None:
+    """A node ID is made of x, y, port and device; perf needs those of the devices (arm-cmn.rst, `nodeid`)."""
+    mesh = mesh_of_dump(SHAPES["CMN-600 2x2"]().printed(register_list()))
+    assert diagram(mesh, 80) == [
+        "     0           1",
+        " 1  [2] 0x8-----[3] 0x28",
+        "    |0 HN-F 0x8 |1 SN-F 0x2c",
+        "    |           |",
+        " 0  [0] 0x0-----[1] 0x20",
+        "     0 HN-I 0x0  0 RN-F 0x20",
+        "                 1 RN-I 0x24",
+    ]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_drawing_of_registers_has_the_id_of_each_port_once_and_fits(name: str) -> None:
+    hardware = SHAPES[name]()
+    mesh = mesh_of_dump(hardware.printed(register_list()))
+    lines = diagram(mesh, 78)
+    assert max(map(len, lines)) <= 78
+    nodes = {(node.x, node.y, node.port): node.node_id for node in reversed(mesh.nodes) if node.device == 0}
+    for xp in mesh.crosspoints:
+        for port in xp.ports:
+            assert port.node_id == nodes.get((xp.x, xp.y, port.port), port.node_id)
+            assert f"{port.port} {port.kind}" in "\n".join(lines) and f" {port.node_id:#x}" in "\n".join(lines)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (8, 8), (12, 12), (16, 3)])

@@ -45,6 +45,7 @@ def test_the_driver_gives_kind_and_revision_and_its_map_the_rest() -> None:
     ("identifier", "kind", "revision"),
     [
         ("43404", "CMN-600", "r2p0"),
+        ("43406", "CMN-600", "r2p1 (Arm) or r3p1 (Linux)"),
         ("43604", "CMN-650", "r1p2"),
         ("43a02", "CI-700", "r2p0"),
         ("43e01", "CMN S3", "r0p1"),
@@ -62,6 +63,13 @@ def test_an_identifier_that_is_missing_or_odd_leaves_the_kind_unknown(identifier
     if found_pmu.kind is None:
         mesh = only(machine(pmu(identifier=identifier), mesh_map()))
         assert (mesh.kind, mesh.revision) == (None, None) and {"kind", "revision"} <= mesh.unknown.keys()
+
+
+def test_an_identifier_that_names_nothing_known_is_quoted() -> None:
+    mesh = only(machine(pmu(identifier="43409"), mesh_map()))
+    assert (mesh.kind, mesh.revision) == ("CMN-600", None)
+    assert mesh.unknown["revision"] == "the driver's `identifier` is 43409, which names no known product and revision"
+    assert "a driver with" in only(machine(pmu(identifier=None), mesh_map())).unknown["revision"]
 
 
 @pytest.mark.parametrize("name", ["map_1", "1/map", "arm_cmn_1/map", "arm-cmn_1/map"])

@@ -68,9 +68,55 @@ def test_what_a_mesh_is() -> None:
     old, wide, new = (read(SHAPES[name]()) for name in ("CMN-600 8x8", "CMN-700 12x12", "CMN S3 8x6"))
     assert (old.revision, old.chi, old.multiple_dtm) == ("r1p1", "CHI-B", False)
     assert (wide.revision, wide.chi, wide.multiple_dtm) == ("r3p0", "CHI-E", True)
-    assert (new.revision, new.chi, new.multiple_dtm) == ("r1p0", "CHI-F", False)
+    assert (new.revision, new.chi, new.multiple_dtm) == ("r2p0", "CHI-F", False)
     assert read(SHAPES["CMN-600 1x3"]()).chi == "CHI-B"
     assert read(SHAPES["CMN-600 2x2 with one bit a side"]()).chi == "CHI-C"
+
+
+@pytest.mark.parametrize(
+    ("model", "revision", "chi_bit", "dtm_bit"),
+    [(hw.CMN_S3_R0, 0, 60, 63), (hw.CMN_S3_R0, 1, 60, 63), (hw.CMN_S3_R0, 2, 60, 63), (hw.CMN_S3, 3, 56, 59)],
+)
+def test_the_build_configuration_of_a_cmn_s3_moved_in_r2(
+    model: hw.Model, revision: int, chi_bit: int, dtm_bit: int
+) -> None:
+    """cmn-tools, cmns3-r0.regdefs and cmns3-r2.regdefs: bits of por_info_global."""
+    hardware = build(model, 2, 2, slices, revision=revision, chi=0, global_info=6 << chi_bit | 1 << dtm_bit)
+    mesh = read(hardware)
+    assert (mesh.chi, mesh.multiple_dtm) == ("CHI-F", True)
+    (register,) = [one for one in mesh.registers if one.name == "por_info_global"]
+    fields = {field.name: field.value for field in register.fields}
+    assert {6, 1} <= {
+        fields.get("chi_version", fields.get("chix_ver")),
+        fields.get("multiple_dtm_en", fields.get("mxp_multiple_dtm_en")),
+    }
+
+
+def test_the_build_configuration_of_a_cmn_s3_of_unknown_revision_is_unknown() -> None:
+    mesh = read(build(hw.CMN_S3, 2, 2, slices, revision=9, chi=6))
+    assert mesh.chi is None and mesh.multiple_dtm is None
+    assert "revision" in mesh.unknown["chi"] and "revision" in mesh.unknown["multiple_dtm"]
+    (register,) = [one for one in mesh.registers if one.name == "por_info_global"]
+    assert not {"chi_version", "chix_ver", "dat_vc_num"} & {field.name for field in register.fields}
+
+
+def test_a_controller_has_its_domain_in_place_of_a_logical_id() -> None:
+    """From CMN-650 on: two bits of por_dt_node_info; the others do not belong to it."""
+    hardware = SHAPES["CMN-700 3x7"]()
+    controllers = [node for node in hardware.nodes if node.code == hw.DTC]
+    for number, node in enumerate(controllers):
+        node.registers[0] = hw.DTC | node.node_id << 16 | (0x7F00 | number) << 32
+    mesh = read(hardware)
+    assert {node.offset: node.logical_id for node in mesh.nodes if node.type == "DTC"} == {
+        node.offset: number & 3 for number, node in enumerate(controllers)
+    }
+    register = next(one for one in mesh.registers if (one.node, one.name) == ("DTC 1", "por_dt_node_info"))
+    fields = {field.name: field.value for field in register.fields}
+    assert fields["dtc_domain"] == 1 and "logical_id" not in fields
+    old = read(SHAPES["CMN-600 2x2"]())
+    assert {"logical_id"} <= {
+        field.name for one in old.registers if one.name == "por_dt_node_info" for field in one.fields
+    }
 
 
 def test_counts() -> None:
@@ -125,9 +171,14 @@ def test_domains_for_debug_and_trace() -> None:
     assert {xp.dtc for xp in mesh.crosspoints} == {None} and "domains" in mesh.unknown["dtc"]
 
 
-def test_a_revision_whose_number_is_disputed_is_unknown() -> None:
+def test_a_revision_that_arm_and_linux_name_differently_has_both_names() -> None:
     mesh = read(build(hw.CMN_600, 2, 2, small, chi=2, revision=6))
-    assert mesh.revision is None and "number 6" in mesh.unknown["revision"]
+    assert mesh.revision == "r2p1 (Arm) or r3p1 (Linux)" and "revision" not in mesh.unknown
+
+
+def test_a_revision_number_that_is_not_known_is_unknown() -> None:
+    mesh = read(build(hw.CMN_600, 2, 2, small, chi=2, revision=9))
+    assert mesh.revision is None and "number 9" in mesh.unknown["revision"]
 
 
 def test_a_part_that_is_not_known_still_has_a_shape() -> None:

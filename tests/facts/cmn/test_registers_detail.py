@@ -134,12 +134,38 @@ def test_the_monitor_is_left_out_where_the_revision_is_not_known() -> None:
     assert not [one for one in mesh.registers if one.name.startswith("por_dtm_") and one.name != "por_dtm_unit_info"]
 
 
+def test_only_the_first_watchpoint_of_a_pair_combines_and_a_cmn_650_has_no_channel_number() -> None:
+    def config(part: int, revision: str, number: int) -> set[str]:
+        (found,) = [one for one in registers_of(part, revision, hw.XP) if one.name == f"por_dtm_wp{number}_config"]
+        return {field.name for field in found.fields}
+
+    for part, revision in ((0x434, "r1p3"), (0x436, "r2p0"), (0x43C, "r3p0"), (0x43E, "r2p0")):
+        assert ["wp_combine" in config(part, revision, number) for number in range(4)] == [True, False, True, False]
+    assert "wp_chn_num" not in config(0x436, "r2p0", 0) and "wp_chn_num" in config(0x43C, "r3p0", 0)
+
+
+def test_the_address_map_of_a_cmn_700_has_its_comparison_bits_in_the_second_register() -> None:
+    """Arm, SCP-firmware, cmn700: UNIT_INFO[1]; the first register has the number of home nodes, 128 after reset."""
+    hardware = SHAPES["CMN-700 3x7"]()
+    maps = [node for node in hardware.nodes if node.code == hw.RN_SAM and not node.flags]
+    maps[0].registers |= {0x900: 128 | 24 << 32, 0x908: 16 | 20 << 5}
+    mesh = read(hardware)
+    fields = {
+        field.name: field.value
+        for one in mesh.registers
+        if one.node_offset == maps[0].offset and one.name.startswith("por_rnsam_unit_info")
+        for field in one.fields
+    }
+    assert (fields["num_hnf"], fields["num_non_hash_group"]) == (128, 24)
+    assert (fields["htg_rcomp_lsb"], fields["nonhash_rcomp_lsb"]) == (16, 20)
+
+
 def test_watchpoints_differ_between_the_products() -> None:
     def config(name: str) -> dict[str, tuple[int, int]]:
         hardware = SHAPES[name]()
         return {
             field.name: (field.msb, field.lsb)
-            for field in find(read(hardware), "XP 0 (0,0)", "por_dtm_wp1_config").fields
+            for field in find(read(hardware), "XP 0 (0,0)", "por_dtm_wp0_config").fields
         }
 
     old, new = config("CMN-600 4x4"), config("CMN-650 5x3")

@@ -1,0 +1,137 @@
+"""The table of registers against documents that it was not made from: Arm's architectures of error records (RAS, DDI
+0587), of debug components (CoreSight, IHI 0029) and of power policy units (DEN 0051), and the arm_cmn driver of Linux.
+
+No mesh is at hand: these tests compare documents, and every other test of registers reads hardware that it makes up."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from asct.facts.cmn.layouts import RegisterLayout, node_types, products, registers_of
+from tests.facts.cmn import generator as hw
+
+CMN_600, CMN_650, CMN_700, CMN_S3 = 0x434, 0x436, 0x43C, 0x43E
+
+
+def nodes() -> Iterator[tuple[int, str | None, int, dict[str, RegisterLayout]]]:
+    for part, product in products().items():
+        for revision in product.revisions or (None,):
+            for code in node_types():
+                yield part, revision, code, {one.name: one for one in registers_of(part, revision, code)}
+
+
+def named(part: int, revision: str, code: int) -> dict[str, RegisterLayout]:
+    return {one.name: one for one in registers_of(part, revision, code)}
+
+
+def test_every_non_secure_register_of_a_cmn_600_is_listed() -> None:
+    """Number of registers that cmn600.regdefs of cmn-tools marks as non-secure and readable, by type of node."""
+    found = {code: len(registers_of(CMN_600, "r1p3", code)) for code in node_types() if code < hw.CCG_RA}
+    assert {code: count for code, count in found.items() if count > 2} == {
+        hw.DVM: 4, hw.CFG: 282, hw.DTC: 31, hw.HN_I: 9, hw.HN_F: 16, hw.XP: 64, hw.SBSX: 9, hw.RN_I: 4, 0xD: 4,
+        hw.RN_SAM: 3, hw.CXRA: 4, hw.CXHA: 4, hw.CXLA: 13,
+    }  # fmt: skip
+
+
+def test_a_reset_value_has_no_bits_outside_of_the_fields() -> None:
+    for *_, registers in nodes():
+        for one in registers.values():
+            mask = sum(((1 << (field.msb - field.lsb + 1)) - 1) << field.lsb for field in one.fields)
+            assert not one.fields or not (one.reset or 0) & ~mask, one.name
+
+
+RECORD = {"errfr": 0x00, "errctlr": 0x08, "errstatus": 0x10, "erraddr": 0x18, "errmisc": 0x20, "errmisc1": 0x28}
+"""DDI 0587, error record register view: ERR<n>FR, CTLR, STATUS, ADDR, MISC0, MISC1."""
+STATUS = {"AV": 31, "V": 30, "UE": 29, "OF": 27, "MV": 26, "CE": 24, "DE": 23}
+
+
+def test_error_records_have_the_layout_of_the_architecture() -> None:
+    seen = Counter[str]()
+    for part, _, code, registers in nodes():
+        offsets = {
+            match[1]: one
+            for name, one in registers.items()
+            if (match := re.fullmatch(r"por_[a-z]+_(err(?:fr|ctlr|status|addr|misc1?))_(?:NS|ns)", name))
+        }
+        if "errfr" not in offsets:
+            continue
+        base = offsets["errfr"].offset
+        assert base == (0xE040 if part == CMN_S3 else 0x3100)
+        for name, one in offsets.items():
+            place = 0x28 if (name, code) == ("errmisc", hw.XP) else RECORD[name]
+            assert one.offset - base == place, one.name
+        fields = {field.name.upper(): field.lsb for field in offsets["errstatus"].fields}
+        assert {name: fields[name] for name in STATUS} == STATUS
+        seen[products()[part].kind] += 1
+    assert seen.keys() >= {"CMN-600", "CMN-700", "CMN S3"}
+
+
+COMPONENT = {
+    "claim": 0xFA0, "devaff": 0xFA8, "lsr": 0xFB0, "authstatus_devarch": 0xFB8, "devid": 0xFC0, "devtype": 0xFC8,
+    "pidr45": 0xFD0, "pidr67": 0xFD8, "pidr01": 0xFE0, "pidr23": 0xFE8, "cidr01": 0xFF0, "cidr23": 0xFF8,
+}  # fmt: skip
+"""IHI 0029, two 32-bit registers each: CLAIMSET and CLAIMCLR, DEVAFF0 and 1, LAR and LSR, AUTHSTATUS and DEVARCH,
+DEVID2 and 1, DEVID and DEVTYPE, PIDR4 to 7, PIDR0 to 3, CIDR0 to 3."""
+
+
+@pytest.mark.parametrize(("part", "revision", "moved"), [(CMN_600, "r1p3", 0x2DA0 - 0xFA0), (CMN_700, "r3p0", 0)])
+def test_a_controller_is_identified_as_the_architecture_asks(part: int, revision: str, moved: int) -> None:
+    found = named(part, revision, hw.DTC)
+    assert {name: found[f"por_dt_{name}"].offset - moved for name in COMPONENT} == COMPONENT
+    preamble = [found[name].reset or 0 for name in ("por_dt_cidr01", "por_dt_cidr23")]
+    assert [byte for word in preamble for byte in (word & 0xFF, word >> 32)] == [0x0D, 0x9F, 0x05, 0xB1]
+    low, high = (found["por_dt_pidr01"].reset or 0) & 0xFF, (found["por_dt_pidr01"].reset or 0) >> 32
+    assert low | (high & 0xF) << 8 == CMN_600, "the part number, which all products have kept"
+
+
+def test_a_home_node_has_the_power_policy_unit_of_the_architecture() -> None:
+    found = {
+        name.removeprefix("por_hnf_ppu_"): one.offset - 0x1000
+        for name, one in named(CMN_600, "r1p3", hw.HN_F).items()
+        if "_ppu_" in name
+    }
+    assert found == {"pwsr": 0x008, "misr": 0x014, "idr0": 0xFB0, "idr1": 0xFB4, "iidr": 0xFC8, "aidr": 0xFCC}
+    implementer = named(CMN_600, "r1p3", hw.HN_F)["por_hnf_ppu_iidr"]
+    values = {field.name: field.of(implementer.reset or 0) for field in implementer.fields}
+    assert (values["implementer"], values["product_id"]) == (0x43B, CMN_600)
+
+
+@pytest.mark.parametrize(
+    ("part", "revision", "controller", "crosspoint"),
+    [
+        (CMN_600, "r1p3", 0x2000, 0x2000),
+        (CMN_700, "r3p0", 0x2000, 0x2000),
+        (CMN_S3, "r0p0", 0xD900, 0xD900),
+        (CMN_S3, "r2p0", 0xD900, 0xA000),
+    ],
+)
+def test_counters_are_where_linux_programs_them(part: int, revision: str, controller: int, crosspoint: int) -> None:
+    """drivers/perf/arm-cmn.c: CMN_PMU_OFFSET, CMN_S3_PMU_OFFSET, CMN_S3_DTM_OFFSET, CMN_DT_*, CMN_DTM_*."""
+    dt = {name: one.offset - controller for name, one in named(part, revision, hw.DTC).items()}
+    assert dt["por_dt_dtc_ctl"] + controller == 0xA00
+    assert [dt[f"por_dt_{name}"] for name in ("pmevcntAB", "pmevcntCD", "pmccntr", "pmcr", "pmovsr", "pmssr")] == [
+        0x00, 0x10, 0x40, 0x100, 0x118, 0x128,
+    ]  # fmt: skip
+    dtm = {name: one.offset - crosspoint for name, one in named(part, revision, hw.XP).items()}
+    for number in range(4):
+        row = [dtm[f"por_dtm_wp{number}_{name}"] for name in ("config", "val", "mask")]
+        assert row == [0x1A0 + 0x18 * number + 8 * at for at in range(3)]
+    assert [dtm[f"por_dtm_{name}"] for name in ("control", "pmu_config", "pmevcnt", "pmevcntsr")] == [
+        0x100, 0x210, 0x220, 0x240,
+    ]  # fmt: skip
+
+
+def test_a_cmn_s3_reports_one_virtual_channel_of_each_kind_after_reset() -> None:
+    """The reset values of cmns3-r2.regdefs, which belong to the default configuration."""
+    found = named(CMN_S3, "r2p0", hw.CFG)
+    after = {field.name: field.of(0x10_0090_8249) for field in found["por_info_global_1"].fields}
+    assert [after[f"{kind}_vc_num"] for kind in ("req", "snp", "dat", "rsp")] == [1, 1, 1, 1]
+    before = {field.name: field.of(0x400_0000_0330_3008) for field in found["por_info_global"].fields}
+    assert (before["chix_ver"], before["mxp_multiple_dtm_en"], before["physical_address_width"]) == (4, 0, 48)
+    assert [field.name for field in named(CMN_S3, "r1p0", hw.CFG)["por_info_global_1"].fields] == [
+        "req_vc_num", "snp_vc_num",
+    ]  # fmt: skip
