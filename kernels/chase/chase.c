@@ -5,6 +5,7 @@
 #include "kit/affinity.h"
 #include "kit/arena.h"
 #include "kit/chain.h"
+#include "kit/distance.h"
 #include "kit/llc.h"
 #include "kit/noise.h"
 #include "kit/opts.h"
@@ -163,7 +164,9 @@ int main(int argc, char **argv)
     out_open();
     opts_parse(&opts, argc, argv);
     uint64_t largest = settle_options();
-    int64_t cpu = affinity_bind(asked.cpu);
+    int64_t first = asked.cpu < 0 ? sched_getcpu() : asked.cpu, partner = distance_partner(first);
+    int64_t cpu = affinity_bind(first);
+    struct distance before = distance_between(cpu, partner);
     struct noise noise;
     struct llc llc = llc_find(cpu, asked.llc_bytes);
     timer_start(&timer);
@@ -175,8 +178,11 @@ int main(int argc, char **argv)
     chain_init(&chain);
     noise_begin(&noise, &cpu, 1);
     out_ready();
+    distance_report(&before, "before");
     struct sweep sweep = sweep_of(&chain, &timer, &llc, &noise);
     struct sweep_result result = sweep_run(&sweep);
+    struct distance after = distance_between(cpu, partner);
+    distance_report(&after, "after");
     report_end(&sweep, &result, &timer, arena_release(&arena));
     return 0;
 }

@@ -1,6 +1,7 @@
 /* load: measures memory latency and bandwidth while other CPUs load the memory. See README.md. */
 #include <signal.h>
 
+#include "kit/distance.h"
 #include "load/report.h"
 #include "load/run.h"
 
@@ -37,15 +38,21 @@ int main(int argc, char **argv)
     cpus_settle(&cpus, run.probe != PROBE_NONE, asked.latency_cpu, &asked.cpus, &asked.nodes);
     struct llc llc = llc_find((int)(cpus.latency < 0 ? cpus.load[0] : cpus.latency), asked.llc_bytes);
     asked_settle_sizes(&cpus, &llc);
+    size_t count = all_cpus(&cpus, all);
     block_child_signal();
+    int64_t near = all[0], far = all[count - 1];
+    struct distance before = count > 1 ? distance_between(near, far) : distance_between(near, distance_partner(near));
     timer_start(&timer);
     timer_calibrate(&timer);
     run_prepare(&run, &cpus, &llc, command);
     report_meta(&run, &cpus, &llc, command);
-    noise_begin(&noise, all, all_cpus(&cpus, all));
+    noise_begin(&noise, all, count);
     out_ready();
+    distance_report(&before, "before");
     run_levels(&run, &noise);
     uint64_t verified = run_finish(&run);
+    struct distance after = distance_between(before.cpus[0], before.cpus[1]);
+    distance_report(&after, "after");
     report_end(&run, &noise, verified, run_release(&run));
     return 0;
 }

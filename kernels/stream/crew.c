@@ -183,7 +183,7 @@ static void serve(struct member *member)
     }
 }
 
-bool crew_release(struct crew *crew)
+static bool release(struct crew *crew)
 {
     bool restored = true;
     for (size_t i = 0; i < crew->team.count; i++)
@@ -191,7 +191,7 @@ bool crew_release(struct crew *crew)
     return restored;
 }
 
-void crew_run(struct crew *crew)
+bool crew_run(struct crew *crew)
 {
     size_t count = crew->cpus->count;
     crew->work.alone = count == 1;
@@ -203,6 +203,8 @@ void crew_run(struct crew *crew)
     memset(crew->walkers, 0, count * sizeof *crew->walkers);
     team_start(&crew->team, &crew->timer, crew->cpus->values, count, serve, crew);
     team_join(&crew->team);
+    bool restored = release(crew);
     free(crew->walkers);
     free(crew->homes);
+    return restored;
 }

@@ -28,14 +28,11 @@ struct crew {
     struct work work;
 };
 
-/* Starts the threads on their CPUs, maps their memory, and runs the leader. Returns when it has finished. */
-void crew_run(struct crew *crew);
+/* Starts the threads on their CPUs, maps their memory, and runs the leader. When it has finished, ends the threads and releases the
+ * memory. False if pages that were added to a pool could not be removed again. */
+bool crew_run(struct crew *crew);
 
 /* Called by the leader: all threads execute it and have finished when it returns. */
 void crew_do(struct crew *crew, enum order order);
-
-/* Called by the leader after the last measurement: releases all memory; false if pages that were added to a pool could not be
- * removed again. */
-bool crew_release(struct crew *crew);
 
 #endif

@@ -1,6 +1,7 @@
 /* stream: measures the bandwidth of caches and memory by traffic pattern. See README.md. */
 #include "cpu.h"
 #include "kit/affinity.h"
+#include "kit/distance.h"
 #include "kit/opts.h"
 #include "kit/width.h"
 #include "stream/bench.h"
@@ -46,6 +47,8 @@ static struct set sets[OPTS_LIST_MAX];
 static struct value values[OPTS_LIST_MAX * OPTS_WORDS_MAX];
 static int64_t nodes[OPTS_LIST_MAX];
 static struct noise noise;
+static struct bench bench;
+static struct distance before;
 
 static void settle_cpus(void)
 {
@@ -108,16 +111,16 @@ static void report_meta(struct crew *crew)
     out_end();
 }
 
-static void report_end(const struct bench *bench, bool restored)
+static void report_end(const struct crew *crew, bool restored)
 {
-    const struct timer *timer = &bench->crew->timer;
+    const struct timer *timer = &crew->timer;
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
         fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
-    out_integer(&out, "samples", (int64_t)bench->samples);
-    out_integer(&out, "checks", (int64_t)bench->checks);
+    out_integer(&out, "samples", (int64_t)bench.samples);
+    out_integer(&out, "checks", (int64_t)bench.checks);
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     out_integer(&out, "tick_drift_ppm", drift);
     out_bool(&out, "pool_restored", restored);
@@ -132,14 +135,14 @@ static enum effort effort_of(const char *word)
 
 static void lead(struct crew *crew)
 {
-    struct bench bench = {.crew = crew, .noise = &noise, .effort = effort_of(asked.variants), .windows = (uint64_t)asked.windows,
-                          .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
+    bench = (struct bench){.crew = crew, .noise = &noise, .effort = effort_of(asked.variants), .windows = (uint64_t)asked.windows,
+                           .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
     report_meta(crew);
     noise_begin(&noise, asked.cpus.values, asked.cpus.count);
     out_ready();
+    distance_report(&before, "before");
     for (size_t i = 0; i < asked.sizes.count * asked.traffic.count; i++)
         bench_point(&bench, &values[i]);
-    report_end(&bench, crew_release(crew));
 }
 
 int main(int argc, char **argv)
@@ -154,9 +157,15 @@ int main(int argc, char **argv)
     crew.pages = asked.pages;
     crew.seed = (uint64_t)asked.seed;
     crew.lead = lead;
+    int64_t first = asked.cpus.values[0];
+    int64_t second = asked.cpus.count > 1 ? asked.cpus.values[asked.cpus.count - 1] : distance_partner(first);
     timer_start(&crew.timer);
     timer_calibrate(&crew.timer);
     crew.work.window_ticks = (uint64_t)((double)asked.window_us * 1e3 / crew.timer.ns_per_tick);
-    crew_run(&crew);
+    before = distance_between(first, second);
+    bool restored = crew_run(&crew);
+    struct distance after = distance_between(first, second);
+    distance_report(&after, "after");
+    report_end(&crew, restored);
     return 0;
 }

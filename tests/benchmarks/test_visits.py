@@ -180,7 +180,7 @@ def test_two_states_and_drift_are_flagged_with_their_values() -> None:
     assert [state.value for state in found.stats.states] == [55, 225]
     assert found.stats.ci95 is not None and found.stats.ci95[0] <= 55 and found.stats.ci95[1] >= 225
     assert "drift" in combined(of_visits([100, 101, 102, 103, 104, 105]), 0.2)[0].flags
-    assert {"noisy", "drift", "two-states"} == VISIT_FLAGS.keys()
+    assert {"noisy", "drift", "two-states", "moved"} == VISIT_FLAGS.keys()
 
 
 def test_what_is_the_same_in_every_visit_needs_no_statistics() -> None:
@@ -226,3 +226,20 @@ def test_noise_that_no_visit_shows_alone_reaches_every_value() -> None:
     params = BENCHMARK.params_model(visits=6)
     found = [item for item in BENCHMARK.parse(params, outputs, FACTS) if item.metric == "bandwidth"]
     assert all("noisy-pressure" in item.flags for item in found)
+
+
+@pytest.mark.parametrize(("after", "moved"), [([4100, 4150, 4200, 4250], False), ([9100, 9150, 9200, 9250], True)])
+def test_a_virtual_cpu_that_moved_during_a_visit_is_told(after: list[int], moved: bool) -> None:
+    outputs = ran(steps(visits=6), [100.0] * 6)
+    probes = [
+        {"t": "probe", "when": when, "cpu_a": 0, "cpu_b": 1, "ns": ns}
+        for when, ns in (("before", [4110, 4160, 4190, 4230]), ("after", after))
+    ]
+    lines = outputs[2].files["stdout"].splitlines()
+    texts = [*lines[:2], json.dumps(probes[0]), *lines[2:-1], json.dumps(probes[1]), lines[-1]]
+    outputs[2] = Output(outputs[2].step, 0, {**outputs[2].files, "stdout": "\n".join(texts) + "\n"})
+    found = BENCHMARK.parse(BENCHMARK.params_model(visits=6), outputs, FACTS)
+    values = [one for one in found if one.metric == "bandwidth"]
+    flagged = [one for one in values if "moved" in one.flags]
+    assert len(flagged) == (4 if moved else 0), "all values of the visit"
+    assert all(one.stats is not None and one.stats.moved == 1 for one in flagged)

@@ -43,7 +43,8 @@ def swept(chase: Path) -> Ran:
 
 def test_the_order_of_the_lines_and_their_keys(swept: Ran) -> None:
     kinds = [line["t"] for line in swept.lines]
-    assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample"}
+    assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample", "probe"}
+    assert [kinds[2], kinds[-2]] == ["probe", "probe"]
     keys = documented()
     assert all(set(line) == keys[line["t"]] for line in swept.lines)
     assert swept.meta["seed"] == 7 and swept.meta["options"]["seed"] == 7

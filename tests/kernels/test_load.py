@@ -31,7 +31,7 @@ def curve(load: Path) -> Ran:
 
 
 def test_the_order_of_the_lines_and_their_keys(curve: Ran) -> None:
-    assert [line["t"] for line in curve.lines] == ["meta", "ready", *["sample"] * 4, "end"]
+    assert [line["t"] for line in curve.lines] == ["meta", "ready", "probe", *["sample"] * 4, "probe", "end"]
     keys = documented()
     assert all(set(line) == keys[line["t"]] for line in curve.lines)
     assert [(line["phase"], line["delay"]) for line in curve.of("sample")] == [

@@ -71,7 +71,8 @@ def documented() -> dict[str, set[str]]:
 
 def test_the_order_of_the_lines_and_their_keys(measured: Ran) -> None:
     kinds = [line["t"] for line in measured.lines]
-    assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample"}
+    assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample", "probe"}
+    assert [kinds[2], kinds[-2]] == ["probe", "probe"]
     keys = documented()
     assert all(set(line) == keys[line["t"]] for line in measured.lines)
     assert measured.end["samples"] == len(measured.of("sample"))

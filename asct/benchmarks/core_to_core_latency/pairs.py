@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from asct.instruments.memory.kernel_flags import MOVED_FLAGS, NOISE_FLAGS, PAGE_FLAGS
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.record import Scalar, Stats
 
@@ -17,7 +17,6 @@ MISSING: Final = "noisy-missing"
 FLAGS: Final = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
-    **MOVED_FLAGS,
     INTERFERENCE: "pairs measured at the same time disturbed each other: measured alone, they were more than 10 "
     "% faster; set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",

@@ -239,14 +239,18 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         again, or only the levels."""
         from asct.benchmarks.latency_sweep.measure import measured_again
         from asct.benchmarks.latency_sweep.survey import survey_of
+        from asct.instruments.memory.combining import of_visit
 
         if params.sizes:
             return super().of_visits(params, outputs, facts)
         runs = self.runs(outputs)
         first = [item for item in runs if visit_number(item[0].step.name) == 1]
         survey = survey_of(first, facts)
-        again = [measured_again(survey, run) for output, run in runs if visit_number(output.step.name) > 1]
-        return [self.values(params, {output.step.name: run for output, run in first}, facts), *again]
+        whole = of_visit(
+            self.values(params, {output.step.name: run for output, run in first}, facts), (run for _, run in first)
+        )
+        later = [run for output, run in runs if visit_number(output.step.name) > 1]
+        return [whole, *(of_visit(measured_again(survey, run), [run]) for run in later)]
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values of all visits, checked against the physics of the first level."""

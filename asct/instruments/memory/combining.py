@@ -10,7 +10,7 @@ from asct.instruments.memory.kernel_flags import MOVED
 from asct.sdk.record import Measurement, Stats, ValueState
 from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
-from asct.statistics.visits import summarise_visits
+from asct.statistics.visits import moved, summarise_visits
 
 TOLERANCE: Final = 2.0
 """An interval is noisy if it is this many times as wide as intended."""
@@ -48,6 +48,19 @@ def _numbers(values: Iterable[object]) -> list[float]:
     return [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
+def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
+    """Return the values of one visit. They have the flag MOVED if two CPUs moved apart or together during a process."""
+    if not any(_moved(run) for run in runs):
+        return list(values)
+    return [replace(item, flags=(*item.flags, MOVED)) if item.stats is not None else item for item in values]
+
+
+def _moved(run: KernelRun) -> bool:
+    """Return whether the probes before and after the measurement differ. Probes of single pairs are not compared."""
+    probes = {str(line.get("when")): line for line in run.lines if line.get("t") == "probe" and "phase" not in line}
+    return moved(*(_numbers(probes.get(when, {}).get("ns", ())) for when in ("before", "after")))
+
+
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:
     """Return one measurement per metric and coordinates, combined from those of all visits in order of time."""
     return [_combine(items, target) for items in by_value(visits)]
@@ -68,9 +81,9 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         return replace(first, flags=flags)
     summary = summarise_visits(values)
     known = [item.stats for item in items if item.stats is not None]
-    moved = sum(MOVED in item.flags for item in items)
+    visits_moved = sum(MOVED in item.flags for item in items)
     interval = summary.ci95
-    if interval is not None and moved:
+    if interval is not None and visits_moved:
         interval = (min(interval[0], *values), max(interval[1], *values))
     stats = Stats(
         n=sum(stats.n for stats in known) or len(items),
@@ -83,7 +96,7 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         between=summary.between,
         within=sum((NORMAL_CONSISTENCY * stats.mad) ** 2 for stats in known) / len(known) if known else None,
         states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,
-        moved=moved or None,
+        moved=visits_moved or None,
     )
     width = None if stats.ci95 is None or summary.median == 0.0 else stats.ci95[1] - stats.ci95[0]
     mine = {

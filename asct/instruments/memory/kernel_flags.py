@@ -29,10 +29,6 @@ PAGE_FLAGS: Final = {
 MOVED: Final = "moved"
 """Flag of a value that was measured while a virtual CPU moved. If a single visit has this flag, so does the combined
 value."""
-MOVED_FLAGS: Final = {
-    MOVED: "the distance of the CPUs changed during at least one visit, because a virtual CPU moved; the interval "
-    "spans all visits"
-}
 ABOVE_THEORETICAL: Final = "above-theoretical"
 ABOVE_THEORETICAL_FLAGS: Final = {
     ABOVE_THEORETICAL: "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or the "

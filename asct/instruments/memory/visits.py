@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeVar
 
+from asct.instruments.memory.kernel_flags import MOVED
 from asct.instruments.memory.settings import AUTO, Share, seed_setting, target_interval_setting
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.params import Params, setting
@@ -26,6 +27,8 @@ VISIT_FLAGS: Final[dict[str, str]] = {
     "time limit",
     "drift": "the value rose or fell steadily from visit to visit",
     "two-states": "the visits fall into two groups with different values; the interval spans both",
+    MOVED: "the distance between two CPUs changed during at least one visit, because a virtual CPU moved; the interval "
+    "spans all visits",
 }
 """Flags of values from several visits."""
 _SEPARATOR: Final = "-visit"
@@ -119,9 +122,12 @@ class VisitedBenchmark(Benchmark[P]):
 
     def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
         """Return the values of each visit, in order of time."""
-        found = []
+        from asct.instruments.memory.combining import of_visit
+
+        found: list[Sequence[Measurement]] = []
         for _, group in groupby(self.runs(outputs), key=lambda item: visit_number(item[0].step.name)):
-            found.append(self.values(params, {base_name(output.step.name): run for output, run in group}, facts))
+            runs = {base_name(output.step.name): run for output, run in group}
+            found.append(of_visit(self.values(params, runs, facts), runs.values()))
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
