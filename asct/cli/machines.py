@@ -185,6 +185,9 @@ def _facts_lines(facts: HostFacts, width: int, network: bool, topology: bool) ->
     of_file = " (modification time of the file)" if facts.dated_by_file else ""
     found += wrapped(f"As of {facts.collected_at}{of_file}, read by {account} with asct {__version__}", width)
     found += section_lines(shown, width)
+    if facts.contradictions and not network:
+        told = (line for text in facts.contradictions for line in wrapped(plain(text), width))
+        found += ["", "Contradictions", *told]
     gaps = unknown(facts, "network" if network else "")
     missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]
     return [*found, *(["", "Unknown", *missing] if missing else [])]

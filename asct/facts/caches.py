@@ -17,12 +17,20 @@ from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, whole
 from asct.sdk.facts import Cache, CacheLevel, CacheType
 
+_MOST = {
+    "level": 9,
+    "size": 1 << 40,
+    "coherency_line_size": 4096,
+    "ways_of_associativity": 1 << 16,
+    "number_of_sets": 1 << 30,
+}
+"""The largest plausible value of each property. Larger ones are bugs or damage, and count as not reported."""
 _FILE = re.compile(r"cache/index([0-9]{1,3})/level")
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _PRINTED = re.compile(
-    r"^cache[0-9]+\s*:\s*level=([0-9]{1,2}) type=(Data|Instruction|Unified) scope=(Shared|Private) size=([0-9]{1,12}K)"
-    r"(?: line_size=([0-9]{1,6}))?(?: associativity=([0-9]{1,6}))?",
+    r"^cache[0-9]+\s*:\s*level=([1-9]) type=(Data|Instruction|Unified) scope=(Shared|Private) size=([0-9]{1,12}K)"
+    r"(?: line_size=([0-9]{1,4}))?(?: associativity=([0-9]{1,5}))?",
     re.MULTILINE,
 )
 
@@ -55,7 +63,7 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
         for path, text in cpus.of(cpu).items():
             match = _FILE.fullmatch(path)
             kind = cpus.of(cpu).get(f"cache/index{match[1]}/type", "").capitalize() if match else ""
-            level = whole(text)
+            level = _plausible("level", whole(text))
             if match and level and kind in ("Data", "Instruction", "Unified"):
                 found.setdefault((level, kind), {})[cpu] = int(match[1])
     kinds: Caches = {}
@@ -104,8 +112,12 @@ def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
 def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> CacheKind:
     texts, folder = cpus.of(cpu), f"cache/index{index}"
     names = ("coherency_line_size", "ways_of_associativity", "number_of_sets")
-    line, ways, sets = (whole(texts.get(f"{folder}/{name}")) or 0 for name in names)
+    line, ways, sets = (_plausible(name, whole(texts.get(f"{folder}/{name}"))) or 0 for name in names)
     return CacheKind(level, kind, cache_size(texts.get(f"{folder}/size")) or 0, line, ways, sets)
+
+
+def _plausible(name: str, value: int | None) -> int | None:
+    return value if value is not None and value <= _MOST[name] else None
 
 
 def _printed(text: str) -> Iterable[CacheKind]:
@@ -158,4 +170,4 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
 def cache_size(text: str | None) -> int | None:
     """Convert a size (`32K`, `1M`) to bytes; None for any other text."""
     match = _SIZE.fullmatch((text or "").strip())
-    return int(match[1]) * _SCALE[match[2]] if match else None
+    return _plausible("size", int(match[1]) * _SCALE[match[2]]) if match else None

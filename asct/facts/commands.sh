@@ -26,7 +26,10 @@ done
 while IFS=: read -r number names path; do
     root=/sys/fs/cgroup
     case ,$names, in
-    ,,) ;;
+    ,,) [ -e $root/cgroup.controllers ] || {
+        other=$(sed -n "/ cgroup2 /{s/^[^ ]* \([^ ]*\) .*/\1/p;q;}" /proc/self/mounts 2>/dev/null)
+        root=${other:-$root}
+    } ;;
     *,cpu,*) root=$root/cpu ;;
     *) continue ;;
     esac
@@ -94,7 +97,10 @@ done
 while IFS=: read -r number names path; do
     root=/sys/fs/cgroup limit=max used=current
     case $names in
-    "") ;;
+    "") [ -e $root/cgroup.controllers ] || {
+        other=$(sed -n "/ cgroup2 /{s/^[^ ]* \([^ ]*\) .*/\1/p;q;}" /proc/self/mounts 2>/dev/null)
+        root=${other:-$root}
+    } ;;
     memory) root=$root/memory limit=limit_in_bytes used=usage_in_bytes ;;
     *) continue ;;
     esac

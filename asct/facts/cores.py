@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from asct.facts.cpusets import Set, Texts, agreed, cpus_of, numbered
+from asct.facts.cpusets import Set, Texts, agreed, cpus_of, differ, numbered
 from asct.facts.designs import decimal
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, NODE
 from asct.facts.unknown import UnknownFacts, fields
-from asct.values.cpulist import MAX_CPU
+from asct.values.cpulist import MAX_CPU, format_cpulist
 
 _START = re.compile(r"^(?:processor|cpu number)[ \t]*:[ \t]*([0-9]{1,5})[ \t]*$", re.MULTILINE)
 _S390 = re.compile(r"^processor ([0-9]{1,5}):(.*)$", re.MULTILINE)
@@ -90,6 +90,7 @@ class Cpus:
     online: list[int]
     texts: Mapping[int, Texts]
     info: CpuInfo
+    gaps: UnknownFacts = field(default_factory=UnknownFacts)
 
     def of(self, cpu: int) -> Texts:
         """Return the files in the folder of a CPU, by name."""
@@ -104,7 +105,20 @@ class Cpus:
         """Return the sets of siblings reported by the online CPUs, without offline CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (cpus_of(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
+        self._compare(claims, files)
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
+
+    def _compare(self, claims: Mapping[int, Set], files: Collection[tuple[str, str]]) -> None:
+        """Report sets whose members report other sets, and lists that differ from their masks."""
+        wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
+        if wrong:
+            name = next(name for names in files for name in names if name in self.of(wrong[0]))
+            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts that of the CPUs it lists"
+            self.gaps.contradiction(f"{text}; asct uses what most report")
+        unlike = {cpu: name for cpu in self.online if (name := differ(self.of(cpu), *files))}
+        for name in dict.fromkeys(unlike.values()):
+            cpus = format_cpulist(cpu for cpu, one in unlike.items() if one == name)
+            self.gaps.contradiction(f"{name} of CPUs {cpus} contradicts its mask; asct uses the list")
 
 
 def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
@@ -151,6 +165,12 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
             keys[cpu] = number
         elif (printed := _printed(cpus, cpu, "physical id", "package")) is not None:
             keys[cpu] = ("cpuinfo", printed)
+    members = {key: frozenset(cpu for cpu, one in keys.items() if one == key) for key in set(keys.values())}
+    apart = [cpu for cpu in siblings if cpu in keys and siblings[cpu] not in (keys[cpu], members[keys[cpu]])]
+    if apart:
+        cpus.gaps.contradiction(
+            f"the package numbers of CPUs {format_cpulist(apart)} contradict {_PACKAGE[1][1]}; asct uses them"
+        )
     return keys
 
 

@@ -116,7 +116,7 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     """
     texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
     online = _online(snapshot, texts, sorted(info.own), gaps)
-    cpus = Cpus(online, texts, info)
+    cpus = Cpus(online, texts, info, gaps)
     every = caches.find(snapshot, cpus)
     where, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus)
     present, names = _present(snapshot, online, gaps), _names(what, gaps)
@@ -162,12 +162,12 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that the Linux kernel lists as online.
 
-    Without a list, return the CPUs in /proc/cpuinfo, and those that have a folder and are not marked as offline (CPU 0
-    often has no such mark).
+    Without a list, return the CPUs in /proc/cpuinfo and those that have a folder, except those marked as offline (CPU 0
+    often has no mark).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
-    up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
+    up = {cpu for cpu in {*texts, *printed} if texts.get(cpu, {}).get("online") != "0"}
     why = f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it"
     return sorted(gaps.known("cpu.online", up, why))
 

@@ -36,11 +36,26 @@ def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
     """Return the CPUs in the first valid pair of a list file and a mask file. Old Linux kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
-        if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
-            found = frozenset(mask)
+        found = masked(texts.get(of_mask)) if found is None else found
         if found:
             return found
     return None
+
+
+@lru_cache(maxsize=4096)
+def masked(text: str | None) -> Set | None:
+    """Parse a CPU mask, which may be empty; return None if it is missing or malformed."""
+    mask = cpu_mask(text)
+    return None if mask is None else frozenset(mask)
+
+
+def differ(texts: Texts, *names: tuple[str, str]) -> str:
+    """Return the name of the first list file that contradicts the mask file of its pair; empty if there is none."""
+    for of_list, of_mask in names:
+        found, mask = listed(texts.get(of_list)), masked(texts.get(of_mask))
+        if None not in (found, mask) and found != mask:
+            return of_list
+    return ""
 
 
 def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:

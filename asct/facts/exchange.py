@@ -58,7 +58,7 @@ def script() -> str:
         functions.append(f"give{number}() {{ printf '%s\\0' {names}; }}")
         paths.append(f"each give{number} {limit}")
         excess.append(f"excess {folders.field} {limit}")
-    gather = [*excess, 'printf "%s files -\\n" "$token"', "paths | xargs -0 grep -s '' /dev/null", *_runs(COMMANDS)]
+    gather = [*excess, 'printf "%s files -\\n" "$token"', "paths | xargs -0 grep -as '' /dev/null", *_runs(COMMANDS)]
     functions += [_function("paths", paths), _function("gather", gather), lasting]
     digest = hashlib.sha256(lasting.encode()).hexdigest()[:12]
     return _read("exchange.sh", functions="\n".join(functions), digest=digest, tools=" ".join(TOOLS)) + "\n"

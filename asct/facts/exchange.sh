@@ -2,7 +2,7 @@
 # work folder of a session and CACHE the cache folder of the account. Without CACHE the host is only read: WORK need not
 # exist, and the script finds the cache by itself.
 #
-# grep prints each line after its path, so one process reads all files, and one awk process packs and limits the lines
+# grep prints each line after its path, so one process reads all files (-a, because some values end with a zero byte), and one awk process packs and limits the lines
 # (pack.awk). Querying all programs for their versions takes half a second, so the cache keeps the answers until the host
 # restarts or one of the programs is another file. Each process that starts here costs every host more than a
 # millisecond: do not use two where one will do.
@@ -74,7 +74,7 @@ lane() {
 
 if command -v awk >/dev/null; then packed=1; fi
 pack() {
-    if [ -n "$packed" ]; then awk -v token="$token" "$program" "$@"; else grep -v '^/proc/self/mount'; fi
+    if [ -n "$packed" ]; then awk -v token="$token" "$program" "$@"; else grep -av '^/proc/self/mount'; fi
 }
 @functions@
 

@@ -1,8 +1,4 @@
-"""A snapshot of another machine, from a saved exchange or from files of /proc and /sys in a folder or tar archive.
-
-On a live host, some facts come from commands: link targets, which no file contains, and the command line of the Linux
-kernel, whose secrets are masked before it leaves the host. This module derives the same output from the files.
-"""
+"""A snapshot of another machine, from a saved exchange or from files of /proc and /sys in a folder or tar archive."""
 
 from __future__ import annotations
 
@@ -15,50 +11,16 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
 from asct.facts import archive
+from asct.facts.emulated import emulated, text_of
 from asct.facts.filetree import FileTree, FolderTree, Path_, SubTree, paths, resolve, texts
-from asct.facts.kernel import masked
+from asct.facts.groups import roots
 from asct.facts.snapshot import KEPT, CommandOutput, Snapshot, kept
-from asct.facts.sources import DUMPED, FILES, FOLDERS, FolderSet
+from asct.facts.sources import DUMPED, FILES, FOLDERS, GROUPS, FolderSet
 from asct.facts.unknown import real
 
-_PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")
-_OF_PCI = ("numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "uevent")
-_MOST = 2048
 _START = re.compile(r"^btime ([0-9]{1,10})$", re.MULTILINE)
 _OLDEST_S = 1e9
-_VERSION = re.compile(r"Linux version (\S+) [^#]*(#.*)?", re.DOTALL)
-_UNAME = (
-    "/proc/sys/kernel/arch",
-    "/proc/sys/kernel/hostname",
-    "/proc/sys/kernel/osrelease",
-    "/proc/sys/kernel/version",
-    "/proc/version",
-)
-
-
-def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, as far as the files of a dump contain it. `left` counts
-    omissions."""
-    found = {
-        "devices": "\n".join(_devices(tree, left)),
-        "command-line": masked(_text(tree, "/proc/cmdline")),
-        "uname": _uname(tree),
-    }
-    return {name: CommandOutput(0, text) for name, text in found.items() if text.strip()}
-
-
-def _text(tree: FileTree, path: str) -> str:
-    return next(iter(texts(tree, [tuple(path.strip("/").split("/"))]).values()), "")
-
-
-def _uname(tree: FileTree) -> str:
-    """Return the lines of `uname -m; uname -n; uname -r; uname -v`. The file that contains the first line exists since
-    Linux 6.1."""
-    arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
-    match = _VERSION.match(line)
-    if match:
-        release, version = release or match[1], version or (match[2] or "")
-    return "\n".join((arch, host, release, version))
+_MOST_ROOTS = 4
 
 
 def taken(tree: FileTree) -> datetime | None:
@@ -66,45 +28,10 @@ def taken(tree: FileTree) -> datetime | None:
 
     The boot time is `btime` in /proc/stat, in seconds since 1970; the uptime is in /proc/uptime (proc(5)).
     """
-    start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
+    start, age = _START.search(text_of(tree, "/proc/stat")), real(text_of(tree, "/proc/uptime").partition(" ")[0])
     if start is None or age is None or age > _OLDEST_S:
         return None
     return datetime.fromtimestamp(int(start[1]) + int(age), UTC)
-
-
-def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
-    """Yield the lines that the command `devices` would print."""
-    every = [path for pattern in _PLACES for path in paths(tree, pattern)]
-    found = [path for path in every if resolve(tree, (*path, "device"))]
-    if len(found) > _MOST:
-        left["block_devices.node"] = len(found) - _MOST
-    for at in found[:_MOST]:
-        real = resolve(tree, at)
-        if real is not None:
-            yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])
-
-
-def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
-    if at[:2] == ("sys", "block"):
-        return str(len(list(paths(tree, "mq/*", at)))), ""
-    if at[:3] == ("sys", "class", "net"):
-        first, second = (str(len(list(paths(tree, f"queues/{way}-*", at)))) for way in ("rx", "tx"))
-        return first, second
-    return "", ""
-
-
-def _pci(tree: FileTree, real: Path_) -> list[str]:
-    """Return the properties of the nearest folder, going upward, that contains a configuration space."""
-    while real and tree.entry((*real, "config")) is None:
-        real = real[:-1]
-    if not real:
-        return []
-    values = [next(iter(texts(tree, [(*real, name)]).values()), "") for name in _OF_PCI]
-    return [value.partition("\n")[0] for value in values]
-
-
-def _absolute(path: Path_) -> str:
-    return "/" + "/".join(path)
 
 
 COMMANDS_FOLDER = "commands"
@@ -154,13 +81,17 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     files = texts(machine, _wanted(machine, left))
     if machine.exhausted:
         notes = [*notes, _EXHAUSTED]
-    return Snapshot(files, commands, left, tuple(notes), taken(machine))
+    return Snapshot(files, commands, left, tuple(notes), taken(machine), dump=True)
 
 
 def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
     for pattern in FILES:
         yield from paths(tree, pattern)
-    for folders in (*FOLDERS, *DUMPED):
+    table = text_of(tree, "/proc/self/mounts") or text_of(tree, "/proc/mounts")
+    tops = dict.fromkeys(["/sys/fs/cgroup", *sorted(roots(table).values())])
+    outer = [top for top in tops if not any(top.startswith(f"{one}/") for one in tops)]
+    below = tuple(f"{top}{pattern}" for top in outer[:_MOST_ROOTS] for pattern in GROUPS.patterns)
+    for folders in (*FOLDERS, *DUMPED, replace(GROUPS, patterns=below)):
         yield from _of_folders(tree, folders, left)
 
 

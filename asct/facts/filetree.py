@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+from asct.facts.snapshot import cleaned
+
 MOST_LINKS = 40
 """Limit on the number of links followed for one file, as in the Linux kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
@@ -121,7 +123,7 @@ def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
         entry = tree.entry(real) if real else None
         data = tree.read(real) if real and entry is not None and entry.kind == "file" else None
         if data is not None:
-            found["/" + "/".join(path)] = data.decode("utf-8", "replace").rstrip()
+            found["/" + "/".join(path)] = cleaned(data.decode("utf-8", "replace"))
     return found
 
 

@@ -12,11 +12,27 @@ from asct.facts.cpusets import cpus_of, listed
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts, fields
 
-_ROOT = "/sys/fs/cgroup"
+CONTROLLERS = ("cpu", "cpuset", "memory")
+_USUAL = "/sys/fs/cgroup"
+_MOUNT = re.compile(r"^\S+ (/\S*) (cgroup2?) (\S+)", re.MULTILINE)
 _UNLIMITED = "922337203685477"
 """The first digits of an unlimited value in version 1, which is the highest multiple of the page size."""
 _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
+
+
+def roots(mounts: str) -> dict[str, str]:
+    """Return the mount points of the control groups in a table of mounts (/proc/mounts), by controller; that of version
+    2 has an empty name. The usual ones are the default."""
+    found = {"": _USUAL, **{name: f"{_USUAL}/{name}" for name in CONTROLLERS}}
+    for place, kind, options in reversed(_MOUNT.findall(mounts)):
+        names = {""} if kind == "cgroup2" else set(CONTROLLERS).intersection(options.split(","))
+        found |= dict.fromkeys(names, place.rstrip("/"))
+    return found
+
+
+def _roots(snapshot: Snapshot) -> dict[str, str]:
+    return roots(snapshot.text("/proc/self/mounts") or snapshot.text("/proc/mounts") or "")
 
 
 def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
@@ -58,12 +74,12 @@ def _printed(
 
 
 def _memory_limits(snapshot: Snapshot) -> Iterator[str]:
+    tops = _roots(snapshot)
     for names, path in _groups(snapshot):
         if names and "memory" not in names.split(","):
             continue
-        root, limit, used = (
-            (f"{_ROOT}/memory", "limit_in_bytes", "usage_in_bytes") if names else (_ROOT, "max", "current")
-        )
+        limit, used = ("limit_in_bytes", "usage_in_bytes") if names else ("max", "current")
+        root = tops["memory" if names else ""]
         for above in _upwards(path):
             at = f"{root}{above}/memory"
             texts = [snapshot.line(f"{at}.{name}") or "" for name in (limit, used)]
@@ -74,25 +90,27 @@ def _memory_limits(snapshot: Snapshot) -> Iterator[str]:
 
 def _limits(snapshot: Snapshot) -> Iterator[str]:
     """Yield `quota period` in microseconds for each of the account's groups and their ancestors."""
+    tops = _roots(snapshot)
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
-                yield snapshot.line(f"{_ROOT}{above}/cpu.max") or ""
+                yield snapshot.line(f"{tops['']}{above}/cpu.max") or ""
             elif "cpu" in names.split(","):
-                for at in (f"{_ROOT}/cpu{above}", f"{_ROOT}/{names}{above}"):
+                for at in (f"{tops['cpu']}{above}", f"{_USUAL}/{names}{above}"):
                     yield " ".join(snapshot.line(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
 
 
 def _cpusets(snapshot: Snapshot) -> Iterator[str]:
     """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with the group of the
     account itself."""
+    tops = _roots(snapshot)
     for names, path in _groups(snapshot):
         for above in _upwards(path):
             if not names:
-                yield f"{_ROOT}{above}/cpuset.cpus.effective"
+                yield f"{tops['']}{above}/cpuset.cpus.effective"
             elif "cpuset" in names.split(","):
-                yield f"{_ROOT}/cpuset{above}/cpuset.effective_cpus"
-                yield f"{_ROOT}/cpuset{above}/cpuset.cpus"
+                yield f"{tops['cpuset']}{above}/cpuset.effective_cpus"
+                yield f"{tops['cpuset']}{above}/cpuset.cpus"
     for above in _upwards(snapshot.line("/proc/self/cpuset") or ""):
         yield f"/dev/cpuset{above}/cpus"
         yield f"/dev/cpuset{above}/cpuset.cpus"

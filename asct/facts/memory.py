@@ -6,16 +6,20 @@ Node numbers may have gaps, and a node may have memory but no CPUs.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from asct.facts import groups, smbios
+from asct.facts.caches import cache_size
+from asct.facts.cpusets import differ, listed, masked
 from asct.facts.smbios import MemoryDevice
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import MM, NODE
-from asct.facts.unknown import UnknownFacts, chosen, cpu_mask, fields, folders, whole
-from asct.sdk.facts import HugePages, Memory, MemoryModule, NodePerformance, NumaNode
+from asct.facts.unknown import UnknownFacts, chosen, fields, folders, whole
+from asct.sdk.facts import HugePages, Memory, MemoryModule, MemorySideCache, NodePerformance, NumaNode
+from asct.values.cpulist import format_cpulist
 
 BANDWIDTH = "memory.theoretical_bandwidth"
 _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
@@ -162,6 +166,7 @@ def _thp(snapshot: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str |
 
 _NODE_MEMORY = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d{1,18})\s*kB", re.ASCII)
 _NODE_NAME = re.compile(r"node(\d{1,5})", re.ASCII)
+_SIDE_CACHE = re.compile(r"memory_side_cache/index[1-9]/size", re.ASCII)
 _NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
 
 
@@ -174,16 +179,29 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
     }
     gaps.known("nodes", texts, f"{NODE} lists no nodes")
     made = [_node(number, texts[number], gaps) for number in sorted(texts)]
+    _compare(made, gaps)
     if made and not any(node.firmware for node in made):
         gaps.note("nodes.firmware", "the firmware provides no ACPI HMAT")
     return made
 
 
+def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:
+    """Report CPUs that are in several nodes, which only bugs of the firmware or the Linux kernel can cause."""
+    sets = [set(node.cpus) for node in nodes if node.cpus]
+    several = sorted(cpu for cpu, count in Counter(cpu for one in sets for cpu in one).items() if count > 1)
+    if len(sets) > 1 and all(one == sets[0] for one in sets):
+        gaps.contradiction(f"each of the {len(sets)} NUMA nodes lists the same CPUs: {format_cpulist(several)}")
+    elif several:
+        gaps.contradiction(f"several NUMA nodes list the same CPUs: {format_cpulist(several)}")
+
+
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node, from the mask if a copy of /sys has no list. A memory-only node has no CPUs."""
-    mask = cpu_mask(texts.get("cpumap"))
-    if "cpulist" not in texts and mask is not None:
-        return mask
+    """Return the CPUs of a node, from the mask if there is no valid list. A memory-only node has no CPUs."""
+    if differ(texts, ("cpulist", "cpumap")):
+        gaps.contradiction(f"cpulist and cpumap of node {number} contradict each other; asct uses the list")
+    mask = masked(texts.get("cpumap"))
+    if listed(texts.get("cpulist")) is None and mask is not None:
+        return sorted(mask)
     return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
 
 
@@ -202,13 +220,24 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
         distances=[] if None in distances else [one for one in distances if one is not None],
         huge_pages=pools(texts),
         firmware=_firmware(texts),
+        caches=_side_caches(texts),
     )
 
 
+def _side_caches(texts: dict[str, str]) -> list[MemorySideCache]:
+    """Return the caches in front of the node's memory (Documentation/admin-guide/mm/numaperf.rst)."""
+    sizes = {path: cache_size(text) for path, text in texts.items() if _SIDE_CACHE.fullmatch(path)}
+    return [MemorySideCache(level=int(path.split("/")[1][5:]), size_bytes=size) for path, size in sizes.items() if size]
+
+
 def _firmware(texts: dict[str, str]) -> NodePerformance | None:
-    """Parse the access classes, in MB/s and ns (Documentation/ABI/stable/sysfs-devices-node). 0 means not reported."""
+    """Parse the access classes, in MB/s and ns (Documentation/admin-guide/mm/numaperf.rst). 0 means not reported.
+
+    Class 0 is that of the nearest initiators, which may be GPUs; class 1, in newer kernels, that of the nearest CPUs.
+    """
     scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
-    values = {name: whole(texts.get(f"access0/initiators/{name}")) for name in scales}
-    if not any(values.values()):
-        return None
-    return NodePerformance(**{name: value * scales[name] if value else None for name, value in values.items()})
+    for access in ("access1", "access0"):
+        values = {name: whole(texts.get(f"{access}/initiators/{name}")) for name in scales}
+        if any(values.values()):
+            return NodePerformance(**{name: value * scales[name] if value else None for name, value in values.items()})
+    return None

@@ -14,6 +14,7 @@ from asct.errors import HostError
 from asct.facts import blocks, cpu, memory, mounts, network, perf, software, system
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
+from asct.facts.evidence import reasons_of_dump
 from asct.facts.exchange import script
 from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp
 from asct.facts.sources import BLOCK, CPU, EVENTS, HWMON, MM, NET, NODE, NVME, ZONES
@@ -179,8 +180,9 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
         work_free_bytes=free,
         work_filesystem=filesystem,
         limits=limits(snapshot, gaps),
-        unknown=gaps.reasons | reasons(snapshot.left),
+        unknown=(reasons_of_dump(snapshot, gaps.reasons) if snapshot.dump else gaps.reasons) | reasons(snapshot.left),
         not_applicable=gaps.absent,
+        contradictions=gaps.contradictions,
         notes=list(snapshot.notes),
     )
     return bounded(made)

@@ -20,6 +20,7 @@ _TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
 _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
+_BLANK = " \t\n\r\v\f\0"
 KILLED = 128 + 9
 """Shell status of a program killed by SIGKILL (POSIX, 2.8.2), for example after its time limit (limits.sh)."""
 
@@ -37,7 +38,8 @@ class Snapshot:
     """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
     `left` counts what was omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems of the source. `taken` is the time when the data was read; None if it is unknown.
+    describe problems of the source. `taken` is the time when the data was read; None if it is unknown. `dump` is true
+    if somebody copied the files, so that a missing one says nothing about the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Snapshot:
     left: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     taken: datetime | None = None
+    dump: bool = False
 
     def text(self, path: str) -> str | None:
         """Return the content of a file; None if it is missing."""
@@ -88,6 +91,12 @@ def _literal_start(pattern: str) -> str:
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
     return "" if "|" in pattern else start[:-1] if quantified else start
+
+
+def cleaned(text: str) -> str:
+    """Remove what follows the value in a file: whitespace, and the zero byte with which some Linux kernels end
+    CPU lists."""
+    return text.rstrip(_BLANK)
 
 
 def stamp(when: datetime) -> str:
@@ -158,7 +167,7 @@ class _SnapshotReader:
 
     def snapshot(self) -> Snapshot:
         self._close()
-        files = {path: "\n".join(lines).rstrip() for path, lines in self._files.items()}
+        files = {path: cleaned("\n".join(lines)) for path, lines in self._files.items()}
         return Snapshot(files, self._commands, self._left, taken=self._taken)
 
     def _close(self) -> None:

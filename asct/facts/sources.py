@@ -109,8 +109,8 @@ FOLDERS: tuple[FolderSet, ...] = (
         *_in("topology", "book_id cluster_id core_siblings_list die_id physical_package_id thread_siblings_list"),
     ), 4096),
     FolderSet("nodes", (f"{NODE}/node[0-9]*",), (
-        *_in("access0/initiators", "read_bandwidth read_latency write_bandwidth write_latency"),
-        "cpulist", "cpumap", "distance", "meminfo",
+        *_in("access[01]/initiators", "read_bandwidth read_latency write_bandwidth write_latency"),
+        "cpulist", "cpumap", "distance", "meminfo", "memory_side_cache/index[0-9]/size",
         *_in("hugepages/hugepages-*", "free_hugepages nr_hugepages"),
     ), 1024),
     FolderSet("network.interfaces", (f"{NET}/*",), (
@@ -148,15 +148,18 @@ DUMPED: tuple[FolderSet, ...] = (
     ), 4096),
     FolderSet("cpu.policies", (f"{CPU}/cpufreq/policy[0-9]*",), (*_CLOCK.split(), *_CLOCK_DUMPED.split()), 4096),
     FolderSet("cpu.quota", ("/proc/self",), ("cgroup", "cpuset"), 1),
-    FolderSet("cpu.quota", tuple(f"/sys/fs/cgroup{'/*' * depth}" for depth in range(7)), (
-        "cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max",
-        "cpuset.cpus", "cpuset.cpus.effective", "cpuset.effective_cpus",
-        "memory.current", "memory.limit_in_bytes", "memory.max", "memory.stat", "memory.usage_in_bytes",
-    ), 4096),
+    FolderSet("cpu.quota", ("/proc",), ("bus/pci/devices", "mounts"), 1),
     FolderSet("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )  # fmt: skip
 """Additional files that are read from dumps: masks as an alternative to lists, and files that are slow to read on a
 host."""
+
+GROUPS = FolderSet("cpu.quota", tuple("/*" * depth for depth in range(7)), (
+    "cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max",
+    "cpuset.cpus", "cpuset.cpus.effective", "cpuset.effective_cpus",
+    "memory.current", "memory.limit_in_bytes", "memory.max", "memory.stat", "memory.usage_in_bytes",
+), 4096)  # fmt: skip
+"""Files of control groups that are read from dumps. The patterns follow the mount points of the control groups."""
 
 TOOLS: dict[str, str] = {
     "blkdiscard": "--version", "bpftool": "version", "bpftrace": "--version", "cc": "--version", "clang": "--version",

@@ -227,6 +227,9 @@ _VENDORS = {
     "Apple Virtualization": "apple",
 }
 
+# util-linux, sys-utils/lscpu-virt.c: PCI functions that only a hypervisor has, by vendor and device
+_FUNCTIONS = {"80eebeef": "oracle", "80eecafe": "oracle", "15ad0405": "vmware", "15ad0710": "vmware", "58530001": "xen"}
+
 
 def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     """Return the system facts, based on uname, os-release(5), the firmware and the Linux kernel."""
@@ -300,6 +303,9 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
         return "none"
     if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(snapshot).get("compatible", "")):
         return "qemu"
+    for line in (snapshot.text("/proc/bus/pci/devices") or "").split("\n"):  # from dumps only
+        if (found := _FUNCTIONS.get("".join(line.split()[1:2]))) is not None:
+            return found
     flags = fields(snapshot.text("/proc/cpuinfo")).get("flags")
     if flags is None:
         gaps.note("system.virtualization", "systemd-detect-virt is missing, and nothing in /sys reports it")

@@ -17,6 +17,7 @@ LATE = "timed out"
 
 _LONGEST_REASON = 1000
 """Maximum length in characters, because a reason may quote a malformed text."""
+_MOST_CONTRADICTIONS = 40
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
@@ -27,12 +28,13 @@ class UnknownFacts:
     """The reasons why facts are unknown.
 
     `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps each field that does not apply to the
-    machine to the reason why it does not.
+    machine to the reason why it does not. `contradictions` describe values that exclude each other.
     """
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
         self.absent: dict[str, str] = {}
+        self.contradictions: list[str] = []
 
     def note(self, field: str, reason: str) -> None:
         """Record that the field is unknown because of `reason`."""
@@ -47,6 +49,11 @@ class UnknownFacts:
     def not_applicable(self, field: str, reason: str) -> None:
         """Record that the field does not apply to the machine."""
         self.absent[field] = shortened(reason, _LONGEST_REASON)
+
+    def contradiction(self, text: str) -> None:
+        """Record values of the Linux kernel or the firmware that exclude each other."""
+        if len(self.contradictions) < _MOST_CONTRADICTIONS:
+            self.contradictions.append(shortened(text, _LONGEST_REASON))
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
         """Parse a CPU list. If it is missing or malformed, record the reason and return an empty list."""

@@ -159,13 +159,21 @@ class HugePages(Fact):
 
 
 class NodePerformance(Fact):
-    """The performance of a node's memory for its nearest initiators, according to the firmware (ACPI HMAT, Linux
-    access0). Bandwidths are in bytes per second, latencies in seconds."""
+    """The performance of a node's memory for its nearest CPUs, according to the firmware (ACPI HMAT, Linux access1; in
+    old kernels access0, for its nearest initiators). Bandwidths are in bytes per second, latencies in seconds."""
 
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None
     read_latency: float | None = None
     write_latency: float | None = None
+
+
+class MemorySideCache(Fact):
+    """A cache in front of a node's memory, such as HBM in cache mode. Level 1 is the nearest to the memory. The size is
+    in bytes."""
+
+    level: int
+    size_bytes: int
 
 
 class NumaNode(Fact):
@@ -183,6 +191,7 @@ class NumaNode(Fact):
     distances: list[int] = Field(default_factory=list)
     huge_pages: list[HugePages] = Field(default_factory=list)
     firmware: NodePerformance | None = None
+    caches: list[MemorySideCache] = Field(default_factory=list)
 
 
 class MemoryModule(Fact):
@@ -506,6 +515,8 @@ class HostFacts(Fact):
     unknown: dict[str, str] = Field(default_factory=dict)
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
+    contradictions: list[str] = Field(default_factory=list)
+    """Values of the Linux kernel or the firmware that exclude each other (nodes that share CPUs)."""
     notes: list[str] = Field(default_factory=list)
     """Notes about what is missing from the snapshot from which the facts were parsed; empty for a host or a complete
     snapshot."""

@@ -253,6 +253,12 @@ def _modules(memory: Memory) -> Iterator[Row]:
         yield module.slot, listed(_kind(module), rated, module.form_factor, bits, ranks, maker, module.bank)
 
 
+def node_cpus(facts: HostFacts, node: NumaNode) -> str:
+    """Return the CPUs of a node: `CPUs 0-3`, `no CPUs`, or `CPUs unknown`."""
+    unknown = f"nodes.{node.id}.cpus" in facts.unknown
+    return phrase("CPUs {}", cpus(node.cpus)) or ("CPUs unknown" if unknown else "no CPUs")
+
+
 def _nodes(facts: HostFacts) -> Iterator[Row]:
     if facts.nodes:
         sizes = ", ".join(f"{node.id}: {size(node.memory_bytes) or 'size unknown'}" for node in facts.nodes)
@@ -261,9 +267,10 @@ def _nodes(facts: HostFacts) -> Iterator[Row]:
 
 def _node_details(facts: HostFacts) -> Iterator[Row]:
     for node in facts.nodes:
-        members = f"CPUs {cpus(node.cpus)}" if node.cpus else "no CPUs"
         sizes = listed(size(node.memory_bytes), phrase("{} free", size(node.free_bytes)))
-        yield f"Node {node.id}", listed(members, sizes, _pools(node.huge_pages), _firmware(node))
+        behind = (f"behind a cache of {size_text(cache.size_bytes)}" for cache in node.caches)
+        shown = listed(node_cpus(facts, node), sizes, *behind, _pools(node.huge_pages), _firmware(node))
+        yield f"Node {node.id}", shown
     if len(facts.nodes) > 1:
         for node in facts.nodes:
             yield f"Distances of {node.id}", " ".join(map(str, node.distances))

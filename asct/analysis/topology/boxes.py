@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from asct.analysis.grid import plain, size_text
+from asct.analysis.machine.hardware import node_cpus
 from asct.analysis.machine.rows import counted, decimal_size, listed, size
 from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
 
@@ -56,7 +57,7 @@ def machine(facts: HostFacts) -> tuple[Box, list[str]]:
     _sort(whole)
     for node in facts.nodes:
         if not set(node.cpus) & cpus:
-            whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, no CPUs"))
+            whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, {node_cpus(facts, node)}"))
     for number, part in _devices(facts):
         places.get(number, whole).parts.append(part)
     return whole, across

@@ -1,0 +1,74 @@
+"""Why facts are unknown in a dump: what it does not contain says nothing about the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import BLOCK, CPU, DMI, EVENTS, HWMON, MM, NET, NODE, SECURITY, ZONES
+
+ABSENT = "the snapshot does not contain it"
+_EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"block_devices", (f"{BLOCK}/",)),
+    (r"block_devices\..*\.nvme", ("nvme-health",)),
+    (r"block_devices\..*", ("udev",)),
+    (r"cache_levels|caches", ("/cache/index",)),
+    (r"cpu\.(boost|governor|policies)", ("/cpufreq/",)),
+    (r"cpu\.idle_.*", ("/cpuidle/",)),
+    (r"cpu\.quota|memory\.limit_bytes", ("/proc/self/cgroup",)),
+    (r"cpu\.(smt|isolated|nohz_full)", (f"{CPU}/smt/", f"{CPU}/isolated")),
+    (r"cpu\..*", ("/proc/cpuinfo", f"{CPU}/cpu")),
+    (r"interconnects", ("/proc/iomem", f"{EVENTS}/")),
+    (r"io_uring", ("io_uring", "/proc/sys/kernel/io_uring_disabled")),
+    (r"limits\..*", ("/proc/self/limits",)),
+    (r"load\..*_pressure_.*", ("/proc/pressure/",)),
+    (r"load\..*", ("/proc/loadavg",)),
+    (r"memory\.(modules|ecc|channels|theoretical_bandwidth)", ("memory-devices",)),
+    (r"memory\.(numa_balancing|swappiness|zone_reclaim)", ("/proc/sys/vm/", "/proc/sys/kernel/")),
+    (r"memory\.page_bytes", ("page-size",)),
+    (r"memory\.thp.*", (f"{MM}/transparent_hugepage/",)),
+    (r"mounts", ("/proc/self/mountinfo",)),
+    (r"network\.addresses", ("addresses",)),
+    (r"network\.(ipv4|ipv6|gateways)", ("routes",)),
+    (r"network\.interfaces", (f"{NET}/",)),
+    (r"network\.namespace", ("network-namespace",)),
+    (r"nodes.*", (f"{NODE}/node",)),
+    (r"perf\.(btf|devmem|kcore)|system\.resctrl", ("present",)),
+    (r"perf\.counters", ("counters",)),
+    (r"perf\.(bpf|kptr_restrict|paranoid|user_access)", ("/proc/sys/kernel/",)),
+    (r"perf\..*", (f"{EVENTS}/",)),
+    (r"system\.firmware\.bmc_version", ("/sys/devices/platform/ipmi_bmc",)),
+    (r"system\.product\.(serial|uuid)", (f"{DMI}/product_serial", f"{DMI}/product_uuid", "device-tree")),
+    (r"system\.(product|firmware|cloud|instance_type).*", (f"{DMI}/", "device-tree", "/sys/firmware/")),
+    (r"system\.(lockdown|security_modules)", (f"{SECURITY}/",)),
+    (r"system\.container", ("container", "namespaces")),
+    (r"system\.irqbalance", ("irqbalance",)),
+    (r"system\.libc", ("libc",)),
+    (r"system\.command_line", ("command-line",)),
+    (r"system\.kernel_options", ("kernel-options",)),
+    (r"system\.uid", ("id",)),
+    (r"system\.virtualization", ("hypervisor", "/proc/cpuinfo", f"{DMI}/")),
+    (r"system\.(arch|clock_sources?|hostname|irq_default_affinity|kernel|kernel_version|mitigations|os|uptime_s)", ()),
+    (r"thermal", (f"{HWMON}/", f"{ZONES}/")),
+    (r"work_.*", ("df",)),
+)
+"""Patterns of fields, and what a dump must contain of the sources of their values: a part of a path or a command. The
+first matching pattern applies; without sources, a value that is unknown is never in the dump."""
+
+
+def reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons with those replaced that only tell what a dump lacks."""
+
+    @cache
+    def has(source: str) -> bool:
+        if not source.startswith("/"):
+            return source in snapshot.commands
+        return any(source in path for path in snapshot.files)
+
+    def reason(field: str, text: str) -> str:
+        sources = next((sources for pattern, sources in _EVIDENCE if re.fullmatch(pattern, field)), None)
+        return text if sources is None or any(map(has, sources)) else ABSENT
+
+    return {field: reason(field, text) for field, text in reasons.items()}

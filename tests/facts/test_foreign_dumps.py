@@ -1,0 +1,208 @@
+"""Machines like those of hwloc's and lscpu's dumps that asct once misread, made up file by file."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asct.cli.app import run
+from asct.facts import exchange
+from asct.facts.evidence import ABSENT
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
+from asct.facts.snapshot import from_output
+from asct.facts.sources import CPU, NODE
+from asct.sdk.facts import HostFacts
+from tests.facts.made import Cached, Made, blocks, tree, written
+from tests.facts.shapes import X86, arm_server
+from tests.facts.test_parsers import WHEN
+from tests.facts.test_smbios import array, raw
+
+FLAGS = {"flags": "fpu lm sse2"}
+
+
+def machine(files: dict[str, str], folder: Path) -> HostFacts:
+    return facts_of(load(written(files, folder)), "h", WHEN)
+
+
+def server() -> dict[str, str]:
+    """2 sockets with a node each, of 2 cores with 2 threads."""
+    cpus = [Made(cpu=n, core=n // 2, core_id=n // 2, socket=n // 4, node=n // 4) for n in range(8)]
+    caches = [Cached(1, "Data", "32K", lambda it: it.core), Cached(3, "Unified", "16M", lambda it: it.socket)]
+    return tree(cpus, caches, blocks(cpus, {**X86, **FLAGS}))
+
+
+def test_values_that_end_with_a_zero_byte(tmp_path: Path) -> None:
+    """As on a Kunpeng with 128 CPUs: the list, its end of line, and a zero byte."""
+    files = arm_server()
+    ended = {path: f"{text}\n\0" for path, text in files.items() if path.startswith("/sys/devices/system/node")}
+    facts = machine(files | ended, tmp_path)
+    assert [node.cpus for node in facts.nodes] == [list(range(at, at + 32)) for at in range(0, 128, 32)]
+    assert not [field for field in facts.unknown if field.endswith(".cpus")]
+
+
+def test_a_host_prints_values_that_end_with_a_zero_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """grep takes such a file for binary."""
+    (tmp_path / "cpulist").write_text("0-3\n\0")
+    monkeypatch.setattr(exchange, "FILES", (f"{tmp_path}/cpulist",))
+    words = ["sh", "-s", "asct-0123456789abcdef", str(tmp_path), ""]
+    done = subprocess.run(words, input=exchange.script(), capture_output=True, text=True, check=True)
+    assert from_output(done.stdout, words[2]).files[f"{tmp_path}/cpulist"] == "0-3"
+
+
+def test_a_node_whose_list_is_unknown_is_not_without_cpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = server() | {f"{NODE}/node0/cpulist": "0-", f"{NODE}/node1/cpulist": "4-"}
+    del files[f"{NODE}/node1/cpumap"]
+    facts = machine(files, tmp_path)
+    assert [node.cpus for node in facts.nodes] == [[0, 1, 2, 3], []]
+    assert "nodes.1.cpus" in facts.unknown and "nodes.0.cpus" not in facts.unknown
+    assert run(["system-info", "--from", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "Node 1" in text and "CPUs unknown" in text and "no CPUs" not in text
+
+
+def test_cpus_that_are_off_without_the_list_of_all(tmp_path: Path) -> None:
+    """As in hwloc's 16em64t-4s2c2t-offlines: /proc/cpuinfo still prints the CPUs that are off."""
+    files = server()
+    off = {f"{CPU}/cpu{cpu}/online": "0" for cpu in (4, 5, 6, 7)}
+    del files[f"{CPU}/online"]
+    facts = machine(files | off, tmp_path)
+    assert (facts.cpu.online, facts.cpu.offline) == ([0, 1, 2, 3], [4, 5, 6, 7])
+    assert (facts.cpu.sockets, facts.cpu.cores) == (1, 2)
+
+
+def test_a_cache_of_impossible_shape(tmp_path: Path) -> None:
+    index = f"{CPU}/cpu0/cache/index0"
+    huge = str(10**18)
+    files = {f"{index}/{name}": huge for name in ("ways_of_associativity", "number_of_sets", "coherency_line_size")}
+    facts = machine(
+        server() | files | {f"{CPU}/cpu2/cache/index1/level": huge, f"{index}/size": f"{10**11}G"}, tmp_path
+    )
+    assert max(one.level for one in facts.cache_levels) == 3
+    first = next(one for one in facts.cache_levels if [0, 1] in one.instances)
+    assert (first.size_bytes, first.ways, first.sets, first.line_bytes) == (None, None, None, None)
+
+
+def test_contradictions_are_told(tmp_path: Path) -> None:
+    """As in hwloc's 64amd64-4s2n4ca2co and 8em64t-2s2ca2c-buggynuma."""
+    assert machine(server(), tmp_path / "sound").contradictions == []
+    for name, files, told in (
+        ("same", {f"{NODE}/node0/cpulist": "0-7", f"{NODE}/node1/cpulist": "0-7"}, "each of the 2 NUMA nodes"),
+        ("shared", {f"{NODE}/node0/cpulist": "0-4"}, "several NUMA nodes list the same CPUs: 4"),
+        ("mask", {f"{NODE}/node0/cpumap": "ff"}, "cpulist and cpumap of node 0"),
+        ("threads", {f"{CPU}/cpu1/topology/core_cpus_list": "1-2"}, "core_cpus_list of CPUs 0-1 contradicts"),
+        ("package", {f"{CPU}/cpu7/topology/physical_package_id": "0"}, "the package numbers of CPUs"),
+    ):
+        found = machine(server() | files, tmp_path / name).contradictions
+        assert any(told in text for text in found), (name, found)
+
+
+def test_memory_of_several_kinds(tmp_path: Path) -> None:
+    """The class of CPUs is preferred to that of the nearest initiators, which may be a GPU."""
+    classes = {0: "900000", 1: "200000"}
+    files = {f"{NODE}/node0/access{at}/initiators/read_bandwidth": text for at, text in classes.items()}
+    files |= {f"{NODE}/node1/access0/initiators/read_latency": "90"}
+    files |= {f"{NODE}/node0/memory_side_cache/index1/{name}": text for name, text in {"size": "17179869184"}.items()}
+    first, second = machine(server() | files, tmp_path).nodes
+    assert first.firmware is not None and first.firmware.read_bandwidth == 2e11
+    assert second.firmware is not None and second.firmware.read_latency == pytest.approx(90e-9)
+    assert [(one.level, one.size_bytes) for one in first.caches] == [(1, 16 << 30)]
+
+
+ARM = "Features\t: fp asimd evtstrm\nCPU architecture: 8"
+
+
+@pytest.mark.parametrize(
+    ("files", "arch"),
+    [
+        ({"/proc/cpuinfo": "flags\t\t: fpu lm sse"}, "x86_64"), ({"/proc/cpuinfo": "flags\t\t: fpu sse"}, "i686"),
+        ({"/proc/cpuinfo": ARM}, "aarch64"), ({"/proc/cpuinfo": "isa\t\t: rv64imafdc"}, "riscv64"),
+        ({"/proc/cpuinfo": "CPU architecture: 7"}, "armv7l"), ({"/proc/cpuinfo": "nothing"}, None),
+        ({"/proc/cpuinfo": "flags : fpu lm", "/proc/version": "Linux version 5.10.0-1-686-pae (d) #1"}, "i686"),
+        ({"/proc/version": "Linux version 5.14.0-70.el9.aarch64+64k (r) #1 SMP"}, "aarch64"),
+        ({f"{CPU}/cpu0/regs/identification/midr_el1": "0x410fd0c0"}, "aarch64"),
+        ({"/proc/sys/kernel/arch": "riscv64", "/proc/cpuinfo": "flags : lm"}, "riscv64"),
+    ],
+)  # fmt: skip
+def test_the_architecture_of_a_dump(files: dict[str, str], arch: str | None, tmp_path: Path) -> None:
+    assert machine({"/proc/loadavg": "1 1 1 1/1 1"} | files, tmp_path).system.arch == arch
+
+
+def test_modules_and_drives_of_a_dump(tmp_path: Path) -> None:
+    """From one file for each structure of the firmware, and from udev's database."""
+    files = server() | {
+        "/sys/block/sda/dev": "8:0", "/sys/block/sda/size": "1000", "/sys/block/sda/device/model": "SHORT",
+        "/run/udev/data/b8:0": "E:ID_SERIAL_SHORT=S123\nE:ID_BUS=ata\nE:ID_MODEL_ENC=LONG\\x20NAME\nE:SECRET=x",
+    }  # fmt: skip
+    written(files, tmp_path)
+    structures = {"16-0": array(), "17-0": raw("DIMM_A1"), "17-1": raw("DIMM_B1", size=0), "17-10": raw("DIMM_C1")}
+    for name, data in structures.items():
+        place = tmp_path / "sys/firmware/dmi/entries" / name
+        place.mkdir(parents=True)
+        (place / "raw").write_bytes(data)
+    for _ in ("entries", "tables"):
+        facts = facts_of(load(tmp_path), "h", WHEN)
+        assert [one.slot for one in facts.memory.modules] == ["DIMM_A1", "DIMM_B1", "DIMM_C1"]
+        assert facts.memory.ecc == "multi-bit ECC"
+        [drive] = facts.block_devices
+        assert (drive.serial, drive.model, drive.transport) == ("S123", "LONG NAME", "sata")
+        table = tmp_path / "sys/firmware/dmi/tables/DMI"
+        table.parent.mkdir(exist_ok=True)
+        other = bytes([11, 5, 0, 0, 1]) + b"secret\0\0"
+        table.write_bytes(other + b"".join(structures.values()) + bytes([127, 4, 0, 0, 0, 0]) + raw("AFTER"))
+        for name in structures:
+            (tmp_path / "sys/firmware/dmi/entries" / name / "raw").unlink(missing_ok=True)
+
+
+def test_what_a_dump_does_not_contain_says_nothing_about_the_machine(tmp_path: Path) -> None:
+    facts = machine(server(), tmp_path)
+    for field in ("memory.modules", "system.product.serial", "cpu.policies", "network.addresses", "system.container",
+                  "load.cpu_pressure_avg10", "thermal", "system.cloud", "io_uring", "nodes.firmware"):  # fmt: skip
+        expected = ABSENT if field != "nodes.firmware" else "the firmware provides no ACPI HMAT"
+        assert facts.unknown[field] == expected, field
+    assert not [reason for reason in facts.unknown.values() if reason == "needs root"]
+
+
+@pytest.mark.parametrize(("ids", "name"), [("80eebeef", "oracle"), ("15ad0405", "vmware"), ("80861237", "none")])
+def test_the_hypervisor_by_its_functions(ids: str, name: str, tmp_path: Path) -> None:
+    table = f"0000\t80861237\t0\t0\n0010\t{ids}\t12\te0000008"
+    assert machine(server() | {"/proc/bus/pci/devices": table}, tmp_path).system.virtualization == name
+
+
+@pytest.mark.parametrize(
+    ("mounts", "place"),
+    [("cgroup2 /cgroup/unified cgroup2 rw 0 0", "/cgroup/unified"), ("proc /proc proc rw 0 0", "/sys/fs/cgroup")],
+)
+def test_control_groups_that_are_mounted_elsewhere(mounts: str, place: str, tmp_path: Path) -> None:
+    """As in hwloc's 32amd64-4s2n4c-cgroup2."""
+    files = server() | {
+        "/proc/mounts": mounts, "/proc/self/cgroup": "0::/job", f"{place}/job/cpuset.cpus.effective": "0-5",
+        f"{place}/job/cpu.max": "250000 100000", f"{place}/job/memory.max": "1000", f"{place}/memory.max": "max",
+        f"{place}/job/memory.current": "400",
+    }  # fmt: skip
+    facts = machine(files, tmp_path)
+    assert (facts.cpu.allowed, facts.cpu.quota) == ([0, 1, 2, 3, 4, 5], 2.5)
+    assert facts.memory.limit_bytes == 1000
+
+
+def test_version_1_of_control_groups_mounted_elsewhere(tmp_path: Path) -> None:
+    files = server() | {
+        "/proc/mounts": "none /dev/cgroup cgroup rw,relatime,cpuset 0 0", "/proc/self/cgroup": "2:cpuset:/job",
+        "/dev/cgroup/job/cpuset.cpus": "2-3",
+    }  # fmt: skip
+    assert machine(files, tmp_path).cpu.allowed == [2, 3]
+
+
+@pytest.mark.parametrize("command", ["cpu-groups", "memory-groups"])
+def test_a_host_finds_control_groups_that_are_mounted_elsewhere(command: str, tmp_path: Path) -> None:
+    top = tmp_path / "elsewhere"
+    (tmp_path / "cgroup").write_text("0::/job\n")
+    (tmp_path / "mounts").write_text(f"proc /proc proc rw 0 0\ncgroup2 {top} cgroup2 rw 0 0\n")
+    for name, text in {"cpu.max": "50000 100000", "memory.max": "70", "memory.current": "7", "memory.stat": ""}.items():
+        (top / "job").mkdir(parents=True, exist_ok=True)
+        (top / "job" / name).write_text(f"{text}\n")
+    text = exchange.COMMANDS[command].replace("/sys/fs/cgroup", f"{tmp_path}/no").replace("/proc/self", str(tmp_path))
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == {"cpu-groups": "50000 100000\n", "memory-groups": "70 7\n"}[command]
