@@ -6,7 +6,7 @@ The plan is then processed like a plan file. Errors in settings point into its t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 GROUPS = ("all", "default")
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+
+
+def named(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> set[str]:
+    """Return the benchmarks that words other than `all` select."""
+    return {item.name for word in words if word != "all" for item in _matching(word, benchmarks)}
 
 
 def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
@@ -138,8 +143,87 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None) -> str:
-    """Return the plan as YAML. `host` is the `hosts:` section, or None for this machine."""
+Settings = dict[str, dict[str, Any]]
+"""Settings in plan notation by benchmark."""
+
+
+def require_selected(chosen: Collection[str], settings: Settings, source: str) -> None:
+    """Raise UsageError (E910) for each benchmark that has settings, but is not selected. `source` is the option or the
+    file. Needed benchmarks that are not selected run with their defaults."""
+    problems = []
+    for name, values in settings.items():
+        if name not in chosen and values:
+            names = ", ".join(f"`{setting}`" for setting in values)
+            message = f"{source} sets {names} of {name}, which is not selected"
+            hint = f"add `{name}` to the selection, or remove the setting"
+            problems.append(Diagnostic("E910", message, hint=hint))
+    if problems:
+        raise UsageError(*problems)
+
+
+def changed(settings: Settings, catalog: Registry) -> Settings:
+    """Return the settings whose values differ from the defaults. `asct config save` writes the defaults as well."""
+    return {name: _changed(catalog.get(name), values) for name, values in settings.items()}
+
+
+def _changed(benchmark: Benchmark[Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if benchmark is None or not _is_default(benchmark, key, value)}
+
+
+def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
+    from pydantic import ValidationError
+
+    model = benchmark.params_model
+    name = model.aliases().get(key, key)
+    try:
+        return bool(getattr(model.model_validate({name: value}), name) == getattr(model(), name))
+    except (ValidationError, AttributeError):
+        return False
+
+
+def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the entries of `safety: destroys:` for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
+
+    `hosts` maps further names of hosts, such as the address that `--host` names, to their names in the plan.
+
+    Names of devices and serial numbers may contain colons: the device is the longest one among the settings that the
+    text names, otherwise it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because its
+    serial is the path of a file. Raises UsageError (E910) if a part is missing.
+    """
+    devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
+    found, problems = [], []
+    for text in texts:
+        host, slash, rest = text.partition(":/")
+        path = slash[1:] + rest
+        known = next((device for device in devices if path.startswith(f"{device}:")), None)
+        cut = len(known) if known else path.find(":") if path.startswith("/dev/loop") else path.rfind(":")
+        device, serial = path[: max(cut, 0)], path[cut + 1 :]
+        if host and device and serial:
+            found.append({"host": hosts.get(host, host), "device": device, "serial": serial})
+        else:
+            hint = "write HOST:DEVICE:SERIAL, e.g. `local:/dev/disk/by-id/nvme-ACME_X1:S6XZNX0R123456`"
+            message = f"`--destroys {text}` does not name a host, a device and its serial"
+            problems.append(Diagnostic("E910", message, hint=hint))
+    if problems:
+        raise UsageError(*problems)
+    return found
+
+
+def _texts(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts among settings, and the parts of those that contain commas."""
+    for value in values.values():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str):
+                yield from (item, *item.split(","))
+
+
+def plan_text(
+    chosen: Iterable[str],
+    config: Mapping[str, Mapping[str, Any]],
+    host: Mapping[str, Any] | None,
+    destroys: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Return the plan as YAML. `host` is the `hosts:` section, or None for this machine; `destroys` are consents."""
     import yaml
 
     entries: list[Any] = [
@@ -149,6 +233,8 @@ def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], ho
     if host:
         plan["hosts"] = dict(host)
     plan["benchmarks"] = entries
+    if destroys:
+        plan["safety"] = {"destroys": [dict(item) for item in destroys]}
     text: str = yaml.safe_dump(plan, sort_keys=False, allow_unicode=True, width=100)
     return text
 

@@ -1,4 +1,4 @@
-"""`--dry-run` and `--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
+"""`--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
 Placeholders stand for values that are known only on a host: bare names for the paths of programs, and examples for the
 results of needed jobs. If the next step of a benchmark depends on earlier outputs, only the first step is shown.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from asct.sdk.step import Step
 
 
-def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
-    """Print the commands of every job, or with --json one document. Return the exit code."""
+def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
+    """Print the commands of every job, or with --json one document."""
     from asct.hosts.dryrun import shell_text
     from asct.registry import installed
 
@@ -32,13 +32,12 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
         found.append({"host": job.host, "job": job.id, "commands": texts})
     if options.json:
         options.console.document({"schema": "asct.commands/1", "plan": resolved.name, "jobs": found})
-        return 0
+        return
     for item in found:
         options.console.result(f"# {item['host']}/{item['job']}: {counted(len(item['commands']), 'step')}")
         for text in item["commands"]:
             options.console.result(text)
             options.console.result("")
-    return 0
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:

@@ -23,6 +23,10 @@ FORMAT = click.option(
     help="Output format.",
 )  # fmt: skip
 CI = click.option("--ci", is_flag=True, help="Print plain output, write junit.xml, and annotate under GitHub Actions.")
+YES = click.option(
+    "--yes", is_flag=True, help="Start even if more than 8 hours or more than 1 TiB of writes are estimated."
+)
+SHOW_COMMANDS = click.option("--show-commands", is_flag=True, help="Print the shell commands and measure nothing.")
 FORKS = click.option(
     "--forks",
     type=click.IntRange(1, 1024),

@@ -15,6 +15,7 @@ from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, r
 from asct.analysis.telemetry import hosts_line
 from asct.cli.console import Console
 from asct.cli.text import counted
+from asct.diagnostics.wording import resume_command
 from asct.export.text import verdict_text
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _last_line(run: Run, folder: Path) -> Text:
     text.append(f"{counted(measured, 'measurement')}")
     if missing:
         imported = any(host.transport == "import" for host in run.hosts)
-        text.append(f", {missing:,} missing" + ("" if imported else " (measure them with `asct resume`)"))
+        text.append(f", {missing:,} missing" + ("" if imported else f" (measure them with `{resume_command(folder)}`)"))
     text.append(f", exit code {run.exit_code}; results in {folder}")
     return text
 

@@ -175,7 +175,14 @@ class EventBus:
     Events are distributed one at a time, so all receivers get them in the same order. Thread-safe.
     """
 
-    def __init__(self, writer: RunWriter, listeners: Iterable[Listener]) -> None:
+    def __init__(
+        self,
+        writer: RunWriter,
+        listeners: Iterable[Listener],
+        reword: Callable[[Diagnostic], Diagnostic] = lambda item: item,
+    ) -> None:
+        self.reword = reword
+        """Rewords diagnostics for the command that was typed; see `asct.diagnostics.wording`."""
         self._writer = writer
         self._listeners = tuple(listeners)
         self._mutex = Lock()
@@ -199,6 +206,7 @@ class EventBus:
 
         The diagnostic is kept for run.json even if the journal cannot be written.
         """
+        diagnostic = self.reword(diagnostic)
         event = Notice(host, diagnostic)
         with self._mutex:
             self.findings.append((host, diagnostic))

@@ -494,6 +494,8 @@ class RepeatRunner:
 
     def _document(self, attempt: Attempt, records: Sequence[Record], started_at: str) -> None:
         done, point = attempt.steps, attempt.point
+        if attempt.diagnostic is not None:
+            attempt.diagnostic = self._run.events.reword(attempt.diagnostic)
         status = Status(
             status=attempt.status,
             point_id=point.id,

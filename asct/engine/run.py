@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import asct
 from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.wording import wording_of
 from asct.disturbances import assess
 from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
@@ -78,7 +79,8 @@ def apply(
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
         stop = StopRequest(fail_fast=options.fail_fast)
-        run = RunContext(resolved, services, writer, EventBus(writer, listeners), stop, started, options.wait_s)
+        events = EventBus(writer, listeners, wording_of(resolved.path, writer.layout.root))
+        run = RunContext(resolved, services, writer, events, stop, started, options.wait_s)
         run.events.notices(None, writer.notes)
         with signals(run.stop):
             _measure(run, earlier, options)

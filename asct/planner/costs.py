@@ -13,11 +13,11 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.model import PendingValue, Plan
 from asct.planner.context import JobDraft
-from asct.planner.model import Job, Point
+from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.needs import Needs, Privilege
 from asct.values.duration import format_duration
-from asct.values.size import format_size
+from asct.values.quantity import format_alike
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 class Cost:
     """The cost of a job, including all repeats and warm-ups.
 
-    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file). It is a
-    maximum, because the speed of a drive is unknown before it is measured.
+    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file), and
+    `likely_writes` the likely number. They differ because the speed of a drive is unknown before it is measured.
     """
 
     seconds: float = 0.0
     writes: Mapping[str, int] = field(default_factory=dict)
+    likely_writes: Mapping[str, int] = field(default_factory=dict)
     purges: tuple[str, ...] = ()
     """The targets that the job purges."""
     scratch_bytes: int = 0
@@ -57,6 +58,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
     writes: Counter[str] = Counter()
+    likely: Counter[str] = Counter()
     seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
     rights: dict[Privilege, None] = {}
     for point in job.points:
@@ -66,6 +68,8 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
         scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
         for target, amount in needs.writes_bytes:
             writes[target] += amount * times
+        for target, amount in needs.likely:
+            likely[target] += amount * times
         rights |= dict.fromkeys(needs.rights)
         seen["targets"] |= dict.fromkeys(needs.targets)
         seen["purges"] |= dict.fromkeys(needs.purges)
@@ -75,6 +79,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     return Cost(
         seconds=seconds,
         writes=dict(writes),
+        likely_writes=dict(likely),
         scratch_bytes=scratch,
         memory_bytes=memory,
         privileges=tuple(rights),
@@ -118,7 +123,7 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
     findings.error("E217", message, section_span(plan, "limits"), hint)
 
 
-def section_span(plan: Plan, key: str) -> Span | None:
+def section_span(plan: Plan | ResolvedPlan, key: str) -> Span | None:
     """Return the location of a top-level key in the plan's main file, for errors that concern the whole plan."""
     found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
     return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
@@ -132,21 +137,24 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
         return
     costs = shared_costs(catalog)
     seconds: defaultdict[str, float] = defaultdict(float)
-    written: Counter[tuple[str, str]] = Counter()
+    likely: Counter[tuple[str, str]] = Counter()
+    bounds: Counter[tuple[str, str]] = Counter()
     for job in jobs:
         spent = costs(job, None)
         seconds[job.host] += spent.seconds
-        written.update({(job.host, target): amount for target, amount in spent.writes.items()})
+        likely.update({(job.host, target): amount for target, amount in spent.likely_writes.items()})
+        bounds.update({(job.host, target): amount for target, amount in spent.writes.items()})
     for host, duration in seconds.items():
         if longest is not None and duration > longest:
             needed, allowed = format_duration(round(duration)), format_duration(longest)
             message = f"measuring on {host} takes about {needed}, but `limits.duration` is {allowed}"
             hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time of each job"
             findings.error("E240", message, section_span(plan, "limits"), hint)
-    for (host, target), amount in written.items():
+    for (host, target), amount in likely.items():
         if most is not None and amount > most:
-            message = f"asct may write about {format_size(amount)} to {target or 'the scratch file'} on {host}"
-            hint = f"`safety.max_written` is {format_size(most)}: reduce the writes, or raise the limit"
+            about, bound, limit = format_alike((amount, bounds[host, target], most), "B")
+            message = f"asct would write about {about}, at most {bound}, to {target or 'the scratch file'} on {host}"
+            hint = f"`safety.max_written` is {limit}: reduce the writes, or raise the limit"
             findings.error("E241", message, section_span(plan, "safety"), hint)
 
 

@@ -114,7 +114,7 @@ def _check_schema(document: Any) -> None:
 
 
 def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
-    given = dict(body)
+    given = {"limit_s": None, **body}  # plans frozen by earlier versions do not contain limit_s
     given["hosts"] = {item["name"]: HostSpec(**_located(item)) for item in body["hosts"]}
     given["jobs"] = tuple(_job_from(item) for item in body["jobs"])
     given["checks"] = tuple(Check(**_located(item, "hosts")) for item in body["checks"])

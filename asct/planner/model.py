@@ -103,3 +103,5 @@ class ResolvedPlan(NamedTuple):
     labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings, which do not prevent the plan from being resolved."""
+    limit_s: float | None = None
+    """`limits.duration` of the plan in seconds; None if the plan sets none."""

@@ -102,6 +102,14 @@ class HostPreview:
         return dict(total)
 
     @property
+    def likely_writes(self) -> dict[str, int]:
+        """The likely number of bytes written to each target path ("" is scratch files)."""
+        total: Counter[str] = Counter()
+        for item in self.jobs:
+            total.update(item.cost.likely_writes)
+        return dict(total)
+
+    @property
     def purges(self) -> frozenset[str]:
         """The targets that are purged."""
         return frozenset(path for item in self.jobs for path in item.cost.purges)
@@ -126,11 +134,12 @@ class HostPreview:
     @property
     def privileges(self) -> tuple[str, ...]:
         """The operations that require root, without duplicates. They use sudo if the plan allows it on the host."""
-        wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
-        return tuple(
+        wanted = [right for item in self.jobs for right in item.cost.privileges]
+        texts = (
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
             for item in wanted
         )
+        return tuple(dict.fromkeys(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +194,8 @@ def _values(item: object, *names: str) -> dict[str, Any]:
 
 def _host_json(host: HostPreview) -> dict[str, Any]:
     return {
-        **_values(host, "name", "transport", "address", "points", "measurements", "seconds", "writes", "sudo"),
+        **_values(host, "name", "transport", "address", "points", "measurements", "seconds"),
+        **_values(host, "writes", "likely_writes", "sudo"),
         "privileges": list(host.privileges),
         "destroys": [asdict(item) for item in host.destroys],
         "jobs": [item.to_json() for item in host.jobs],

@@ -89,6 +89,7 @@ def _resolved(
         safety=plan.safety,
         baseline=baseline,
         diagnostics=diagnostics,
+        limit_s=plan.limits.duration_s,
     )
 
 

@@ -46,8 +46,8 @@ class Needs:
 
     `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
     `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
-    which is implied. `seconds` is an estimate; `writes_bytes` is the number of bytes written to each target path ("" is
-    the scratch file).
+    which is implied. `seconds` is an estimate; `writes_bytes` is the number of bytes that a fast drive writes to each
+    target path ("" is the scratch file).
     """
 
     kernels: tuple[str, ...] = ()
@@ -62,12 +62,21 @@ class Needs:
     """Maximum duration in seconds of a repeat without a fixed duration (rounds until the state is steady). If the plan
     sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
+    likely_bytes: tuple[tuple[str, int], ...] | None = None
+    """The number of bytes that an ordinary drive writes to each target path; None if it is `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()
     """Targets that are wiped completely (format, discard, secure erase); they count as written."""
     may_overwrite: bool = False
     privileges: tuple[Privilege, ...] = ()
+
+    @property
+    def likely(self) -> tuple[tuple[str, int], ...]:
+        """The likely number of bytes written to each target path, never more than `writes_bytes`."""
+        most = dict(self.writes_bytes)
+        likely = self.writes_bytes if self.likely_bytes is None else self.likely_bytes
+        return tuple((path, min(number, most.get(path, 0))) for path, number in likely)
 
     @property
     def limit_s(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -173,3 +174,11 @@ def _significant(value: float, digits: int) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:.{max(0, digits - whole)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_alike(values: Sequence[float], unit: str) -> list[str]:
+    """Format values to compare, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048 GiB`."""
+    smallest = min((abs(value) for value in values if value), default=0.0)
+    factor, suffix = next((scale for scale in _SHOWN[unit] if smallest >= scale[0]), _SHOWN[unit][-1])
+    scaled = [value / factor for value in values]
+    return [f"{number:,.0f}{suffix}" if abs(number) >= 100 else f"{number:.3g}{suffix}" for number in scaled]

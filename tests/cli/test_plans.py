@@ -104,8 +104,129 @@ def test_commands_are_shown_as_text_and_as_json(asct: Asct, plan_file: Path) -> 
     document = asct("plan", "small.yaml", "--show-commands", "--json").document
     assert document["schema"] == "asct.commands/1"
     assert len(document["jobs"][0]["commands"]) == 3
-    single = asct("run", "noop", "--dry-run").out
+    single = asct("run", "noop", "--show-commands").out
     assert single.startswith("# local/noop: 1 step\n")
+    assert asct("apply", "small.yaml", "--show-commands").out == text
+
+
+def test_a_dry_run_shows_what_plan_shows(asct: Asct, plan_file: Path) -> None:
+    shown = asct("plan", "small.yaml")
+    assert asct("apply", "small.yaml", "--dry-run").out == shown.out
+    ended = asct("run", "noop", "--dry-run")
+    assert ended.code == 0 and "1 job, 1 point, 1 measurement on 1 host" in ended.out
+    assert asct("run", "noop", "--dry-run", "--json").document["schema"] == "asct.preview/1"
+
+
+def test_all_leaves_out_what_is_long_or_writes_much_and_names_it(asct: Asct) -> None:
+    ended = asct("run", "all", "--dry-run", "--json")
+    jobs = ended.document["hosts"][0]["jobs"]
+    assert all(job["seconds"] <= 3600 and sum(job["likely_writes"].values()) <= 100 << 30 for job in jobs)
+    assert {"latency-sweep", "storage-io-depth-sweep"} <= {job["benchmark"] for job in jobs}
+    assert "  storage-recovery: about 46h" in ended.err and "storage-iops" not in {job["benchmark"] for job in jobs}
+    named = asct("run", "all", "siops", "--dry-run", "--json")
+    assert "storage-iops" in {job["benchmark"] for job in named.document["hosts"][0]["jobs"]}
+    assert "storage-iops" not in named.err
+    longer = asct("run", "all", "--dry-run", "--json", "--user-config", "sfio.duration=2h")
+    assert "storage-fio: about 2h00m" in longer.err
+    assert asct("run", "all", "^memory", "^io", "--dry-run").code == 2
+
+
+LONG = "plan: 1\nname: long\nbenchmarks: [{uses: storage-fio, config: {rw: %s, duration: %s}, repeats: 9}]\n%s"
+
+
+@pytest.mark.parametrize(
+    ("rw", "duration", "more", "asked"),
+    [
+        ("randread", "1h", "", "9h"),
+        ("randread", "1h", "limits: {duration: 10h}\n", ""),
+        ("randread", "50m", "", ""),
+        ("write", "30m", "", "TiB"),
+        ("write", "30m", "safety: {max_written: 20TiB}\n", ""),
+    ],
+)
+def test_a_long_run_or_one_that_writes_much_asks_for_yes(
+    asct: Asct, tmp_path: Path, rw: str, duration: str, more: str, asked: str
+) -> None:
+    (tmp_path / "long.yaml").write_text(LONG % (rw, duration, more))
+    asked_by_plan = asct("plan", "long.yaml")
+    assert asked_by_plan.code == 0 and ("warning[E447]" in asked_by_plan.err) == bool(asked)
+    if asked:
+        ended = asct("apply", "long.yaml")
+        assert ended.code == 4 and "error[E447]" in ended.err and asked in ended.err and "long.yaml:" in ended.err
+        assert "`--yes`" in ended.err and not (tmp_path / "results").exists()
+
+
+def test_run_asks_as_well_and_names_its_own_options(asct: Asct, tmp_path: Path) -> None:
+    ended = asct("run", "storage-recovery")
+    assert ended.code == 4 and ended.err.count("error[E447]") == 2
+    assert "`--yes`" in ended.err and "in the plan" not in ended.err and "asct run:" not in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_on_writes_judges_the_likely_bytes_in_one_unit(asct: Asct, tmp_path: Path) -> None:
+    text = LONG % ("randwrite", "1m", "safety: {max_written: %s}\n")
+    (tmp_path / "long.yaml").write_text(text % "400GiB")
+    shown = asct("plan", "long.yaml")
+    assert shown.code == 0, shown.err  # the likely bytes are allowed, though the maximum is not
+    assert "writes: about 154 GiB, at most 1,006 GiB, to the temporary file" in shown.out
+    (tmp_path / "long.yaml").write_text(text % "150GB")
+    ended = asct("plan", "long.yaml")
+    told = " ".join(ended.err.split())
+    assert ended.code == 2 and "about 154 GiB, at most 1,006 GiB" in told and "is 140 GiB" in told
+
+
+BY_ID = "/dev/disk/by-id/usb-X-0:0"
+
+
+@pytest.mark.parametrize(
+    ("device", "given", "serial"),
+    [
+        (BY_ID, f"local:{BY_ID}:S1", "S1"),
+        (BY_ID, f"local:{BY_ID}:S:1", "S:1"),
+        ("/dev/loop7", "local:/dev/loop7:/img/a:b", "/img/a:b"),
+    ],
+)
+def test_run_accepts_consent(asct: Asct, device: str, given: str, serial: str) -> None:
+    settings = ("--user-config", f"sfio.file_names={device}", "sfio.rw=randwrite")
+    refused = asct("run", "sfio", *settings)
+    assert refused.code == 4 and f"--destroys local:{device}:SERIAL" in " ".join(refused.err.split())
+    ended = asct("run", "sfio", *settings, "--dry-run", "--json", "--destroys", given)
+    assert ended.code == 0, ended.err
+    [found] = ended.document["hosts"][0]["destroys"]
+    assert (found["device"], found["serial"], found["written"], found["overwrite"]) == (device, serial, True, False)
+    ended = asct("run", "sfio", *settings, "--dry-run", "--json", "--destroys", given, "--overwrite")
+    assert ended.document["hosts"][0]["destroys"][0]["overwrite"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--destroys", "local:/dev/loop7"), 2, "E910"),
+        (("--destroys", ":/dev/loop7:/img"), 2, "E910"),
+        (("--destroys", "/dev/loop7:/img"), 2, "E910"),
+        (("--destroys", "other:/dev/loop7:/img"), 2, "unknown host `other`"),
+        (("--destroys", "local:/dev/sda:S1"), 2, "does not identify a device permanently"),
+        (("--destroys", "local:/dev/loop7:img"), 2, "E250"),
+        (("--destroys", "local:/dev/loop8:/img"), 4, "`--destroys` names /dev/loop8"),
+        (("--overwrite",), 2, "applies to the devices of --destroys"),
+    ],
+)
+def test_wrong_consent_is_refused(asct: Asct, options: tuple[str, ...], code: int, said: str) -> None:
+    ended = asct("run", "sfio", "--user-config", "sfio.file_names=/dev/loop7", "sfio.rw=randwrite", *options)
+    assert ended.code == code and said in " ".join(ended.err.split())
+
+
+def test_a_setting_of_a_benchmark_that_is_not_selected_is_an_error(asct: Asct, tmp_path: Path) -> None:
+    ended = asct("run", "sids", "--dry-run", "--user-config", "saps.rwmixread=20", "sids.duration=2s", "ls.seed=1")
+    told = " ".join(ended.err.split())
+    assert ended.code == 2 and "sets `rwmixread` of storage-access-pattern-sweep, which is not selected" in told
+    assert "`seed` of latency-sweep" in told and "storage-io-depth-sweep" not in told
+    (tmp_path / "c.json").write_text('{"saps": {"rwmixread": 20}, "sids": {"duration": "2s"}}')
+    ended = asct("run", "sids", "--dry-run", "--config-file", "c.json")
+    assert ended.code == 2 and "`c.json` sets `rwmixread`" in " ".join(ended.err.split())
+    assert asct("run", "sids", "saps", "--dry-run", "--config-file", "c.json").code == 0
+    assert asct("config", "save", "--config-file", "d.json").code == 0
+    assert asct("run", "sids", "--dry-run", "--config-file", "d.json").code == 0  # all others have their defaults
 
 
 DESTROYS = """
@@ -126,7 +247,7 @@ def test_plan_shows_what_is_destroyed(asct: Asct, tmp_path: Path) -> None:
     shown = [line.strip() for line in ended.out.splitlines()]
     assert "DESTROYS the content of /dev/loop7" in shown
     assert "serial /img, checked on the host before each job" in shown and "reason: scratch" in shown
-    assert any(line.startswith("writes: up to about") and line.endswith("to /dev/loop7") for line in shown)
+    assert any(line.startswith("writes: about") and line.endswith("to /dev/loop7") for line in shown)
     assert "may be overwritten, but no job writes to it: /dev/loop8" in shown
     assert "E253" in ended.err
     assert asct("plan", "plan.yaml", "--show-commands").code == 0

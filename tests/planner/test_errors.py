@@ -190,7 +190,7 @@ CASES = [
         "E241",
         "safety: {max_written: 1MiB}\nbenchmarks: [{uses: disk, config: {rw: write}, repeats: 2}]",
         "safety",
-        "1M",
+        "1 MiB",
     ),
     Case("E251", "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]", "{uses", "safety.destroys"),
     Case("E252", "benchmarks: [{uses: disk, config: {filename: [/boot/x]}}]", "[/boot/x]", ""),

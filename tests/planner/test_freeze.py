@@ -143,12 +143,18 @@ def test_something_else_is_not_a_frozen_plan(value: Any) -> None:
 
 
 def test_a_cut_off_plan_is_refused() -> None:
-    for key in [key for key in document() if key not in ("schema", "checksum")]:
+    for key in [key for key in document() if key not in ("schema", "checksum", "limit_s")]:
         body = document()
         del body[key]
         with pytest.raises(PlanError) as caught:
             thaw(_resealed(body))
         assert caught.value.diagnostics[0].code == "E260", key
+
+
+def test_a_plan_frozen_before_limit_s_existed_is_accepted() -> None:
+    body = document()
+    del body["limit_s"]
+    assert thaw(_resealed(body)).limit_s is None
 
 
 def test_a_newer_version_is_refused_by_name() -> None:

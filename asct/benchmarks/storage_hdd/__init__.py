@@ -39,6 +39,9 @@ _WHAT: Final[dict[str, tuple[Unit, Better, str]]] = {
 }
 _START_SECONDS: Final = 0.8
 _FIO_BYTES: Final = 64 * 2**20
+_DISK_BYTES_PER_S: Final = 250_000_000
+_DISK_REQUESTS_PER_S: Final = 400
+"""Rates of an ordinary disk: a stream in the outer zones, and random writes through its write cache."""
 
 
 class StorageHdd(Benchmark[HddParams]):
@@ -93,11 +96,13 @@ class StorageHdd(Benchmark[HddParams]):
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
         """Return the resources required. The time covers all workloads in all zones; a disk writes far fewer bytes than
-        estimated."""
+        the maximum."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)
         written = round(params.zones * share * (params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S)
+        likely = params.zones * (params.duration + params.ramp_time) * sum(map(_likely_rate, cells))
+        target = next(iter(params.file_names), "")
         whole = params.whole()
         return Needs(
             kernels=(GUARD,),
@@ -106,7 +111,8 @@ class StorageHdd(Benchmark[HddParams]):
             memory_bytes=_FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=seconds,
-            writes_bytes=(((params.file_names or ("",))[0], written),) if params.writes else (),
+            writes_bytes=((target, written),) if params.writes else (),
+            likely_bytes=((target, round(likely)),) if params.writes else (),
             targets=params.file_names,
             may_overwrite=params.overwrite,
         )
@@ -188,6 +194,12 @@ def _bytes(device: GuardTarget) -> int:
     if not isinstance(size, int) or size <= 0:
         raise ValueError(f"guard could not read the size of {device.path}")
     return size
+
+
+def _likely_rate(cell: ZoneWorkload) -> float:
+    """Return the rate in B/s at which a disk is likely to write in this workload."""
+    rate = _DISK_BYTES_PER_S if cell.sequential else min(_DISK_BYTES_PER_S, _DISK_REQUESTS_PER_S * cell.block_size)
+    return rate * (1.0 - cell.reads / 100.0)
 
 
 BENCHMARK = StorageHdd()

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from asct.benchmarks.storage_recovery.demand import demand_steps, demand_values
 from asct.benchmarks.storage_recovery.idle import idle_steps, idle_values
-from asct.benchmarks.storage_recovery.params import RecoveryParams
+from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, WRITES, RecoveryParams
 from asct.benchmarks.storage_recovery.report import all_tables, recovery_figures
 from asct.benchmarks.storage_recovery.stimulus import stimulus_steps, stimulus_values
-from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, likely_rate
 from asct.instruments.qualification.benchmark import (
     FLAGS,
     START_SECONDS,
@@ -35,16 +35,34 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
 
-def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
-    """Return the usual and the longest duration of the selected test, and the time that it spends writing, in
-    seconds."""
+class RunCost(NamedTuple):
+    """The usual and the longest duration of a test, the longest time that it spends writing, both in seconds, and the
+    bytes that an ordinary drive is likely to receive."""
+
+    usual: float
+    longest: float
+    writing: float
+    likely_bytes: float
+
+
+def cost_of(params: RecoveryParams) -> RunCost:
+    """Return the cost of the selected test, without preconditioning."""
     load = params.load()
     own, repeated, writing = _after_steady(load)
+    form = params.form()
     if params.test == "stimulus":
-        return own, longest_seconds(load, ()) + own, writing
+        streams = 2 * form.sequential_time * likely_rate(STREAM.block_size)
+        likely = streams + form.random_time * likely_rate(SCATTER.block_size)
+        return RunCost(own, longest_seconds(load, ()) + own, writing, likely)
     steady = load.model_copy(update={"profile": "pts"})
     usual, longest = usual_seconds(steady, (load.phase,)), longest_seconds(steady, (load.phase,))
-    return usual + own, longest + own + repeated, load.rounds_max * load.round_time + writing + repeated
+    usual_writing = load.window * load.round_time + writing
+    return RunCost(
+        usual + own,
+        longest + own + repeated,
+        load.rounds_max * load.round_time + writing + repeated,
+        usual_writing * likely_rate(params.demand_block_size if params.test == "demand" else WRITES.block_size),
+    )
 
 
 def _after_steady(params: RecoveryParams) -> tuple[float, float, float]:
@@ -164,15 +182,16 @@ class StorageRecovery(Qualification[RecoveryParams]):
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
         """Return the resources required: the duration of the test plan, and the bytes that a fast drive would write in
         that time."""
-        usual, longest, writing = seconds_of(params)
+        cost = cost_of(params)
         load = params.load()
         found = super().needs(load, facts)
-        written = round(writing * ASSUMED_WRITE_BYTES_PER_S) + load.precondition * assumed_span(load)
+        opening = load.precondition * assumed_span(load)
         return replace(
             found,
-            seconds=usual,
-            longest_s=longest,
-            writes_bytes=((params.target_name, written),),
+            seconds=cost.usual,
+            longest_s=cost.longest,
+            writes_bytes=((params.target_name, opening + round(cost.writing * ASSUMED_WRITE_BYTES_PER_S)),),
+            likely_bytes=((params.target_name, opening + round(cost.likely_bytes)),),
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:

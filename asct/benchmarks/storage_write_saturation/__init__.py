@@ -110,11 +110,14 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         usual = min(params.time_cap, volume / _USUAL_BYTES_PER_S + params.round_time)
         written = min(volume, params.time_cap * ASSUMED_WRITE_BYTES_PER_S) + opening
         written += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
+        likely = min(volume, params.time_cap * _USUAL_BYTES_PER_S) + opening
+        likely += params.histogram_time * _USUAL_BYTES_PER_S
         return replace(
             super().needs(params, facts),
             seconds=opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
             longest_s=opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
             writes_bytes=((params.target_name, round(written)),),
+            likely_bytes=((params.target_name, round(likely)),),
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:

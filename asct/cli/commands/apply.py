@@ -11,7 +11,9 @@ from asct.cli.loading import load_all
 from asct.cli.options import (
     CI,
     FORKS,
+    SHOW_COMMANDS,
     WAIT,
+    YES,
     Duration,
     GlobalOptions,
     PlanSelection,
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 @click.command("apply", short_help="Run a plan: measure, judge the results, write the reports.")
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path())
 @results_option()
-@click.option("--dry-run", is_flag=True, help="Print the commands without running them; contacts no host.")
+@click.option("--dry-run", is_flag=True, help="Show the same preview as `asct plan` and measure nothing.")
+@SHOW_COMMANDS
+@YES
 @FORKS
 @click.option("--timeout", type=Duration(), metavar="DURATION", help="Time limit of the whole run, e.g. 2h.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed measurement.")
@@ -56,7 +60,7 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
 
     Several plans run one after the other; the exit code is the most severe one.
     """
-    from asct.cli.dryrun import dry_run
+    from asct.cli.preview_text import dry_run, require_confirmation
 
     if given["ci"]:
         options.progress, options.colour = False, "never"
@@ -64,8 +68,10 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
     resolved = load_all(options, plans, selection)
     if given["approve"] is not None:
         _check_hash(resolved, given["approve"])
-    if given["dry_run"]:
-        return max(dry_run(options, plan) for plan in resolved)
+    if given["dry_run"] or given["show_commands"]:
+        return dry_run(options, resolved, given["show_commands"])
+    if resume is None and not given["yes"]:
+        require_confirmation(resolved)
     worst = 0
     for plan in resolved:
         worst = max(worst, _measure(options, plan, given, resume))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from asct.cli.completion import completing, selectors
-from asct.cli.options import FORMAT, WAIT, GlobalOptions, PlanSelection, shared_options
+from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
@@ -38,25 +38,36 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Replace an existing run in the output directory.")
 @WAIT
-@click.option("--dry-run", is_flag=True, help="Print the commands without running them.")
+@click.option(
+    "--destroys", "destroys", multiple=True, metavar="HOST:DEVICE:SERIAL",
+    help="Allow a device to be overwritten, like `safety: destroys:` in a plan. Can be repeated.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="With --destroys: even if the device contains data or a file system.")
+@YES
+@click.option("--dry-run", is_flag=True, help="Show the same preview as `asct plan` and measure nothing.")
+@SHOW_COMMANDS
 @shared_options
 def command(
     options: GlobalOptions, words: tuple[str, ...], address: str | None, form: str, output_dir: str | None, **more: Any
 ) -> int:
     """Run benchmarks by name, alias or keyword, without writing a plan.
 
-    SELECT is a name, alias or keyword, `all`, or `default` (used if nothing is selected); `^SELECT` excludes. Required
-    benchmarks run as well. The output directory has the layout of a run in the results tree.
+    SELECT is a name, alias or keyword, `all`, or `default` (used if nothing is selected); `^SELECT` excludes. `all`
+    leaves out benchmarks that take more than an hour or write more than 100 GiB. Required benchmarks run as well. The
+    output directory has the layout of a run in the results tree.
     """
-    from asct.cli.dryrun import dry_run
     from asct.cli.execution import execute
+    from asct.cli.preview_text import dry_run, require_confirmation
     from asct.engine.options import RunOptions
 
     selected = tuple(word for word in words if not _names_setting(word))
     assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
-    resolved = _plan(options, selected, assignments, more["config_file"], address)
-    if more["dry_run"]:
-        return dry_run(options, resolved)
+    request = _Request(selected, assignments, more["config_file"], address, more["destroys"], more["overwrite"])
+    resolved = _plan(options, request)
+    if more["dry_run"] or more["show_commands"]:
+        return dry_run(options, [resolved], more["show_commands"])
+    if not more["yes"]:
+        require_confirmation([resolved])
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
     if not more["force"]:
         _require_unused(folder)
@@ -99,21 +110,68 @@ def _require_unused(folder: Path) -> None:
         raise UsageError(Diagnostic("E911", f"the output directory {folder} is not empty", hint=hint))
 
 
-def _plan(
-    options: GlobalOptions,
-    words: tuple[str, ...],
-    assignments: tuple[str, ...],
-    config: str | None,
-    address: str | None,
-) -> ResolvedPlan:
+class _Request(NamedTuple):
+    """What the arguments select: words, settings (`bench.setting=value`), a settings file, a host and consents."""
+
+    words: tuple[str, ...]
+    assignments: tuple[str, ...]
+    config: str | None
+    address: str | None
+    destroys: tuple[str, ...]
+    overwrite: bool
+
+
+def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
     from asct.cli import adhoc
     from asct.cli.loading import load
     from asct.cli.targets import as_plan, host_of
+    from asct.diagnostics.wording import WITHOUT_PLAN
     from asct.registry import installed
 
-    chosen = [info.name for info in adhoc.select(words, installed().infos)]
-    values = adhoc.file_settings(config, installed()) if config else {}
-    for name, changed in adhoc.user_settings(assignments, installed()).items():
-        values.setdefault(name, {}).update(changed)
-    text = adhoc.plan_text(chosen, values, as_plan(host_of(address)))
-    return load(options, "asct run", PlanSelection(), text=text)  # diagnostics show this name in place of a file name
+    catalog = installed()
+    chosen = [info.name for info in adhoc.select(request.words, catalog.infos)]
+    from_file = adhoc.file_settings(request.config, catalog) if request.config else {}
+    given = adhoc.user_settings(request.assignments, catalog)
+    values = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
+    spec = host_of(request.address)
+    names = {request.address or "local": spec.name, spec.address: spec.name}
+    destroys = [{**item, "overwrite": request.overwrite} for item in adhoc.consents(request.destroys, values, names)]
+    if request.overwrite and not destroys:
+        raise click.UsageError("--overwrite applies to the devices of --destroys; files have a setting `overwrite`")
+
+    def plan_of(names: list[str], warn: bool) -> ResolvedPlan:
+        text = adhoc.plan_text(names, values, as_plan(spec), destroys)
+        return load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn)
+
+    if "all" in request.words:
+        chosen = _without_large(options, chosen, adhoc.named(request.words, catalog.infos), plan_of(chosen, False))
+    adhoc.require_selected(chosen, given, "`--user-config`")
+    adhoc.require_selected(chosen, adhoc.changed(from_file, catalog), f"`{request.config}`")
+    return plan_of(chosen, True)
+
+
+def _without_large(options: GlobalOptions, chosen: list[str], named: set[str], plan: ResolvedPlan) -> list[str]:
+    """Return the benchmarks without those that `all` leaves out, after printing their names. Raises UsageError if none
+    is left."""
+    from asct.cli.preview_text import preview_of
+    from asct.cli.text import counted, short_time
+    from asct.diagnostics.model import Diagnostic
+    from asct.errors import UsageError
+    from asct.planner.budget import UNNAMED, too_large
+    from asct.registry import installed
+    from asct.values.quantity import format_quantity
+
+    keywords = {info.name: info.keywords for info in installed().infos}
+    jobs = {item.job.benchmark: item for host in preview_of(plan).hosts for item in host.jobs}
+    large = [name for name in chosen if name not in named and (too_large(jobs[name]) or UNNAMED in keywords[name])]
+    if large:
+        title = f"`all` leaves out {counted(len(large), 'benchmark')}; name one to include it"
+        options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
+    for name in large:
+        written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
+        options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, likely to write {written}")
+    kept = [name for name in chosen if name not in large]
+    if not kept:
+        hint = "name a benchmark, e.g. `asct run storage-iops`"
+        raise UsageError(Diagnostic("E913", "`all` leaves out every selected benchmark", hint=hint))
+    return kept

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
-from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO, likely_rate
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.devices import device_values
@@ -52,7 +52,7 @@ def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float
     """Return the usual duration in seconds, with as many rounds as the window contains."""
     passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
     opening = passes + (_PURGE_S if params.file_names else 0.0)
-    return sum(opening + _usual_rounds(params, phase) for phase in phases)
+    return sum(opening + _usual_rounds(params, phase, lambda cell: 1.0) for phase in phases)
 
 
 def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
@@ -67,12 +67,24 @@ def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
     return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
 
 
-def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
+def likely_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
+    """Return the bytes written by preconditioning and the usual number of rounds on an ordinary drive."""
+
+    def rate(cell: Workload) -> float:
+        return (1.0 - cell.reads / 100.0) * likely_rate(cell.block_size)
+
+    rounds = sum(_usual_rounds(params, phase, rate) for phase in phases)
+    return round(len(phases) * params.precondition * assumed_span(params) + rounds)
+
+
+def _usual_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
+    """Return the usual time of all processes, weighted by the `weight` of their workloads."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     if params.profile == "pts":
-        return params.window * len(phase.cells) * each
+        return params.window * sum(map(weight, phase.cells)) * each
     short = max(params.fast_min_time, _PASS_SHARE * phase.seconds) + phase.ramp_s + START_SECONDS
-    return (params.window + 1) * len(_tracked(phase)) * each + len(phase.cells) * min(short, each)
+    tracked = sum(map(weight, _tracked(phase)))
+    return (params.window + 1) * tracked * each + sum(map(weight, phase.cells)) * min(short, each)
 
 
 def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
@@ -149,6 +161,7 @@ class Qualification(Benchmark[Q]):
             seconds=usual_seconds(params, phases),
             longest_s=longest_seconds(params, phases),
             writes_bytes=((params.target_name, written),),
+            likely_bytes=((params.target_name, likely_bytes(params, phases)),),
             targets=params.file_names,
             purges=tuple(name for name in purged if name.startswith("/dev/")),
             may_overwrite=params.overwrite,

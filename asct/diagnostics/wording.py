@@ -1,0 +1,81 @@
+"""Diagnostics of `asct run`, which has options where a plan has keys.
+
+Most diagnostics are worded for plans. For a run without a plan file, the phrases below are replaced, so that every hint
+names something that works in the command that was typed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from asct.diagnostics.model import Diagnostic
+
+WITHOUT_PLAN: Final = "asct run"
+"""The path of the plan that `asct run` creates, which diagnostics show in place of a file name."""
+
+_CONSENT: Final = "`--destroys HOST:DEVICE:SERIAL`"
+PHRASES: Final[tuple[tuple[str, str], ...]] = (
+    ("add host, device and serial to `safety.destroys`", f"add {_CONSENT}"),
+    ("and add it with its serial to `safety.destroys`", f"and allow it with {_CONSENT}"),
+    ("and, with its serial number, in `safety.destroys`", f"and in {_CONSENT}"),
+    ("set `overwrite: true` for it in `safety.destroys`", "add `--overwrite`"),
+    ("`safety.destroys` lists", "`--destroys` names"),
+    ("`safety.destroys`", "`--destroys`"),
+    ("`overwrite: true` in `config` applies", "the setting `overwrite` applies"),
+    ("set `overwrite: true` in the config of the benchmark", "add `--user-config BENCHMARK.overwrite=true`"),
+    ("use the name of a host in the plan", "use `local`, or the address that `--host` names"),
+    ("the plan does not allow the block device", "no `--destroys` allows the block device"),
+    ("set a `workdir` for the host", "use a plan that sets a `workdir` for the host"),
+    ("set another `workdir` for the host", "use a plan that sets another `workdir` for the host"),
+    ("set the host's `workdir` to", "use a plan that sets the host's `workdir` to"),
+    ("increase `timeout` in the plan", "use a plan, where `timeout` sets the limit"),
+    ("set `address`, `port` or `jump` in the plan, or correct ~/.ssh/config", "correct ~/.ssh/config"),
+    ("select another folder with `--results DIR`", "select another folder with `--output-dir`"),
+)  # fmt: skip
+"""Phrases of diagnostics for plans, with the phrases that replace them. The first ones take precedence."""
+_SETTING: Final = re.compile(r"(set|change) `(\w+)` in the plan")
+_LIMIT: Final = re.compile(r"or set `(?:limits|safety): \{[^`]*\}` in the plan; the preview")
+_RAISE: Final = re.compile(r", or raise the limit: `limits: [^`]*`")
+_UNCONSENTED: Final = re.compile(r"would overwrite (?P<device>/dev/(?:disk/by-id/|loop)\S+) on (?P<host>\S+) without")
+_DEFAULT_RESULTS: Final = Path("results")
+_RESUME: Final = re.compile(r"(?<!continue it with )`asct resume`")
+
+
+_ANY_PHRASE: Final = re.compile("|".join(re.escape(phrase) for phrase, _ in PHRASES))
+_OTHER: Final = dict(PHRASES)
+
+
+def for_run(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic for plans with the words of `asct run`."""
+    message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
+    if found := _UNCONSENTED.search(message):
+        hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")
+    return replace(diagnostic, message=message, hint=hint)
+
+
+def wording_of(plan: str, folder: Path | None = None) -> Callable[[Diagnostic], Diagnostic]:
+    """Return the function that rewords the diagnostics of a run. `plan` is the path of its plan, and `folder` the
+    folder of the run, which `asct resume` finds by itself only in the default results folder."""
+
+    def reword(diagnostic: Diagnostic) -> Diagnostic:
+        found = for_run(diagnostic) if plan == WITHOUT_PLAN else diagnostic
+        return found if folder is None else replace(found, hint=_RESUME.sub(f"`{resume_command(folder)}`", found.hint))
+
+    return reword
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that resumes the run in `folder`."""
+    return "asct resume" if folder.parent.parent == _DEFAULT_RESULTS else f"asct resume {shlex.quote(str(folder))}"
+
+
+def _reworded(text: str) -> str:
+    text = _ANY_PHRASE.sub(lambda found: _OTHER[found[0]], text)
+    text = _SETTING.sub(r"\1 it with `--user-config BENCHMARK.\2=VALUE`", text)
+    text = _LIMIT.sub("or select less; `--dry-run`", text)
+    return _RAISE.sub("", text)

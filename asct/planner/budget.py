@@ -1,0 +1,59 @@
+"""Limits on what asct starts unless it is asked explicitly: the duration of a run, and the bytes it writes."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.wording import WITHOUT_PLAN, for_run
+from asct.planner.costs import section_span
+from asct.planner.model import ResolvedPlan
+from asct.planner.preview import JobPreview, Preview
+from asct.values.quantity import format_alike
+
+_HOUR: Final = 3600.0
+_GIB, _TIB = 1 << 30, 1 << 40
+CONFIRM_S: Final = 8 * _HOUR
+"""The longest estimated duration in seconds of a run that starts without `--yes`."""
+CONFIRM_BYTES: Final = _TIB
+"""The most bytes that a run without `--yes` may be likely to write, to all targets of all hosts together."""
+UNNAMED: Final = "qualification"
+"""`asct run all` excludes benchmarks with this keyword unless they are named."""
+UNNAMED_S: Final = _HOUR
+"""`asct run all` excludes a benchmark whose estimated duration in seconds is longer."""
+UNNAMED_BYTES: Final = 100 * _GIB
+"""`asct run all` excludes a benchmark that is likely to write more bytes."""
+
+
+def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
+    """Return a diagnostic (E447) for each limit that a run exceeds, in order: duration, bytes written.
+
+    `limits.duration` and `safety.max_written` replace these limits, because the plan was checked against them when it
+    was resolved.
+    """
+    found = []
+    if plan.limit_s is None and shown.seconds > CONFIRM_S:
+        hours = shown.seconds / _HOUR
+        message = f"the run takes about {hours:.3g}h, and more than {CONFIRM_S / _HOUR:.0f}h requires confirmation"
+        found.append(_question(plan, message, "limits", f"duration: {math.ceil(hours)}h"))
+    likely = [number for host in shown.hosts for number in host.likely_writes.values()]
+    if plan.safety.max_written_bytes is None and sum(likely) > CONFIRM_BYTES:
+        most = sum(number for host in shown.hosts for number in host.writes.values())
+        about, bound, allowed = format_alike((sum(likely), most, CONFIRM_BYTES), "B")
+        message = f"the run writes about {about}, at most {bound}, and more than {allowed} requires confirmation"
+        found.append(_question(plan, message, "safety", f"max_written: {math.ceil(max(likely) / _TIB)}TiB"))
+    return found
+
+
+def _question(plan: ResolvedPlan, message: str, section: str, limit: str) -> Diagnostic:
+    span = section_span(plan, section) or section_span(plan, "benchmarks")
+    hint = f"add `--yes`, or set `{section}: {{{limit}}}` in the plan; the preview shows the share of each job"
+    if plan.path == WITHOUT_PLAN:
+        return for_run(Diagnostic("E447", message, hint=hint))
+    return Diagnostic("E447", message, span, hint=hint)
+
+
+def too_large(job: JobPreview) -> bool:
+    """Return whether `asct run all` excludes the benchmark of a job unless it is named."""
+    return job.cost.seconds > UNNAMED_S or sum(job.cost.likely_writes.values()) > UNNAMED_BYTES
