@@ -109,8 +109,11 @@ def _library() -> str:
 
 
 def _packed(text: str) -> str:
-    """Return `text` as base64-encoded gzip data without a timestamp, so that equal input results in equal output."""
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    """Return `text` as base64-encoded gzip data without a timestamp, so that equal input results in equal output.
+
+    Level 9 takes twice as long as level 5, for 1 % fewer bytes of plotly.js.
+    """
+    return base64.b64encode(gzip.compress(text.encode(), 5, mtime=0)).decode()
 
 
 def _digest(script: str) -> str:

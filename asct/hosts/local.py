@@ -8,14 +8,15 @@ import os
 import secrets
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from asct.errors import HostError
 from asct.hosts import errors
-from asct.hosts.base import Host, Task
+from asct.hosts.base import Host, Task, TaskResult
 from asct.hosts.downloads import first_blocks, save
 from asct.hosts.remote import RemoteHost
+from asct.hosts.script import below
 from asct.hosts.shell import ShellLink
 from asct.plan.model import HostSpec
 
@@ -41,6 +42,14 @@ class LocalHost(RemoteHost):
 
     def announce(self, tasks: Sequence[Task]) -> None:
         """Do nothing: each task is submitted when `run` is called for it."""
+
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
+        """See `Host.run`. The folder is made here if possible, because the runner would need a program for it."""
+        if task.fresh:
+            folder = below(self.name, task.main.cwd, [self.work])
+            with contextlib.suppress(HostError):  # the runner reports why
+                self._link.files.make_folder(folder)
+        return super().run(task, on_line)
 
 
 class LocalLink(ShellLink):
@@ -134,7 +143,8 @@ class LocalFiles:
             except FileExistsError:
                 return False
             except FileNotFoundError:
-                Path(path).mkdir(mode=0o700, parents=True)
+                self.make_folder(os.path.dirname(path))  # noqa: PTH120 - `parents=True` would ignore the mode
+                Path(path).mkdir(mode=0o700)
             return True
 
     def tail(self, path: str, offset: int) -> bytes:

@@ -94,6 +94,11 @@ static void unreadable(const struct target *target)
 
 void content_check(const struct target *target, uint64_t seed)
 {
+    if (target->dirty && target_is_private(target)) { /* reading it again before each of many programs takes milliseconds */
+        check(target, "signature", SAFE, "not read: this job wrote the file");
+        check(target, "data", SAFE, "the content was written by this job");
+        return;
+    }
     struct extent front, back;
     uint64_t bytes = target->bytes, length = bytes < WINDOW ? bytes : WINDOW;
     int fd = open_content(target);

@@ -179,3 +179,15 @@ bool target_find(struct target *target)
     }
     return good;
 }
+
+bool target_is_private(const struct target *target)
+{
+    char folder[PATH_MAX];
+    struct stat found;
+    snprintf(folder, sizeof folder, "%s", target->real);
+    char *end = strrchr(folder, '/');
+    if (target->block || target->found.st_nlink != 1 || !end || end == folder)
+        return false;
+    *end = '\0';
+    return stat(folder, &found) == 0 && found.st_uid == geteuid() && (found.st_mode & 077) == 0;
+}

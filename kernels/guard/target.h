@@ -48,6 +48,9 @@ int target_open(const struct target *target, int flags);
 /* Whether a regular file contains the target's data: it is the target, or the file behind a loop device. */
 bool target_is_file(const struct target *target, dev_t device, uint64_t inode);
 
+/* Whether no other account can have opened a file: it has one name, in a folder that only this account may enter. */
+bool target_is_private(const struct target *target);
+
 /* The name of the device node, such as sda1, of a block device that was found. */
 const char *target_name(const struct target *target, char *name);
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from asct.sdk.guard import Target
+from asct.sdk.step import Output
 from tests.disks.loop import loop_device
 from tests.kernels.building import KERNELS, Builds
 from tests.kernels.guarding import Guard, Guarded
@@ -18,6 +21,7 @@ from tests.kernels.guarding import Guard, Guarded
 pytestmark = pytest.mark.kernels
 
 MIB = 1 << 20
+NOBODY = 65534
 FILE_CHECKS = [
     *("identity", "kind", "size", "read-only", "exclusive", "swap", "holders", "open-elsewhere", "signature", "data"),
 ]
@@ -115,6 +119,39 @@ def test_files_in_use_are_refused(guard: Guard, file: Path) -> None:
             assert other.poll() is None
         assert "locked" in look(guard, file).failed["exclusive"]
         subprocess.run(["pkill", "-P", str(other.pid)], check=True)
+
+
+def unprivileged(program: Path, place: Path, mode: int, *more_names: str) -> Guarded:
+    """The look of an ordinary account, which cannot see the open files of others, at its dirty file in `place`."""
+    place.mkdir()
+    target = place / "scratch.dat"
+    target.write_bytes(b"XFSB" + bytes(4 * MIB))
+    for name in more_names:
+        os.link(target, place / name)
+    guard = Guard(program, place)
+    step = guard.step([Target(str(target), "write", dirty=True)], ())
+    for one in (place, target):
+        os.chown(one, NOBODY, NOBODY)
+    place.chmod(mode)
+    account = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    done = subprocess.run([*account, program, *step.arguments], cwd=place, capture_output=True, text=True, check=False)
+    return Guarded(Output(step, done.returncode, {"stdout": done.stdout, "stderr": done.stderr}))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another account")
+def test_an_ordinary_account_may_write_what_only_it_can_reach(built: Builds) -> None:
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        program = shutil.copy(built["guard"], folder / "guard")
+        own = unprivileged(program, folder / "own", 0o700)
+        assert own.refusal == "" and not own.failed
+        assert "not read: this job wrote the file" in own.output.stdout
+        for open_to_all in (
+            unprivileged(program, folder / "public", 0o755),
+            unprivileged(program, folder / "linked", 0o700, "second"),
+        ):
+            assert {"open-elsewhere", "signature"} <= set(open_to_all.failed)
 
 
 @pytest.mark.disks

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from asct.sdk.guard import FIRST_HANDLE
+from tests.bench.harness import scratch
 from tests.bench.storage.subjects import applied, by_hand, limited, show
 from tests.bench.table import note
+from tests.fleet import fleet
 
 POINTS = 9
+ROUNDS = 3
+_JOB_FILES = "jobs/*/bench/*/r1/job.fio"
 MATRIX = {
     "block_size": ["4K", "16K", "32K", "128K"],
     "rwmixread": [100, 0, 50, 70],
@@ -61,14 +69,46 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def matrix() -> None:
-    """The 64 points of 1 s each, with start, layout of the file and report."""
+    """64 points of 1 s with start, layout of the file and report, on this machine and over ssh to it, against the same
+    fio jobs in a shell script; all in turn."""
     config = {"rw": "randrw", "numjobs": 1, "duration": "1s", "filesize": "256M"}
+    entry = {"uses": "storage-fio", "config": config, "sweep": MATRIX}
+    with fleet(1) as made:
+        for name, hosts in (("local", None), ("ssh to loopback", made.hosts())):
+            ratios = [_ratio(name, entry, hosts) for _ in range(ROUNDS)]
+            seen = statistics.median(ratios)
+            show(f"a matrix of 64 points of 1 s, {name}", "under 1.05 times its fio jobs", f"{seen:.3f}", seen < 1.05)
+
+
+def _ratio(name: str, entry: Mapping[str, Any], hosts: Mapping[str, Any] | None) -> float:
+    """How long a run takes over how long its fio jobs take alone right after it."""
     started = time.perf_counter()
-    run = applied({"uses": "storage-fio", "config": config, "sweep": MATRIX})
-    seconds = time.perf_counter() - started
-    programs = sum(_program_s(path) for path in run.glob("jobs/local/bench/*/r1/stdout"))
-    show("a matrix of 64 points of 1 s, all included", "under 90 s", f"{seconds:.1f} s", seconds < 90)
-    note(f"of that fio itself took {programs:.1f} s, an idle machine lets it take about 82 s")
+    run = applied(entry, hosts=hosts)
+    ours, alone = time.perf_counter() - started, _timed(lambda: _fio_alone(run))
+    note(f"{name}: asct {ours:.1f} s, the script {alone:.1f} s, ratio {ours / alone:.3f}; {_parts(run)}")
+    return ours / alone
+
+
+def _parts(run: Path) -> str:
+    """Where the time of a run went, by its journal and the clock of guard."""
+    programs = [_program_s(path) for path in run.glob("jobs/*/bench/*/r1/stdout")]
+    idle = (_span_s(run) - sum(programs)) / len(programs) * 1000
+    return f"of a point fio takes {sum(programs) / len(programs) * 1000:.0f} ms, all else {idle:.0f} ms"
+
+
+def _fio_alone(run: Path) -> None:
+    """The layout and the fio jobs of a run, one after the other, from a shell script without anything else."""
+    folder = scratch()
+    scratch_file = folder / "scratch.dat"
+    lines = ["set -e"]
+    for number, source in enumerate(sorted(run.glob("jobs/*/bench/*/job.fio")) + sorted(run.glob(_JOB_FILES))):
+        text = source.read_text()
+        if not number:
+            text = re.sub(r"(?m)^filename=.*$", f"filename={scratch_file}", text)
+        (folder / f"{number}.fio").write_text(text)
+        handle = "" if not number else f"{FIRST_HANDLE}<>{scratch_file}"
+        lines.append(f"fio --output-format=json+ --output={number}.json --eta=never {number}.fio {handle}")
+    subprocess.run(["bash", "-c", "\n".join(lines)], cwd=folder, check=True, capture_output=True)
 
 
 ROWS: dict[str, Callable[[], None]] = {"point": point, "matrix": matrix}

@@ -33,10 +33,13 @@ def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
         yield loop, group
 
 
-def write_plan(entry: Mapping[str, Any], loop: Loop | None = None) -> Path:
-    """A folder with plan.yaml of one benchmark; with `loop` that device may be overwritten."""
+def write_plan(entry: Mapping[str, Any], loop: Loop | None = None, hosts: Mapping[str, Any] | None = None) -> Path:
+    """A folder with plan.yaml of one benchmark, on this machine unless `hosts` names others; with `loop` that device
+    may be overwritten."""
     folder = scratch()
     plan: dict[str, Any] = {"plan": 1, "name": NAME, "benchmarks": [{"id": NAME, **entry}]}
+    if hosts is not None:
+        plan["hosts"] = hosts
     if loop is not None:
         consent = {"host": "local", "device": str(loop.path), "serial": str(loop.backing), "overwrite": True}
         plan["safety"] = {"destroys": [consent | {"reason": "a loop device made for this"}]}
@@ -74,9 +77,9 @@ def run_of(folder: Path) -> Path:
     return folder / "results" / NAME / "latest"
 
 
-def applied(entry: Mapping[str, Any], loop: Loop | None = None) -> Path:
+def applied(entry: Mapping[str, Any], loop: Loop | None = None, hosts: Mapping[str, Any] | None = None) -> Path:
     """The run of a plan of one benchmark."""
-    folder = write_plan(entry, loop)
+    folder = write_plan(entry, loop, hosts)
     return ended(started(folder), folder)
 
 
