@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
+from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
@@ -14,6 +15,9 @@ BUSY_PRESSURE: Final = 10.0
 """Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
 """Share of a second that a CPU spent on other processes. The daemons of an idle machine use less."""
+_NAMED: Final = 0.05
+"""Share of one CPU from which a process is named. The readings have a resolution of 0.01."""
+_MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
 """Share of stolen time. It is larger than the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
@@ -52,13 +56,30 @@ def _busy(seen: RuleInput) -> Evaluations:
     more = f"; {running} other task{' was' if running == 1 else 's were'} runnable" if running else ""
     yield Evaluation(
         title="CPUs busy with other processes",
-        seen="; ".join(sign for _, sign in signs) + more,
+        seen="; ".join(sign for _, sign in signs) + more + _named(seen.sample),
         sure=sure,
         why="other processes used the CPUs immediately before the measurement"
         if sure == "certain"
         else "the load average reacts to changes with a delay",
         advice="stop the other processes, or measure when the machine is idle",
     )
+
+
+def _named(sample: ActivitySample) -> str:
+    """Name the busiest processes with their share of one CPU. If there are none but a CPU was busy, say so: processes
+    of another container, or of another account with hidepid (proc(5)), are not visible."""
+    busy = [one for one in sample.processes if one.share >= _NAMED]
+    if busy:
+        names = (f"{_plain(one.name)} (pid {one.pid}, {one.share * 100:.0f} %)" for one in busy[:_MOST_NAMED])
+        others = len(busy) - _MOST_NAMED
+        return "; busiest: " + ", ".join(names) + (f" and {others} more" if others > 0 else "")
+    hidden = max(sample.busy.values(), default=0.0) >= _BUSY_CPU
+    return "; this account cannot see the processes (another container, or hidepid)" if hidden else ""
+
+
+def _plain(name: str) -> str:
+    """Return the name of a process, which may be any text, without characters that control a terminal."""
+    return "".join(mark if mark.isprintable() else "?" for mark in name)
 
 
 @rule("steal")

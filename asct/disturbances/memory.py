@@ -93,26 +93,40 @@ def _balancing(seen: RuleInput) -> Evaluations:
     )
 
 
+@rule("address-layout")
+def _layout(seen: RuleInput) -> Evaluations:
+    if seen.facts.memory.address_randomization != 0:
+        return
+    yield Evaluation(
+        title="address randomization off",
+        seen="kernel.randomize_va_space is 0",
+        sure="possible",
+        why="physical addresses still vary between visits; only effects of virtual addresses do not",
+        settings=[Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")],
+    )
+
+
 @rule("swap")
 def _swap(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
-    free, swappiness = memory.swap_free_bytes, memory.swappiness
+    swappiness = memory.swappiness
     total = seen.known(memory.swap_total_bytes, "swap", "memory.swap_total_bytes")
     if total == 0:
         return
-    used = total - free if free is not None else 0
-    used_text = format_quantity(used, "B")
+    used = total - seen.known(memory.swap_free_bytes, "the use of swap", "memory.swap_free_bytes")
     if used < _SWAPPED and (swappiness is None or swappiness <= 1):
         return
+    used_text = format_quantity(used, "B") if used else "none"
     much = used >= _SWAPPED
     settings = [Setting(path=f"{_VM}/swappiness", value="1", was=str(swappiness))] if (swappiness or 0) > 1 else []
     yield Evaluation(
         title=f"{used_text} swapped out" if much else "swap on",
-        seen=f"{used_text} of {format_quantity(total, 'B')} swap in use, vm.swappiness is {swappiness}",
+        seen=f"{used_text} of {format_quantity(total, 'B')} swap is in use, vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
         why="the host was short of memory at some point in the past"
         if much
-        else "little memory is currently swapped out",
+        else "the kernel may swap during a measurement"
+        + (", but this little is usual: idle daemons are swapped out" if used else ""),
         advice="free some memory; if the swapped-out data fits into memory, run swapoff -a and then swapon -a as root"
         if much
         else "",

@@ -16,7 +16,9 @@ _FILES: Final = (
     " /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_throttle_count"
 )
 # /proc/interrupts has a column for each CPU and a row for each of its devices, thousands by thousands on a large host:
-# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)).
+# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)). Of each process that ever
+# ran, awk prints the number, the start time and the time used (fields 22, 14 and 15 of /proc/PID/stat,
+# proc_pid_stat(5)) and its name, which may contain blanks and parentheses.
 SCRIPT: Final = rf"""LC_ALL=C; export LC_ALL
 look() {{
   echo "look $1"
@@ -25,6 +27,11 @@ look() {{
   awk 'NR == 1 {{ split($0, cpu); n = NF; next }}
     $1 ~ /^[0-9]+:$/ {{ for (i = 1; i <= n; i++) sum[i] += $(i + 1) }}
     END {{ for (i = 1; i <= n; i++) printf "interrupts:%s %.0f\n", cpu[i], sum[i] }}' /proc/interrupts 2>/dev/null
+  cat /proc/[0-9]*/stat 2>/dev/null | awk 'match($0, /\(.*\)/) {{
+    n = split(substr($0, RSTART + RLENGTH + 1), f, " ")
+    if (n >= 20 && f[12] + f[13] > 0)
+      printf "process:%d %.0f %.0f %s\n", $1, f[20], f[12] + f[13], substr($0, RSTART + 1, RLENGTH - 2)
+  }}'
 }}
 look 1
 sleep {SECONDS}
@@ -35,8 +42,20 @@ look 2
 _CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
 _THROTTLE: Final = re.compile(r"/sys/devices/system/cpu/cpu\d{1,6}/thermal_throttle/(core|package)_throttle_count")
+_PROCESS: Final = re.compile(r"process:(\d{1,9}) (\d{1,18}) (\d{1,18}) (.{1,64})", re.ASCII | re.DOTALL)
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_TICKS_PER_SECOND: Final = 100
+"""USER_HZ, the unit of times in /proc on all architectures that asct supports (time(7), asm-generic/param.h)."""
 _K = TypeVar("_K", int, str)
+
+
+@dataclass(frozen=True, slots=True)
+class BusyProcess:
+    """A process and the share of one CPU that it used; with several threads the share may exceed 1."""
+
+    pid: int
+    name: str
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,8 @@ class ActivitySample:
     `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests. `interrupts` is
     the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the reader,
     and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`. `throttled` is the
-    number of thermal throttling events; None if the Linux kernel does not count them.
+    number of thermal throttling events; None if the Linux kernel does not count them. `processes` are those that used
+    CPU time, the busiest first; processes that the account may not see are missing.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)
@@ -55,6 +75,7 @@ class ActivitySample:
     running: int | None = None
     pressure: Mapping[str, float] = field(default_factory=dict)
     throttled: int | None = None
+    processes: tuple[BusyProcess, ...] = ()
 
     @property
     def steal_share(self) -> float | None:
@@ -70,6 +91,8 @@ class _Counters:
     waited_us: Mapping[str, int]
     running: int | None
     throttles: int | None
+    processes: Mapping[tuple[int, int], tuple[int, str]]
+    """Time used in ticks, and name, by number and start time."""
 
 
 def sample_of(text: str) -> ActivitySample | None:
@@ -89,7 +112,22 @@ def sample_of(text: str) -> ActivitySample | None:
         running=after.running,
         pressure={name: share / 1e6 for name, share in _rates(before.waited_us, after.waited_us, elapsed).items()},
         throttled=max(0, (after.throttles or 0) - (before.throttles or 0)) if both else None,
+        processes=_busiest(before.processes, after.processes, elapsed),
     )
+
+
+def _busiest(
+    before: Mapping[tuple[int, int], tuple[int, str]], after: Mapping[tuple[int, int], tuple[int, str]], elapsed: float
+) -> tuple[BusyProcess, ...]:
+    """Return the processes that used CPU time between the readings. One that began between them is missing from
+    `before` and has used all of its time."""
+    if elapsed <= 0:
+        return ()
+    grown = (
+        BusyProcess(key[0], name, (ticks - before.get(key, (0, ""))[0]) / _TICKS_PER_SECOND / elapsed)
+        for key, (ticks, name) in after.items()
+    )
+    return tuple(sorted((one for one in grown if one.share > 0), key=lambda one: (-one.share, one.pid)))
 
 
 def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) -> dict[_K, float]:
@@ -117,6 +155,7 @@ def _counters(text: str) -> _Counters:
     interrupts: dict[int, int] = {}
     waited: dict[str, int] = {}
     throttles: list[int] = []
+    processes: dict[tuple[int, int], tuple[int, str]] = {}
     for line in text.splitlines():
         path, _, rest = line.partition(":")
         if path == "uptime":
@@ -133,4 +172,6 @@ def _counters(text: str) -> _Counters:
             waited[path.rpartition("/")[2]] = int(found[1])
         elif _THROTTLE.fullmatch(path) and re.fullmatch(r"\d{1,18}", rest, re.ASCII):
             throttles.append(int(rest))
-    return _Counters(uptime, ticks, interrupts, waited, running, sum(throttles) if throttles else None)
+        elif found := _PROCESS.fullmatch(line):
+            processes[int(found[1]), int(found[2])] = int(found[3]), found[4]
+    return _Counters(uptime, ticks, interrupts, waited, running, sum(throttles) if throttles else None, processes)

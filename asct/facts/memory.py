@@ -115,6 +115,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
         thp_defrag=_thp(snapshot, "thp_defrag", "defrag", gaps),
         numa_balancing=None if balancing is None else balancing > 0,
         numa_balancing_mode=balancing,
+        address_randomization=_sysctl(snapshot, "address_randomization", "/proc/sys/kernel/randomize_va_space", gaps),
         zone_reclaim=_sysctl(snapshot, "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", gaps),
         swappiness=_sysctl(snapshot, "swappiness", "/proc/sys/vm/swappiness", gaps),
         limit_bytes=min(limits, default=None),

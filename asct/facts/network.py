@@ -16,7 +16,7 @@ from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import NET
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, folders, whole
-from asct.sdk.facts import Interface, Network
+from asct.sdk.facts import Interface, Network, NetworkNamespace
 
 _TYPES = {"772": "loopback", "32": "infiniband"}
 _ETHERNET = "1"
@@ -69,6 +69,8 @@ def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network
         ipv6=_own(6, routes, addresses, snapshot, gaps),
         gateways=list(dict.fromkeys(route.gateway for route in routes if route.gateway)),
         namespace=_namespace(snapshot, gaps),
+        namespaces=_namespaces(snapshot.command_output("network-namespaces"), gaps),
+        aliases=_aliases(snapshot.command_output("addresses")),
         interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in made],
     )
 
@@ -80,10 +82,9 @@ def _interface(
     speed = whole(files.get("speed"))
     driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     if hardware and not speed:
-        gaps.note(
-            f"network.interfaces.{name}.speed",
-            "the driver does not report it: there is no link, or the interface is virtual",
-        )
+        up = files.get("operstate") == "up"
+        why = "the driver does not report it, which is usual for virtual interfaces" if up else "there is no link"
+        gaps.note(f"network.interfaces.{name}.speed", why)
     return Interface(
         name=name,
         kind=_kind(files, hardware),
@@ -166,6 +167,31 @@ def _own(
     none = "there is no default route, or no source address for it"
     gaps.note(f"network.ipv{version}", "too many addresses or routes: only some were read" if cut else none)
     return None
+
+
+def _aliases(said: str | None) -> dict[str, list[str]]:
+    """Return the names that /etc/hosts gives to each address of the host (hosts(5))."""
+    made: dict[str, list[str]] = {}
+    for line in (said or "").split("\n"):
+        mark, address, *names = [*line.split()[:64], "", ""]
+        with suppress(ValueError):
+            if mark == "hosts":
+                known = made.setdefault(str(ipaddress.ip_address(address)), [])
+                known += [name for name in dict.fromkeys(names) if name and name not in known]
+    return made
+
+
+def _namespaces(said: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
+    """Return the network namespaces with a name, from lines of `INODE PATH`; `own PATH` marks that of the reader."""
+    if said is None:
+        gaps.note("network.namespaces", "the names of network namespaces were not read")
+    rows = [line.strip().partition(" ")[::2] for line in (said or "").split("\n")]
+    own = {path for word, path in rows if word == "own"}
+    return [
+        NetworkNamespace(name=path.rpartition("/")[2], inode=int(word), own=path in own, path=path)
+        for word, path in rows
+        if path and re.fullmatch(r"\d{1,18}", word, re.ASCII)
+    ]
 
 
 def _namespace(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:

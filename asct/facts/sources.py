@@ -59,6 +59,7 @@ FILES: tuple[str, ...] = (
     *_in("/proc/self", "limits mountinfo mounts status"),
     "/proc/sys/abi/sve_default_vector_length",
     *_in("/proc/sys/kernel", "io_uring_disabled kptr_restrict numa_balancing perf_event_paranoid perf_user_access"),
+    "/proc/sys/kernel/randomize_va_space",
     "/proc/sys/kernel/unprivileged_bpf_disabled",
     *_in("/proc/sys/vm", "swappiness zone_reclaim_mode"),
     # the machine and its firmware

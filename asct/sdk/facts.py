@@ -232,6 +232,8 @@ class Memory(Fact):
     numa_balancing: bool | None = None
     numa_balancing_mode: int | None = None
     """The value of kernel.numa_balancing: 1 means ordinary balancing, 2 migration between memory tiers."""
+    address_randomization: int | None = None
+    """The value of kernel.randomize_va_space: 0 means that every process gets the same virtual addresses."""
     zone_reclaim: int | None = None
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None
@@ -267,14 +269,32 @@ class Interface(Fact):
     """The interfaces in a bridge or bond."""
 
 
+class NetworkNamespace(Fact):
+    """A network namespace with a name: that of `ip netns` (/run/netns) or of a container (/run/docker/netns).
+
+    `inode` identifies it, as in `net:[4026531840]`. `own` is true for the namespace whose interfaces are listed.
+    """
+
+    name: str
+    inode: int
+    own: bool = False
+    path: str
+
+
 class Network(Fact):
     """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` is `host`
-    for the initial network namespace and `own` for any other."""
+    for the initial network namespace and `own` for any other.
+
+    `namespaces` are those with a name that the account can see. `aliases` are the names that /etc/hosts gives to the
+    addresses of the host itself; entries for other machines are not read.
+    """
 
     ipv4: str | None = None
     ipv6: str | None = None
     gateways: list[str] = Field(default_factory=list)
     namespace: str | None = None
+    namespaces: list[NetworkNamespace] = Field(default_factory=list)
+    aliases: dict[str, list[str]] = Field(default_factory=dict)
     interfaces: list[Interface] = Field(default_factory=list)
 
 

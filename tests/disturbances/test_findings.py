@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from asct.disturbances import RULES, ActivitySample, MeasuredScope, assess
 from asct.disturbances.build import descriptions
 from asct.disturbances.cpus import mask
+from asct.disturbances.sample import BusyProcess
 from asct.registry import installed
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, subjects
 from asct.sdk.facts import BlockDevice, CoreKind, HostFacts, HugePages, IdleState, Load, Perf, Thermal
@@ -184,6 +185,7 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
     assert (
         busy.seen
         == "CPU 1-2,6 was busy with other processes, up to 90 % of a one-second sample; 3 other tasks were runnable"
+        "; this account cannot see the processes (another container, or hidepid)"
     )
     assert siblings.seen.endswith(": CPU 5"), "2 and 6 are one core, both busy; 1 shares with 5"
     assert siblings.fix == ["echo off >/sys/devices/system/cpu/smt/control"]
@@ -219,6 +221,53 @@ def test_heat_and_pressure() -> None:
 def test_memory_settings(fields: dict[str, Any], name: str, undo: str) -> None:
     found = one(with_memory(**fields))
     assert (found.name, found.undo) == (name, [undo])
+
+
+def test_the_busiest_processes_are_named() -> None:
+    shares = {"fio": 1.6, "cc1plus": 0.9, "odd\x1b[2J": 0.3, "sshd": 0.06, "idle": 0.04}
+    processes = tuple(BusyProcess(100 + at, name, share) for at, (name, share) in enumerate(shares.items()))
+    busy = assess(quiet(), ActivitySample(busy=dict.fromkeys(CPUS, 0.9), processes=processes)).findings[0]
+    assert busy.seen.endswith(
+        "; busiest: fio (pid 100, 160 %), cc1plus (pid 101, 90 %), odd?[2J (pid 102, 30 %) and 1 more"
+    )
+
+
+def test_processes_are_not_named_while_the_cpus_are_idle() -> None:
+    sample = ActivitySample(busy=dict.fromkeys(CPUS, 0.01), processes=(BusyProcess(7, "fio", 0.08),))
+    assert assess(quiet(), sample).findings == []
+
+
+def test_fixed_addresses_are_reported_and_the_fix_randomizes_them() -> None:
+    found = one(with_memory(address_randomization=0))
+    assert (found.name, found.sure, found.touches) == ("address-layout", "possible", ["memory"])
+    assert found.fix == ["echo 2 >/proc/sys/kernel/randomize_va_space"]
+    assert found.undo == ["echo 0 >/proc/sys/kernel/randomize_va_space"]
+    for value in (1, 2, None):
+        assert names(with_memory(address_randomization=value)) == []
+
+
+@pytest.mark.parametrize(
+    ("free", "seen", "why"),
+    [
+        (GIB, "none of 1 GiB swap is in use", "the kernel may swap during a measurement"),
+        (
+            GIB - (20 << 20),
+            "20 MiB of 1 GiB swap is in use",
+            "the kernel may swap during a measurement, but this little is usual: idle daemons are swapped out",
+        ),
+        (GIB // 2, "512 MiB of 1 GiB swap is in use", "the host was short of memory at some point in the past"),
+    ],
+)
+def test_what_is_said_of_swap_does_not_contradict_itself(free: int, seen: str, why: str) -> None:
+    found = one(with_memory(swap_total_bytes=GIB, swap_free_bytes=free, swappiness=60))
+    assert found.seen == f"{seen}, vm.swappiness is 60" and found.why == why
+
+
+def test_swap_whose_use_is_unknown_is_not_called_unused() -> None:
+    facts = with_memory(swap_total_bytes=GIB, swap_free_bytes=None, swappiness=60)
+    facts = facts.model_copy(update={"unknown": {"memory.swap_free_bytes": "not reported"}})
+    said = assess(facts)
+    assert said.findings == [] and [item.what for item in said.unseen] == ["the use of swap"]
 
 
 def test_swap_that_is_not_used() -> None:

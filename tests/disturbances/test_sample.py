@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.disturbances import sample_of
-from asct.disturbances.sample import SCRIPT
+from asct.disturbances.sample import SCRIPT, BusyProcess
 
 FIRST = """\
 look 1
@@ -25,6 +27,10 @@ uptime:1000.00
 /sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count:3
 interrupts:CPU0 100
 interrupts:CPU1 4000000000
+process:7 100 500 (sd-pam) a b
+process:8 200 40 sleeper
+process:9 300 900 ended
+process:10 400 900 reused
 """
 SECOND = """\
 look 2
@@ -39,6 +45,10 @@ uptime:1002.00
 /sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count:5
 interrupts:CPU0 300
 interrupts:CPU1 4000000000
+process:7 100 650 (sd-pam) a b
+process:8 200 40 sleeper
+process:10 99900 20 begun
+process:odd 1 2 cut
 """
 
 
@@ -50,6 +60,9 @@ def test_shares_and_rates() -> None:
     assert found.interrupts == {0: 100.0, 1: 0.0}
     assert (found.running, found.throttled) == (5, 2)
     assert found.pressure == {"cpu": 0.25}
+    assert found.processes == (BusyProcess(7, "(sd-pam) a b", 0.75), BusyProcess(10, "begun", 0.1)), (
+        "a sleeper and one that ended are left out; a number used again counts from its start"
+    )
 
 
 @pytest.mark.parametrize("text", ["", FIRST, "look 1\nlook 2\n", "sh: not found"])
@@ -69,6 +82,24 @@ def test_what_is_cut_or_garbled_is_left_out(start: int, length: int, put: str) -
     found = sample_of(whole[:start] + put + whole[start + length :])
     if found is not None:
         assert all(0 <= share <= 1 for share in (*found.busy.values(), *found.steal.values()))
+
+
+@pytest.mark.parametrize("shell", ["sh", "busybox sh", "bash"])
+def test_a_busy_process_of_this_machine_is_named(shell: str, tmp_path: Path) -> None:
+    """Its name has what may confuse a reader of /proc/PID/stat: blanks and parentheses."""
+    if shutil.which(shell.split()[0]) is None:
+        pytest.skip(f"no {shell}")
+    program = tmp_path / "a) R 1 (b"
+    program.symlink_to(shutil.which("sh") or "/bin/sh")
+    with subprocess.Popen([str(program), "-c", "while :; do :; done"]) as busy:
+        try:
+            done = subprocess.run([*shell.split(), "-s"], input=SCRIPT, capture_output=True, text=True, check=True)
+        finally:
+            busy.kill()
+    found = sample_of(done.stdout)
+    assert found is not None
+    (mine,) = [one for one in found.processes if one.pid == busy.pid]
+    assert mine.name == program.name and 0 < mine.share <= 1.1
 
 
 def test_this_machine() -> None:

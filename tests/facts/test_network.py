@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from asct.analysis.machine import hardware
 from asct.facts.network import network
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
-from asct.sdk.facts import Interface, Network
+from asct.sdk.facts import HostFacts, Interface, Network
 
 ADDRESSES = """\
 1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever preferred_lft forever
@@ -85,6 +86,7 @@ def test_interfaces() -> None:
     }  # fmt: skip
     assert (made["br0"].speed, made["br0"].duplex, made["br0"].members) == (None, None, ["enp1s0f0"])
     assert (made["veth1"].ipv4, made["tun0"].ipv4) == (["10.0.0.1/24"], ["10.8.0.1/32"])
+    assert unknown["network.interfaces.ib0.speed"] == "there is no link"
     assert {name for name in unknown if name.endswith(".speed")} == {
         "network.interfaces.wlan0.speed", "network.interfaces.ib0.speed"
     }  # fmt: skip
@@ -105,7 +107,9 @@ def test_numbers_are_in_the_order_of_the_machine() -> None:
 def test_no_network_at_all() -> None:
     made, interfaces, unknown = made_of({}, {})
     assert (made.ipv4, made.gateways, interfaces) == (None, [], {})
-    assert set(unknown) == {f"network.{name}" for name in ("interfaces", "addresses", "ipv4", "ipv6", "namespace")}
+    assert set(unknown) == {
+        f"network.{name}" for name in ("interfaces", "addresses", "ipv4", "ipv6", "namespace", "namespaces")
+    }
 
 
 @pytest.mark.parametrize(
@@ -123,3 +127,30 @@ def test_namespaces(said: str, pids: str, uid: str, namespace: str | None, reaso
     made, _, unknown = made_of({}, {name: CommandOutput(0, text) for name, text in texts.items()})
     assert made.namespace == namespace
     assert reason in unknown.get("network.namespace", "")
+
+
+def test_a_link_that_is_up_and_reports_no_speed() -> None:
+    files = interface("eth0", type="1", operstate="up", speed="-1", device__uevent="DRIVER=virtio_net")
+    _, made, unknown = made_of(files, {})
+    assert made["eth0"].speed is None and "virtual" in unknown["network.interfaces.eth0.speed"]
+    facts = HostFacts(host="h", collected_at="", network=Network(interfaces=[made["eth0"]]))
+    down = made["eth0"].model_copy(update={"name": "eth1", "state": "down"})
+    both = facts.model_copy(update={"network": Network(interfaces=[made["eth0"], down])})
+    rows = {row[0]: row[1] for row in hardware.network(both).details}
+    assert "speed unknown" in rows["eth0"] and "speed" not in rows["eth1"]
+
+
+def test_aliases_are_the_names_of_the_addresses_of_this_host() -> None:
+    lines = ["127.0.0.1 localhost", "127.0.0.1 db localhost", "::1 ip6-loopback", "bad x", ""]
+    said = ADDRESSES + "".join(f"hosts {line}\n" for line in lines)
+    made, _, _ = made_of({}, {"addresses": CommandOutput(0, said)})
+    assert made.aliases == {"127.0.0.1": ["localhost", "db"], "::1": ["ip6-loopback"]}
+
+
+def test_named_namespaces() -> None:
+    said = "4026532194 /run/netns/blue\n 4026532195 /run/docker/netns/1a2b\nown /run/netns/blue\nodd\nx /run/netns/y\n"
+    made, _, unknown = made_of({}, {"network-namespaces": CommandOutput(0, said)})
+    assert [(one.name, one.inode, one.own, one.path) for one in made.namespaces] == [
+        ("blue", 4026532194, True, "/run/netns/blue"), ("1a2b", 4026532195, False, "/run/docker/netns/1a2b"),
+    ]  # fmt: skip
+    assert "network.namespaces" not in unknown and "network.namespaces" in made_of({}, {})[2]

@@ -240,3 +240,45 @@ def test_networks_of_their_own(shell: str) -> None:
     )  # fmt: skip
     if os.getuid() == 0:
         assert done.stdout.strip() == "own"
+
+
+@pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
+def test_only_the_names_of_this_machine_leave_the_host(awk: str, tmp_path: Path) -> None:
+    """Lines of /etc/hosts for other machines, and comments, may tell what nobody asked for."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text(
+        "127.0.0.1 localhost # a comment\n#192.0.2.1 hidden\n192.0.2.1\tme.example me\r\n192.0.2.99 secret-server\n"
+        "FD00::2 me6\n::1 ip6-localhost\n192.0.2.1\n"
+    )
+    (tmp_path / "ip").write_text(
+        "#!/bin/sh\necho '2: eth0    inet 192.0.2.1/24 brd 192.0.2.255 scope global eth0'\n"
+        "echo '2: eth0    inet6 fd00::2/64 scope global'\n"
+    )
+    (tmp_path / "ip").chmod(0o755)
+    text = COMMANDS["addresses"].replace("/etc/hosts", str(hosts)).replace("| awk", f"| {awk}")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True, env={"PATH": path})
+    assert [line.split()[:3] for line in done.stdout.splitlines()] == [
+        ["2:", "eth0", "inet"], ["2:", "eth0", "inet6"], ["hosts", "127.0.0.1", "localhost"],
+        ["hosts", "192.0.2.1", "me.example"], ["hosts", "FD00::2", "me6"], ["hosts", "::1", "ip6-localhost"],
+    ]  # fmt: skip
+    assert "secret" not in done.stdout and "comment" not in done.stdout
+    hosts.unlink()
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True, env={"PATH": path})
+    assert len(done.stdout.splitlines()) == 2, "a machine without the file still has addresses"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_named_network_namespaces(shell: str, tmp_path: Path) -> None:
+    folder = tmp_path / "netns"
+    text = COMMANDS["network-namespaces"].replace("/run/netns", str(folder)).replace("/run/docker/netns", "/nowhere")
+    command = [*shell.split(), "-c", f"set -- one two; {text}; echo $#"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n", "none, and the positional parameters of the script are left alone"
+    folder.mkdir()
+    (folder / "mine").symlink_to("/proc/self/ns/net")
+    (folder / "other").write_text("")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[1] for row in rows[:2]] == [str(folder / "mine"), str(folder / "other")]
+    assert rows[2:] == [["own", str(folder / "mine")], ["2"]]

@@ -347,6 +347,8 @@ def network(facts: HostFacts) -> MachineSection:
         ("Local IPv6", found.ipv6 or ""),
         ("Gateways", ", ".join(found.gateways)),
         ("Network namespace", {"host": "of the host", "own": "private"}.get(found.namespace or "", "")),
+        ("Named namespaces", ", ".join(f"{one.name}{' (this one)' if one.own else ''}" for one in found.namespaces)),
+        *((f"Names of {address}", ", ".join(names)) for address, names in found.aliases.items()),
     ]
     return section("Network", rows, ((one.name, _interface(one)) for one in found.interfaces))
 
@@ -357,7 +359,7 @@ def _interface(one: Interface) -> str:
         one.kind,
         one.state,
         phrase("mtu {}", one.mtu),
-        _speed(one.speed),
+        _speed(one.speed) or ("speed unknown" if one.state == "up" else ""),
         phrase("{} duplex", one.duplex),
         phrase("driver {}", one.driver),
         phrase("queues {}", queues),
