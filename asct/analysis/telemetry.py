@@ -39,14 +39,14 @@ def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
 
 def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
     for item in job.repeats:
-        told = item.status.telemetry if item.status is not None and item.measured else None
+        told = item.status.host_state if item.status is not None and item.measured else None
         for reason in told.reasons if told is not None else ():
             yield reason, item
 
 
 def mark_of(item: RepeatView) -> str:
     """Return `noisy host` or `invalid host`; empty for all other repeats."""
-    told = item.status.telemetry if item.status is not None else None
+    told = item.status.host_state if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 
 

@@ -28,8 +28,7 @@ _SIZES = frozenset({"size", "block_size"})
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
-    """One repeat of one point in the results tree. `folder` is relative to the run; `status` and `command` are None if
-    unreadable."""
+    """One repeat of one point in the results tree. `folder` is relative to the run; `status` is None if unreadable."""
 
     host: str
     id: str
@@ -37,9 +36,13 @@ class RepeatView:
     repeat: int
     folder: str
     status: Status | None
-    command: CommandDocument | None
     sizes: frozenset[str] = frozenset()
     """The names of settings and coordinates in bytes."""
+
+    @property
+    def command(self) -> CommandDocument | None:
+        """The command lines; None if they are unknown."""
+        return None if self.status is None else self.status.command
 
     @property
     def label(self) -> str:
@@ -139,13 +142,11 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]
     for path in stored.repeats():
         host, job_id, point_id, name = path.parts[-4:]
         status: Status | None = None
-        command: CommandDocument | None = None
         try:
-            status, command = stored.status(path), stored.command(path)
+            status = stored.status(path)
         except StoreError as error:
             notes.extend(error.diagnostics)
-        folder = stored.layout.relative(path)
-        yield RepeatView(host, job_id, point_id, int(name[1:]), folder, status, command)
+        yield RepeatView(host, job_id, point_id, int(name[1:]), stored.layout.relative(path), status)
 
 
 def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:

@@ -23,6 +23,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.render import printable
 from asct.engine import events
 from asct.engine.options import RunOptions
+from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext
@@ -103,9 +104,10 @@ def resume_run(
     stored = open_run(how.results, name)
     resolved = plan or thaw(stored.resolved())
     check_plan(resolved, stored)
-    number = len(missing(resolved, stored.layout))
+    found = survey(stored, installed())
+    number = len(missing(resolved, found))
     options.console.line(f"{stored.layout.root}: {counted(number, 'measurement')} missing")
-    complete = not number and stored.run.status == "complete" and not stored.torn()
+    complete = not (number or found.differs or stored.torn()) and stored.run.status == "complete"
     if complete and stored.run.exit_code is not None:
         return stored.run.exit_code
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code

@@ -17,12 +17,13 @@ import asct
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import EventBus, JobEnded, PointEnded, RunEnded, RunStarted
 from asct.engine.run import exit_code
+from asct.engine.values import Origin, records_of
 from asct.planner.identity import digest, point_id
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Record, Scalar, doubtful
+from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.store.files import write_atomic, writing
 from asct.store.folders import link_latest
-from asct.store.layout import RunLayout, run_id, safe_name
+from asct.store.layout import run_id, safe_name
 from asct.store.model import CommandDocument, HostEntry, JobEntry, PointStatus, Run, Status
 from asct.store.writer import RunWriter
 
@@ -74,7 +75,7 @@ class ImportTarget:
 class _ImportedPoint:
     id: str
     repeats: list[ImportedRepeat]
-    swept: dict[str, Scalar | None] = field(default_factory=dict)
+    swept: dict[str, Scalar | list[Scalar] | None] = field(default_factory=dict)
 
 
 def import_results(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any], target: ImportTarget) -> Run:
@@ -199,6 +200,7 @@ def _write(
         findings = [{**item.to_json(), "host": host} for host, item in events.findings]
         writer.finish(jobs=jobs, counts=counts, exit_code=code, ended_at=_iso(ended_s), status=state, findings=findings)
         events.emit_last(RunEnded(run.run, state, code, job.elapsed_s))
+        writer.seal()
     finally:
         writer.close()
     return code
@@ -225,7 +227,11 @@ def _write_repeat(
     folder = writer.repeat_folder(writer.layout.repeat(job.host, job.id, point.id, number))
     with writing(folder):
         write_atomic(folder / one.file, one.text)
-    records = _records(writer.layout, run, benchmark, point, number, folder, one.measurements)
+    origin = Origin(
+        run.run, run.plan, job.host, job.benchmark, job.id, job.version, point.swept, point.id, number,
+        writer.layout.relative(folder),
+    )  # fmt: skip
+    records = records_of(one.measurements, benchmark, origin)
     failure = Diagnostic("E626", f"{one.source}: {one.problem}", hint="measure again") if one.problem else None
     flags = sorted({flag for item in one.measurements if not item.detail for flag in item.flags})
     status: PointStatus = "failed" if failure else "noisy" if any(map(doubtful, flags)) else "ok"
@@ -251,34 +257,13 @@ def _write_repeat(
         elapsed_s=one.seconds,
         flags=flags,
         diagnostic=failure.to_json() if failure else None,
+        command=command,
     )
-    writer.finish_repeat(folder, command, document, records)
+    writer.finish_repeat(folder, document, records)
     if failure:
         events.notice(job.host, failure)
     events.emit(PointEnded(job.host, job.id, point.id, number, status, one.seconds, diagnostic=failure))
     return status
-
-
-def _records(
-    layout: RunLayout,
-    run: Run,
-    benchmark: Benchmark[Any],
-    point: _ImportedPoint,
-    number: int,
-    folder: Path,
-    measurements: Sequence[Measurement],
-) -> list[Record]:
-    metrics = {metric.name: metric for metric in benchmark.metrics}
-    [job] = run.jobs
-    return [
-        Record(
-            run=run.run, plan=run.plan, host=job.host, benchmark=job.benchmark, id=job.id, version=job.version,
-            point=point.swept, coords=item.coords, point_id=point.id, repeat=number, metric=item.metric,
-            value=item.value, unit=metrics[item.metric].unit, better=metrics[item.metric].better, stats=item.stats,
-            flags=list(item.flags), raw=layout.relative(folder),
-        )
-        for item in measurements
-    ]  # fmt: skip
 
 
 def _iso(moment_s: float) -> str:

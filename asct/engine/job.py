@@ -220,7 +220,7 @@ class JobRunner:
 
     def _count_earlier(self, found: Status) -> None:
         _count(self.entry.counts, found.status)
-        self._count_host_state(found.telemetry)
+        self._count_host_state(found.host_state)
         if source := found.reused_from:
             known = next((item for item in self.entry.reused if item.run == source), None)
             if known is None:

@@ -7,7 +7,6 @@ has ended.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,12 +34,13 @@ from asct.engine.resume import EarlierResults
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
+from asct.engine.values import ContractBreachError, Origin, records_of, with_host_flag
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
-from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
+from asct.sdk.record import Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Output, Step
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
@@ -53,10 +53,6 @@ _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
 class _UnreadableError(Exception):
     """Raised if a benchmark cannot derive its next steps from earlier outputs. The argument is the original
     exception."""
-
-
-class _ContractBreachError(ValueError):
-    """Raised if a benchmark returns an undeclared metric or a value that is not a finite number."""
 
 
 @dataclass(slots=True)
@@ -130,7 +126,6 @@ class RepeatRunner:
         self._programs = session.programs
         self._writer = run.writer
         self._layout = run.writer.layout
-        self._metrics = {metric.name: metric for metric in benchmark.metrics}
         self._numbers = count(1)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
@@ -408,12 +403,11 @@ class RepeatRunner:
         """Parse the outputs and return the records. If there are none, the attempt fails."""
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
-            found = self._flagged(
-                self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts), attempt
-            )
-            records = [self._record(item, attempt, raw) for item in found]
+            measured = self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts)
+            found = with_host_flag(measured, attempt.telemetry.verdict if attempt.telemetry else None)
+            records = records_of(found, self._benchmark, self._origin(attempt, raw))
             exported = self._benchmark.export(found) if found else {}
-        except _ContractBreachError as error:
+        except ContractBreachError as error:
             attempt.fail("failed", Diagnostic("E615", str(error), hint="please report this"))
             return []
         except _SHAPE_ERRORS as error:
@@ -427,48 +421,16 @@ class RepeatRunner:
         self._judge(attempt)
         return records
 
-    def _record(self, item: Measurement, attempt: Attempt, raw: str) -> Record:
-        """Return the record of a measurement. Raises _ContractBreachError if the benchmark must not return it."""
-        job, metric = self._job, self._metrics.get(item.metric)
-        if metric is None:
-            raise _ContractBreachError(
-                f"{job.benchmark} returned the metric `{item.metric}`, which it does not declare"
-            )
-        if not math.isfinite(item.value):
-            raise _ContractBreachError(f"{job.benchmark} returned {item.value} for `{item.metric}`")
-        return Record(
-            run=self._run.id,
-            plan=self._run.plan.name,
-            host=job.host,
-            benchmark=job.benchmark,
-            id=job.id,
-            version=job.version,
-            point=attempt.point.swept,
-            coords=item.coords,
-            point_id=attempt.point.id,
-            repeat=attempt.repeat,
-            metric=item.metric,
-            value=item.value,
-            unit=metric.unit,
-            better=metric.better,
-            stats=item.stats,
-            flags=list(item.flags),
-            raw=raw,
-        )
+    def _origin(self, attempt: Attempt, raw: str) -> Origin:
+        job, point = self._job, attempt.point
+        return Origin(
+            self._run.id, self._run.plan.name, job.host, job.benchmark, job.id, job.version, point.swept, point.id,
+            attempt.repeat, raw,
+        )  # fmt: skip
 
     def _fail_unreadable(self, attempt: Attempt, error: Exception) -> None:
         done, raw = attempt.steps, self._layout.relative(attempt.folder)
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
-
-    def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
-        """Add flags to the values if the host state makes them doubtful.
-
-        A kernel only observes the CPUs that it runs on. If another program uses caches, memory bandwidth or clock, only
-        the state of the host shows it.
-        """
-        state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
-        flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(state)
-        return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
     def _judge(self, attempt: Attempt) -> None:
         """Set the status to `noisy` if results are flagged. With `strict`, the repeat then counts as not measured.
@@ -508,18 +470,16 @@ class RepeatRunner:
             attempts=attempt.number,
             steps=done.rows,
             reuse_key=point.reuse_key,
-            telemetry=attempt.telemetry.verdict if attempt.telemetry else None,
+            command=CommandDocument(
+                host=self._job.host,
+                benchmark=self._job.benchmark,
+                settings=dict(point.settings),
+                swept=dict(point.swept),
+                steps=done.commands,
+            ),
+            telemetry=attempt.telemetry,
         )
-        if attempt.telemetry is not None:
-            self._writer.document(self._layout.telemetry(attempt.folder), attempt.telemetry, sync=False)
-        command = CommandDocument(
-            host=self._job.host,
-            benchmark=self._job.benchmark,
-            settings=dict(point.settings),
-            swept=dict(point.swept),
-            steps=done.commands,
-        )
-        self._writer.finish_repeat(attempt.folder, command, status, records if attempt.repeat > 0 else ())
+        self._writer.finish_repeat(attempt.folder, status, records if attempt.repeat > 0 else ())
 
 
 def _command(step: Step, task: Task) -> dict[str, Any]:

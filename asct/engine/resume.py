@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.points import shared_results
+from asct.engine.rebuild import Survey, survey
 from asct.engine.services import Services
+from asct.engine.values import measurements_of
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
-from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.record import Record, Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.layout import RepeatKey, RunLayout, repeat_key
 from asct.store.model import Status
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
-
-_DONE = ("ok", "noisy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,45 +38,29 @@ class EarlierResults:
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
     """Recent runs whose variances determine the number of visits."""
+    findings: Sequence[Diagnostic] = ()
+    """What is damaged in the earlier part of the run."""
 
 
-def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
-    """Return the (job, point id, repeat) of every repeat that the run in `layout` did not measure, in planned order.
+def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
+    """Return the (job, point id, repeat) of every repeat that the surveyed run did not measure, in planned order.
 
     A repeat is measured if the journal contains its end with the status ok or noisy (only ok for a strict job), its
-    status.json is valid and agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError if the run
-    cannot be read.
+    status.json is valid and agrees, its raw files are intact, and its records exist or can be rebuilt from them.
+    Warm-ups are not listed.
     """
-    done = measured(resolved, read_run(layout.root))
-    return [
-        (job, point.id, repeat)
-        for job in resolved.jobs
-        for point in job.points
-        for repeat in range(1, job.repeats + 1)
-        if (job.host, job.id, point.id, repeat) not in done
-    ]
+    return [(job, key[2], key[3]) for job, key in _planned(resolved) if not _is_done(job, found.done.get(key))]
 
 
-def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Status]:
-    """Return the repeats of `resolved` that the run has measured, and their status."""
-    ends = stored.ends()
-    recorded = Counter(map(_key, stored.records()))
-    found: dict[RepeatKey, Status] = {}
+def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
     for job in resolved.jobs:
-        accepted = _DONE[:1] if job.strict else _DONE
         for point in job.points:
             for repeat in range(1, job.repeats + 1):
-                key = (job.host, job.id, point.id, repeat)
-                if ends.get(key) not in accepted or key not in recorded:
-                    continue
-                status = stored.status_if_readable(stored.layout.repeat(*key))
-                if status is not None and status.status == ends[key] and status.has_all(recorded[key]):
-                    found[key] = status
-    return found
+                yield job, (job.host, job.id, point.id, repeat)
 
 
-def _key(record: Record) -> RepeatKey:
-    return record.host, record.id, record.point_id, record.repeat
+def _is_done(job: Job, status: Status | None) -> bool:
+    return status is not None and (status.status == "ok" or not job.strict)
 
 
 def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
@@ -96,14 +81,19 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     stored = read_run(layout.root)
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
-    records = stored.records()
-    done = measured(resolved, stored)
-    writer.drop_records({_key(record) for record in records} - set(done))
-    exports = _exports(resolved, records, done, services)
-    fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
+    found = survey(stored, services.catalog)
+    kept = {key for job, key in _planned(resolved) if _is_done(job, found.done.get(key))}
+    found.keep(kept)
+    for folder in found.changed:
+        writer.disown_repeat(folder)
+    if found.differs:
+        writer.replace_records(found.text)
+    exports = _exports(resolved, found.records(), services)
+    begun: dict[str, Any] = {"status": "running", "exit_code": None, "ended_at": None, "verdicts": [], "sealed": False}
+    fresh = stored.run.model_copy(update=begun)
     writer.run = fresh
     ends, folders = _ends(stored)
-    return writer, EarlierResults(done, exports, ends, folders)
+    return writer, EarlierResults(found.done, exports, ends, folders, findings=found.findings)
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
@@ -122,14 +112,15 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 
 
 def _exports(
-    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Status], services: Services
+    resolved: ResolvedPlan, records: Sequence[Record], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Return the results that other jobs need, computed from the kept records."""
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
-        if (record.host, record.id) in needed and _key(record) in done:
-            by_repeat.setdefault(_key(record), []).append(record)
+        if (record.host, record.id) in needed:
+            key = (record.host, record.id, record.point_id, record.repeat)
+            by_repeat.setdefault(key, []).append(record)
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Scalar]]]] = {}
     for (host, job_id, point_id, _), own in by_repeat.items():
         benchmark = services.catalog.get(own[0].benchmark)
@@ -137,8 +128,3 @@ def _exports(
             exported = benchmark.export(measurements_of(own))
             found.setdefault((host, job_id), {}).setdefault(point_id, []).append(exported)
     return {key: shared_results(points.values()) for key, points in found.items()}
-
-
-def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements in stored records of an earlier part of the run or of an earlier run."""
-    return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -15,9 +15,9 @@ from typing import Any, Final
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.points import BoundPoint
-from asct.engine.resume import measurements_of
 from asct.engine.reuse_key import can_be_reused, changes
 from asct.engine.services import RunContext
+from asct.engine.values import measurements_of
 from asct.errors import StoreError
 from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
@@ -126,7 +126,7 @@ class Reuse:
         steps = [{**row, "folder": raw + str(row["folder"]).removeprefix(earlier.raw)} for row in status.steps]
         flags = sorted({*status.flags, REUSED})
         status = status.model_copy(update={"steps": steps, "flags": flags, "reused_from": source})
-        writer.finish_repeat(folder, earlier.command, status, records)
+        writer.finish_repeat(folder, status, records)
         place = (job.host, job.id, point.id, status.repeat)
         self.run.events.emit(PointStarted(*place, point.label, point.estimated_s))
         self.run.events.emit(PointEnded(*place, status.status, 0.0, f"reused from {source}"))

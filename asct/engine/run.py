@@ -81,7 +81,7 @@ def apply(
         stop = StopRequest(fail_fast=options.fail_fast)
         events = EventBus(writer, listeners, wording_of(resolved.path, writer.layout.root))
         run = RunContext(resolved, services, writer, events, stop, started, options.wait_s)
-        run.events.notices(None, writer.notes)
+        run.events.notices(None, [*writer.notes, *earlier.findings])
         with signals(run.stop):
             _measure(run, earlier, options)
         return run
@@ -119,6 +119,7 @@ def finish_run(
             reports = render(writer.layout)
         elapsed = round(time.monotonic() - run.started, 3)
         run.events.emit_last(RunEnded(run.id, _state(run, strict), code, elapsed, reports))
+        writer.seal()
     finally:
         writer.close()
     return code
@@ -312,6 +313,7 @@ def _abandon(writer: RunWriter) -> None:
     """Mark the run as incomplete in run.json, after a bug or if the results tree cannot be written at the start."""
     try:
         writer.finish(status="incomplete", exit_code=70, ended_at=now())
+        writer.seal()
     except StoreError:
         pass
     finally:

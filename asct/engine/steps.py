@@ -29,7 +29,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(slots=True)
 class StepOutputs:
-    """The results of finished steps: outputs for the benchmark, and entries for status.json and command.json."""
+    """The results of finished steps: outputs for the benchmark, and entries for status.json."""
 
     outputs: list[Output] = field(default_factory=list)
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)
@@ -48,9 +48,9 @@ class StepOutputs:
         """
         self.outputs.append(output)
         self.readings.append(readings)
-        self.rows.append(
-            {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
-        )
+        row: dict[str, Scalar | None] = {"name": output.step.name, "status": status}
+        row |= {"elapsed_ns": output.elapsed_ns, "folder": folder}
+        self.rows.append({**row, "resumed": True} if output.resumed else row)
         self.notes += notes
 
 
@@ -125,6 +125,7 @@ class StepNotes:
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:
             done.outputs[-1] = replace(done.outputs[-1], resumed=True)
+            done.rows[-1]["resumed"] = True
             done.notes.append(f"resumed after step {number}")
         output, folder = done.outputs[-1], str(done.rows[-1]["folder"])
         with writing(self._writer.layout.root / folder):

@@ -19,12 +19,23 @@ from asct.store.files import reason_of
 M = TypeVar("M", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSIONS: dict[str, int] = dict.fromkeys(
-    ("run", "record", "facts", "disturbances", "status", "command", "event", "step", "audit", "telemetry"), 1
-)
+VERSIONS: dict[str, int] = {
+    **dict.fromkeys(("run", "record", "facts", "disturbances", "command", "event", "step", "audit", "telemetry"), 1),
+    "status": 2,
+}
 """The version of each kind of document written by this version of asct."""
 
-MIGRATIONS: dict[tuple[str, int], Migration] = {}
+
+def _status_1(body: dict[str, Any]) -> dict[str, Any]:
+    """Migrate a status without command lines and with only the verdict about the host state."""
+    verdict = body.get("telemetry")
+    unread = "the readings are in telemetry.json"
+    nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
+    telemetry = None if verdict is None else {**nothing, "unknown": {"before": unread, "after": unread}}
+    return {**body, "schema": "asct.status/2", "telemetry": telemetry}
+
+
+MIGRATIONS: dict[tuple[str, int], Migration] = {("status", 1): _status_1}
 """Maps (kind, version) to the function that migrates a document to the next version. The first version is 1."""
 
 _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")

@@ -11,11 +11,12 @@ from threading import Lock
 from asct.errors import StoreError
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
+from asct.store.checksums import changed_file
+from asct.store.documents import current, inside, load, parse_object, read_text, store_error
 from asct.store.find import list_runs
 from asct.store.layout import RepeatKey, repeat_key
-from asct.store.model import CommandDocument, Run, Status
-from asct.store.reader import StoredRun, real_folders
+from asct.store.model import Run, Status
+from asct.store.reader import StoredRun, parsed, real_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,6 @@ class EarlierRepeat:
     raw: str
     """The folder as recorded in the documents of the run."""
     status: Status
-    command: CommandDocument
     records: Sequence[Record]
 
 
@@ -85,15 +85,18 @@ class EarlierPoint:
     def _repeat(self, status: Status, lines: dict[RepeatKey, list[str]]) -> EarlierRepeat:
         stored, key = self.run.stored, (self.host, self.job_id, self.point_id, status.repeat)
         folder = stored.layout.repeat(*key)
-        command = stored.command(folder)
-        if self.run.ends.get(key) != status.status or command is None or not status.has_all(len(lines.get(key, ()))):
+        own = lines.get(key, ())
+        agrees = self.run.ends.get(key) == status.status and status.has_all([f"{line}\n" for line in own])
+        if not agrees or status.command is None:
             raise store_error("E513", f"{folder}: status.json disagrees with the journal or the records of the run")
         for row in status.steps:
             if not inside(stored.layout.root, str(row["folder"])).is_dir():
                 raise store_error("E512", f"{folder}: raw files that status.json refers to are missing")
+        if changed := changed_file(folder, status.files or {}):
+            raise store_error("E517", f"{folder}/{changed}: missing or not as the run wrote it")
         place = str(stored.layout.records)
-        records = [validated(Record, parse_object(line, place), place) for line in lines[key]]
-        return EarlierRepeat(folder, stored.layout.relative(folder), status, command, records)
+        records = [parsed(Record, "record", line, place) for line in own]
+        return EarlierRepeat(folder, stored.layout.relative(folder), status, records)
 
 
 class EarlierRuns:
@@ -164,7 +167,7 @@ class EarlierRuns:
 
     def _usable(self, status: Status, accepted: Sequence[str]) -> bool:
         invalid = any(flag.startswith("invalid") for flag in status.flags)
-        state = status.telemetry.state if status.telemetry is not None else "unknown"
+        state = status.host_state.state if status.host_state is not None else "unknown"
         noisy = state == "noisy" and "noisy" not in accepted
         return status.status in accepted and not (invalid or noisy) and self._is_recent(status.started_at)
 

@@ -58,7 +58,8 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 
 
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
-        "disturbances", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
+        "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve",
+       )  # fmt: skip
 _REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
 """Files that `asct report` and `asct run --format` write to the run folder."""
 
@@ -169,3 +170,14 @@ class RunLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock of a run that has ended while it is changed. Raises SafetyError (E504) and StoreError."""
+    lock = RunLock(path)
+    lock.take()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -3,7 +3,7 @@
 results/<plan name>/<run id>/      latest -> newest run.json  plan.yaml  plan.resolved.json  journal.jsonl
 records.jsonl facts/<host>.json  facts/<host>/  disturbances/<host>.json jobs/<host>/<id>/audit.json
 jobs/<host>/<id>/audit/<number>-<occasion>/ jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/ build/<host>/
-report.html  summary.md  junit.xml  asct.log
+report.html  summary.md  junit.xml  asct.log  SHA256SUMS
 
 The files of the first step of a repeat are in r<k>/, those of each further step in r<k>/<number>-<step>/. Warm-ups are
 in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
@@ -60,6 +60,8 @@ class RunLayout:
         self.reserve = root / ".reserve"
         """A file that reserves space, so that a run that fills the disk can still write its end."""
         self.markdown = root / "summary.md"
+        self.sums = root / "SHA256SUMS"
+        """The checksums of a run that has ended; see asct.store.checksums."""
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"
@@ -92,12 +94,14 @@ class RunLayout:
         return self.job(host, job_id) / safe_name(point_id) / name
 
     def command(self, repeat: Path) -> Path:
+        """Return the path of the command lines in runs of older asct versions."""
         return repeat / "command.json"
 
     def status(self, repeat: Path) -> Path:
         return repeat / "status.json"
 
     def telemetry(self, repeat: Path) -> Path:
+        """Return the path of the host state in runs of older asct versions."""
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from asct.sdk.record import Scalar
+from asct.store.checksums import text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
@@ -107,48 +109,8 @@ class Run(_Document):
     findings: list[dict[str, Any]] = Field(default_factory=list)
     """Diagnostics of the run (asct.diagnostic/1 plus `host`), in order."""
     command: list[str] = Field(default_factory=list)
-
-
-class Status(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. The file is written at the end of the repeat."""
-
-    schema_: Literal["asct.status/1"] = Field("asct.status/1", alias="schema")
-    status: PointStatus
-    point_id: str
-    repeat: int
-    started_at: str
-    elapsed_s: float
-    flags: list[str] = Field(default_factory=list)
-    notes: list[str] = Field(default_factory=list)
-    diagnostic: dict[str, Any] | None = None
-    attempts: int = 1
-    steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
-    """The name, status (exit status), elapsed_ns and folder (relative to the run folder) of each step."""
-    reuse_key: str = ""
-    """SHA-256 of everything that the measurement depends on, which must be unchanged for `--reuse`."""
-    reused_from: str = ""
-    """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
-    records: int | None = None
-    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs of older asct
-    versions."""
-    telemetry: HostVerdict | None = None
-    """Whether the host was quiet, according to telemetry.json; null if no step was run."""
-
-    def has_all(self, records: int) -> bool:
-        """Return whether the repeat has this number of records; True if the number is unknown."""
-        return records > 0 and self.records in (None, records)
-
-
-class CommandDocument(_Document):
-    """jobs/.../command.json: the command lines of a repeat, for running them manually."""
-
-    schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
-    host: str
-    benchmark: str
-    settings: dict[str, Any]
-    swept: dict[str, Any]
-    steps: list[dict[str, Any]] = Field(default_factory=list)
-    """The name, argv, cwd, env, files, companions (argv) and timeout_s of each step."""
+    sealed: bool = False
+    """Whether SHA256SUMS lists the checksums of the run; false while it is running and for older asct versions."""
 
 
 class Readings(_Document):
@@ -175,7 +137,7 @@ class StepNote(_Document):
     """Whether this is the first step after a pause."""
     notes: list[str] = Field(default_factory=list)
     command: dict[str, Any]
-    """The step, in the form used in command.json."""
+    """The step, in the form used in status.json."""
     files: dict[str, str]
     """The SHA-256 of each file, by name."""
     around: Readings = Field(default_factory=Readings)
@@ -317,7 +279,8 @@ class Moment(_Document):
 
 
 class Telemetry(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/telemetry.json: the host state before and after one repeat.
+    """The part `telemetry` of status.json: the host state before and after one repeat. Older asct versions wrote it to
+    telemetry.json.
 
     `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
     over the steps, without the time between them. Shares (0 to 1) are relative to the time of all CPUs (`user`,
@@ -338,6 +301,66 @@ class Telemetry(_Document):
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
     """The reasons for unknown values, by the name of the value."""
+
+
+class CommandDocument(_Document):
+    """The part `command` of status.json: the command lines of a repeat, for running them manually. Older asct versions
+    wrote it to command.json."""
+
+    schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
+    host: str
+    benchmark: str
+    settings: dict[str, Any]
+    swept: dict[str, Any]
+    steps: list[dict[str, Any]] = Field(default_factory=list)
+    """The name, argv, cwd, env, files, companions (argv) and timeout_s of each step."""
+
+
+class Status(_Document):
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended, its command lines, the host state around it, and
+    the checksums of its raw files and records. The file is written at the end of the repeat."""
+
+    schema_: Literal["asct.status/2"] = Field("asct.status/2", alias="schema")
+    status: PointStatus
+    point_id: str
+    repeat: int
+    started_at: str
+    elapsed_s: float
+    flags: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    diagnostic: dict[str, Any] | None = None
+    attempts: int = 1
+    steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
+    """The name, status (exit status), elapsed_ns and folder (relative to the run folder) of each step. `resumed` is
+    true for the first step after an interruption."""
+    reuse_key: str = ""
+    """SHA-256 of everything that the measurement depends on, which must be unchanged for `--reuse`."""
+    reused_from: str = ""
+    """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
+    records: int | None = None
+    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs of older asct
+    versions."""
+    records_sha256: str = ""
+    """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs of older asct versions."""
+    files: dict[str, str] | None = None
+    """SHA-256 of each raw file, by path relative to the folder of the repeat; null in runs of older asct versions.
+    Empty files are listed but not stored."""
+    command: CommandDocument | None = None
+    """The command lines; null if they are unknown."""
+    telemetry: Telemetry | None = None
+    """The host state; null if no step was run."""
+
+    @property
+    def host_state(self) -> HostVerdict | None:
+        """Whether the host was quiet; None if no step was run."""
+        return None if self.telemetry is None else self.telemetry.verdict
+
+    def has_all(self, lines: Sequence[str]) -> bool:
+        """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs of older asct
+        versions only tell their number, or nothing."""
+        if self.records_sha256:
+            return text_checksum("".join(lines)) == self.records_sha256
+        return len(lines) > 0 and self.records in (None, len(lines))
 
 
 class _Line(BaseModel):

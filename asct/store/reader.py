@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
@@ -18,10 +19,11 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.layout import RepeatKey, RunLayout, repeat_key, safe_name
-from asct.store.model import CommandDocument, Run, Status, StepNote
+from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
 
 M = TypeVar("M", bound=BaseModel)
 _REPEAT = re.compile(r"r[0-9]{1,9}")
+_PARTS: Mapping[str, type[BaseModel]] = {"command": CommandDocument, "telemetry": Telemetry}
 
 
 @dataclass(slots=True)
@@ -34,12 +36,12 @@ class StoredRun:
 
     def records(self) -> list[Record]:
         """Return all lines of records.jsonl. An incomplete last line is omitted, with a note."""
-        lines = self._objects(self.layout.records)
-        return [validated(Record, current(body, "record", place), place) for body, place in lines]
+        return [parsed(Record, "record", line, place) for line, place in self._lines(self.layout.records)]
 
     def journal(self) -> list[dict[str, Any]]:
         """Return all events, oldest first. An incomplete last line is omitted, with a note."""
-        return [current(body, "event", place) for body, place in self._objects(self.layout.journal)]
+        lines = self._lines(self.layout.journal)
+        return [current(parse_object(line, place), "event", place) for line, place in lines]
 
     def ends(self) -> dict[RepeatKey, str]:
         """Return the status of each repeat according to the journal. The last end of a repeat counts."""
@@ -70,8 +72,30 @@ class StoredRun:
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """Return status.json from a repeat's folder; None if the repeat has not ended."""
-        return self._document(Status, "status", self.layout.status(repeat))
+        """Return status.json from a repeat's folder; None if the repeat has not ended.
+
+        Runs of older asct versions have the command lines and the host state in separate files, which are included.
+        """
+        path = self.layout.status(repeat)
+        if not path.exists():
+            return None
+        text = read_text(self.inside(path))
+        with suppress(ValidationError):
+            return Status.model_validate_json(text)
+        body = parse_object(text, str(path))
+        older = body.get("schema") == "asct.status/1"
+        body = current(body, "status", str(path))
+        return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
+
+    def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parts of a status that older asct versions wrote to files of their own, as far as readable."""
+        places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
+        found = {}
+        for kind, path in places.items():
+            with suppress(StoreError):
+                document = load(_PARTS[kind], kind, self.inside(path))
+                found[kind] = document.model_dump(by_alias=True)
+        return {kind: part for kind, part in found.items() if kind == "command" or body.get("telemetry") is not None}
 
     def status_if_readable(self, repeat: Path) -> Status | None:
         """Return the same as `status`, but also None if the file is damaged."""
@@ -79,10 +103,6 @@ class StoredRun:
             return self.status(repeat)
         except StoreError:
             return None
-
-    def command(self, repeat: Path) -> CommandDocument | None:
-        """Return command.json from a repeat's folder; None if the repeat has not ended."""
-        return self._document(CommandDocument, "command", self.layout.command(repeat))
 
     def repeats(self) -> Iterator[Path]:
         """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups, earlier attempts and links."""
@@ -96,19 +116,25 @@ class StoredRun:
         """Return `path` after checking that no link leads out of the run folder."""
         return inside(self.layout.root, self.layout.relative(path))
 
-    def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    def _lines(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Yield each line of a file and its place. Adds a note if the last line is incomplete."""
         if not path.exists():
-            raise store_error(
-                "E508", f"{path}: the file does not exist", "the run is incomplete, or only a part of it was copied"
-            )
-        text = read_text(self.inside(path))
-        lines = text.split("\n")
+            hint = "`asct results rebuild` restores records.jsonl; other files must be restored from a copy"
+            raise store_error("E508", f"{path}: the file does not exist", hint)
+        lines = read_text(self.inside(path)).split("\n")
         torn = lines.pop()
         for number, line in enumerate(lines, start=1):
-            place = f"{path}:{number}"
-            yield parse_object(line, place), place
+            yield line, f"{path}:{number}"
         if torn and (note := torn_line(path, len(lines) + 1)) not in self.notes:
             self.notes.append(note)
+
+
+def parsed(model: type[M], kind: str, text: str, place: str) -> M:
+    """Return the document in `text`, which is parsed slowly only if it is old or damaged. Raises StoreError."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError:
+        return validated(model, current(parse_object(text, place), kind, place), place)
 
 
 def torn_line(path: Path, number: int) -> Diagnostic:

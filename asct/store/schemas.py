@@ -25,11 +25,11 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "record": (Record, "one line of records.jsonl: one measured value with its coordinates"),
     "facts": (HostFacts, "facts/<host>.json: facts of a host"),
     "disturbances": (Disturbances, "disturbances/<host>.json: host conditions that distort results, with fix and undo"),
-    "status": (Status, "status.json: how one repeat ended"),
-    "command": (CommandDocument, "command.json: the command lines of one repeat"),
+    "status": (Status, "status.json: how one repeat ended, with its command lines, host state and checksums"),
+    "command": (CommandDocument, "`command` in status.json: the command lines of one repeat"),
     "step": (StepNote, "one line of steps.jsonl: a finished step, after which the repeat can be resumed"),
     "audit": (Audit, "audit.json: inspections of the targets of a job, decisions, bytes written"),
-    "telemetry": (Telemetry, "telemetry.json: host state around one repeat, and whether the host was quiet"),
+    "telemetry": (Telemetry, "`telemetry` in status.json: host state around one repeat, and whether it was quiet"),
     "kernel": (StreamLine, "one line of the standard output of a kernel"),
 }
 

@@ -1,48 +1,182 @@
-"""Check a run: every document against its schema, the raw files of the records, and the counts."""
+"""Check a run: checksums of all files, the schema of every document, and the counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
-from asct.store.documents import current, parse_object, read_text
-from asct.store.layout import repeat_key
+from asct.sdk.record import Record
+from asct.store.checksums import EMPTY, STATUS, TreeScan, checksum, is_evidence, read_sums, repeat_of, scan
+from asct.store.documents import current, parse_object, read_text, unreadable
+from asct.store.layout import RepeatKey, repeat_key
 from asct.store.model import Status
-from asct.store.reader import StoredRun, torn_line
+from asct.store.reader import StoredRun, parsed, torn_line
 from asct.store.schemas import violations
 
 _HOST_KNOWN = (
     "restore the file from a copy; the values do not depend on it, and status.json also contains the host state"
 )
-_LIMIT = 50
+_MODIFIED = "the results tree was modified outside asct"
+_REBUILD = "`asct results rebuild` restores it from the raw files"
+_LIMIT = 20
 """Maximum number of findings of one kind."""
 
 
+@dataclass(slots=True)
+class _Check:
+    """The state of one verification: what is in the tree, and the checksums that documents contain."""
+
+    stored: StoredRun
+    tree: TreeScan
+    listed: dict[str, str] = field(default_factory=dict)
+    """The checksums in SHA256SUMS and in the status files, by path."""
+    intact: set[str] = field(default_factory=set)
+    statuses: dict[str, Status] = field(default_factory=dict)
+    """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    """The lines of records.jsonl by the folder that they name."""
+    records: dict[RepeatKey, str] = field(default_factory=dict)
+    """The run that the records of each repeat name."""
+    ends: set[RepeatKey] = field(default_factory=set)
+    """The repeats whose end is in the journal."""
+
+    def relative(self, path: Path) -> str:
+        return self.stored.layout.relative(path)
+
+
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Return all findings about the run, the most severe kinds first; empty for a complete run."""
+    """Return all findings about the run; empty for a complete run."""
+    check = _Check(stored, scan(stored.layout.root))
+    kinds: list[Iterable[Diagnostic]] = [
+        _strangers(check), _sums(check), _status_files(check), _checksums(check), _unlisted(check),
+        _documents(check), _audits(check), _journal(check), _records(check), _references(check), _counts(check),
+    ]  # fmt: skip
+    findings = [finding for kind in kinds for finding in _limited(kind)]
+    return findings + [note for note in stored.notes if note not in findings]
+
+
+def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield the first findings, and one that counts the rest."""
+    every = list(found)
+    yield from every[:_LIMIT]
+    if len(every) > _LIMIT:
+        message = f"and {len(every) - _LIMIT} more findings {every[-1].code}"
+        yield replace(every[_LIMIT - 1], message=message, hint="")
+
+
+def _strangers(check: _Check) -> Iterator[Diagnostic]:
+    """Yield what cannot be read, and links and devices, which asct never writes and never follows."""
+    root = check.stored.layout.root
+    for path, problem in check.tree.unreadable:
+        yield from unreadable(root / path, problem).diagnostics
+    for path in check.tree.strange:
+        yield Diagnostic("E510", f"{root / path}: a link or a device, which was not followed", hint="remove it")
+
+
+def _sums(check: _Check) -> Iterator[Diagnostic]:
+    layout = check.stored.layout
+    if check.stored.run.status == "running":
+        return
+    if layout.sums.name not in check.tree.files:
+        if check.stored.run.sealed:
+            hint = "restore it from a copy: without it, only raw files and records can be verified"
+            yield Diagnostic("E512", f"{layout.sums}: the checksums of the run are missing", hint=hint)
+        return
+    try:
+        check.listed, damaged = read_sums(read_text(layout.sums))
+    except StoreError as error:
+        yield from error.diagnostics
+        return
+    for number in damaged:
+        yield Diagnostic("E508", f"{layout.sums}:{number}: not a checksum of a file of the run", hint=_MODIFIED)
+
+
+def _status_files(check: _Check) -> Iterator[Diagnostic]:
+    """Read every status.json, including those of warm-ups and earlier attempts."""
+    stored, root = check.stored, check.stored.layout.root
+    folders = [path[: -len(STATUS) - 1] for path in check.tree.files if path == f"{repeat_of(path)}/{STATUS}"]
+    repeats = {check.relative(folder) for folder in stored.repeats()}
+    for folder in folders:
+        try:
+            status = stored.status(root / folder)
+        except StoreError as error:
+            yield from error.diagnostics if folder in repeats else ()
+            continue
+        if status is None:
+            continue
+        check.listed.update({f"{folder}/{name}": digest for name, digest in (status.files or {}).items()})
+        if folder in repeats:
+            check.statuses[folder] = status
+        if status.files is None:
+            yield from _older_repeat(check, root / folder, status)
+    if stored.run.status == "complete":
+        for folder in sorted(repeats - set(folders)):
+            message = f"{root / folder}: there is no status.json although the run is complete"
+            yield Diagnostic("E513", message, hint="`asct resume` measures it again")
+
+
+def _older_repeat(check: _Check, folder: Path, status: Status) -> Iterator[Diagnostic]:
+    """Yield findings about the documents of a repeat that older versions of asct wrote without checksums."""
+    layout = check.stored.layout
+    yield from _document(layout.command(folder), "command", check.stored)
+    telemetry = layout.telemetry(folder)
+    if telemetry.exists() or status.telemetry is not None:
+        yield from (replace(item, hint=_HOST_KNOWN) for item in _document(telemetry, "telemetry", check.stored))
+    if layout.steps(folder).exists():
+        yield from _lines(check, layout.steps(folder), "step")[1]
+
+
+def _checksums(check: _Check) -> Iterator[Diagnostic]:
+    """Compare every listed file with its checksum."""
+    root = check.stored.layout.root
+    for path, expected in check.listed.items():
+        place = f"{root}/{path}"
+        try:
+            if checksum(place) == expected:
+                check.intact.add(path)
+            else:
+                yield Diagnostic("E517", f"{place}: changed since the run wrote it", hint=_way_out(path))
+        except FileNotFoundError:
+            if expected != EMPTY:
+                yield Diagnostic("E512", f"{place}: the file is missing", hint=_way_out(path))
+        except OSError as error:
+            if path not in check.tree.strange:
+                yield from unreadable(Path(place), error).diagnostics
+
+
+def _way_out(path: str) -> str:
+    if path == "records.jsonl":
+        return _REBUILD
+    again = "; `asct resume` measures the repeat again" if repeat_of(path) else ""
+    return f"restore the file from a copy{again}"
+
+
+def _unlisted(check: _Check) -> Iterator[Diagnostic]:
+    """Yield files among the evidence that asct did not write, if the run has ended."""
+    if not check.stored.run.sealed or check.stored.run.status == "running":
+        return
+    for path in check.tree.files:
+        if is_evidence(path) and path not in check.listed:
+            message = f"{check.stored.layout.root / path}: not a file of this run"
+            yield Diagnostic("E518", message, hint="move it out of the run's folder")
+
+
+def _documents(check: _Check) -> Iterator[Diagnostic]:
+    stored = check.stored
     layout = stored.layout
-    findings = _document(layout.run, "run", stored)
-    findings += _document(layout.resolved, "", stored)
+    yield from _document(layout.run, "run", stored)
+    yield from _document(layout.resolved, "", stored)
     for host in stored.run.hosts:
         path = layout.root / "facts" / f"{host.name}.json"
         if host.status == "ok" or path.exists():
-            findings += _document(path, "facts", stored)
+            yield from _document(path, "facts", stored)
         disturbances = layout.root / "disturbances" / f"{host.name}.json"
-        findings += _document(disturbances, "disturbances", stored) if disturbances.exists() else []
-    findings += list(_audits(stored))[:_LIMIT]
-    findings += list(_repeats(stored))[:_LIMIT]
-    records, damaged = _lines(stored, layout.records, "record")
-    events, torn = _lines(stored, layout.journal, "event")
-    findings += damaged[:_LIMIT] + torn[:_LIMIT]
-    folders = sorted({str(record["raw"]) for record in records})
-    findings += [item for raw in folders for item in _raw_folder(stored, raw, "status.json")][:_LIMIT]
-    findings += _counts(stored, records, events)
-    return findings + [note for note in stored.notes if note not in findings]
+        yield from _document(disturbances, "disturbances", stored) if disturbances.exists() else ()
 
 
 def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
@@ -56,64 +190,89 @@ def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
         return [Diagnostic("E510", str(error))]
 
 
-def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
+def _audits(check: _Check) -> Iterator[Diagnostic]:
     """Yield findings about the audits of written targets, and about the output of guard that they refer to."""
-    for path in sorted(stored.layout.root.glob("jobs/*/*/audit.json")):
-        found = _document(path, "audit", stored)
+    for path in sorted(check.stored.layout.root.glob("jobs/*/*/audit.json")):
+        found = _document(path, "audit", check.stored)
         yield from found
         if not found:
             for look in parse_object(read_text(path), str(path))["looks"]:
-                yield from _raw_folder(stored, look["raw"], "stdout") if look["raw"] else ()
+                yield from _raw_folder(check, look["raw"], "stdout") if look["raw"] else ()
 
 
-def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
-    for folder in stored.repeats():
-        path = stored.layout.status(folder)
-        if path.exists():
-            found = _document(path, "status", stored)
-            yield from found
-            yield from _document(stored.layout.command(folder), "command", stored)
-            telemetry = stored.layout.telemetry(folder)
-            if telemetry.exists() or (not found and parse_object(read_text(path), str(path)).get("telemetry")):
-                yield from (replace(item, hint=_HOST_KNOWN) for item in _document(telemetry, "telemetry", stored))
-            if stored.layout.steps(folder).exists():
-                yield from _lines(stored, stored.layout.steps(folder), "step")[1]
-        elif stored.run.status == "complete":
-            message = f"{folder}: there is no status.json although the run is complete"
-            yield Diagnostic("E513", message, hint="`asct resume` measures it again")
+def _lines(check: _Check, path: Path, kind: str) -> tuple[list[tuple[str, dict[str, Any]]], list[Diagnostic]]:
+    """Return the valid lines of a file with their content, and findings about the others.
 
-
-def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any]], list[Diagnostic]]:
-    bodies: list[dict[str, Any]] = []
+    An intact file is what asct wrote, so its lines are not compared with their schema.
+    """
+    found: list[tuple[str, dict[str, Any]]] = []
     findings: list[Diagnostic] = []
     try:
-        lines = read_text(stored.inside(path)).split("\n")
+        lines = read_text(check.stored.inside(path)).split("\n")
     except StoreError as error:
-        return bodies, list(error.diagnostics)
+        return found, list(error.diagnostics)
     if lines.pop():
         findings.append(torn_line(path, len(lines) + 1))
+    intact = check.relative(path) in check.intact
     for number, line in enumerate(lines, start=1):
         place = f"{path}:{number}"
         try:
             body = current(parse_object(line, place), kind, place)
+            if kind == "record" and not intact:
+                parsed(Record, kind, line, place)
         except StoreError as error:
             findings += error.diagnostics
             continue
-        problems = violations(kind, body, place, limit=1)
+        problems = [] if intact or kind == "record" else violations(kind, body, place, limit=1)
         findings += problems
-        bodies += [] if problems else [body]
-    return bodies, findings
+        found += [] if problems else [(line, body)]
+    return found, findings
 
 
-def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
+def _journal(check: _Check) -> Iterator[Diagnostic]:
+    lines, findings = _lines(check, check.stored.layout.journal, "event")
+    yield from findings
+    check.ends = {repeat_key(event) for _, event in lines if event["t"] == "point-ended"}
+
+
+def _records(check: _Check) -> Iterator[Diagnostic]:
+    """Compare the records with the checksum in the status of their repeat."""
+    layout = check.stored.layout
+    if layout.records.name in check.listed and not layout.records.exists():
+        return  # one finding is enough
+    lines, findings = _lines(check, layout.records, "record")
+    yield from (replace(item, hint=item.hint if item.code == "E511" else _REBUILD) for item in findings)
+    for line, body in lines:
+        check.lines.setdefault(body["raw"], []).append(f"{line}\n")
+        check.records.setdefault(repeat_key(body), body["run"])
+    if other := next((run for run in check.records.values() if run != check.stored.run.run), None):
+        yield Diagnostic("E507", f"{layout.records}: contains records of another run, {other}")
+    if check.stored.run.status == "running":
+        return
+    for folder, status in check.statuses.items():
+        own = check.lines.get(folder, [])
+        if status.records not in (None, len(own)):
+            message = f"{folder}: has {status.records} records, but {layout.records.name} contains {len(own)} of them"
+            yield Diagnostic("E513", message, hint=_REBUILD)
+        elif status.records_sha256 and not status.has_all(own):
+            message = f"{layout.records}: the records of {folder} changed since the run wrote them"
+            yield Diagnostic("E517", message, hint=_REBUILD)
+
+
+def _references(check: _Check) -> Iterator[Diagnostic]:
+    for raw in sorted(check.lines):
+        yield from _raw_folder(check, raw, STATUS)
+
+
+def _raw_folder(check: _Check, raw: str, file: str) -> Iterator[Diagnostic]:
     """Yield a finding if the folder `raw`, which a document refers to, does not contain `file`."""
+    if f"{raw}/{file}" in check.listed or raw in check.statuses:
+        return  # the file is there, or its absence has been reported
     if Path(raw).is_absolute():
-        yield Diagnostic(
-            "E510", f"`{raw}` is outside the run's folder", hint="the results tree was modified outside asct"
-        )
+        yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint=_MODIFIED)
         return
     try:
-        folder = stored.inside(stored.layout.root / raw)
+        folder = check.stored.inside(check.stored.layout.root / raw)
     except StoreError as error:
         yield from error.diagnostics
         return
@@ -121,45 +280,25 @@ def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
         yield Diagnostic("E512", f"{folder}: raw files that records refer to are missing")
 
 
-def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Diagnostic]:
-    """Compare run.json with the status files, and the records with their repeats."""
-    findings = []
-    if other := next((record["run"] for record in records if record["run"] != stored.run.run), None):
-        findings.append(Diagnostic("E507", f"{stored.layout.records}: contains records of another run, {other}"))
+def _counts(check: _Check) -> Iterator[Diagnostic]:
+    """Compare run.json with the status files, and the records with the journal."""
+    stored = check.stored
     if stored.run.status == "running":
         message = f"{stored.layout.run}: the run has not ended (its process was killed, or is still running)"
-        return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
-    on_disk = Counter(status.status for _, status in _statuses(stored))
-    for name in ("ok", "noisy", "failed", "timeout"):
-        counted = stored.run.counts.get(name, 0)
-        if counted != on_disk[name]:
-            message = f"{stored.layout.run}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
-            findings.append(Diagnostic("E513", message))
-    findings += _cut(stored, records)[:_LIMIT]
-    strangers = {repeat_key(record) for record in records}
-    strangers -= {repeat_key(event) for event in events if event["t"] == "point-ended"}
+        yield Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")
+        return
+    yield from _counted(stored.run.counts, check.statuses.values(), stored.layout.run)
+    strangers = set(check.records) - check.ends
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
         message = f"{stored.layout.records}: {len(strangers)} repeats have records but no end in the journal ({first})"
-        findings.append(Diagnostic("E513", message))
-    return findings
+        yield Diagnostic("E513", message)
 
 
-def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
-    """Return a finding for each repeat for which status.json and records.jsonl contain different numbers of records."""
-    there = Counter(str(record["raw"]) for record in records)
-    findings = []
-    for folder, status in _statuses(stored):
-        found = there[stored.layout.relative(folder)]
-        if status.records not in (None, found):
-            message = (
-                f"{folder}: has {status.records} records, but {stored.layout.records.name} contains {found} of them"
-            )
-            findings.append(Diagnostic("E513", message, hint="`asct resume` measures it again"))
-    return findings
-
-
-def _statuses(stored: StoredRun) -> Iterator[tuple[Path, Status]]:
-    for folder in stored.repeats():
-        if (status := stored.status_if_readable(folder)) is not None:
-            yield folder, status
+def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) -> Iterator[Diagnostic]:
+    on_disk = Counter(status.status for status in statuses)
+    for name in ("ok", "noisy", "failed", "timeout"):
+        counted = counts.get(name, 0)
+        if counted != on_disk[name]:
+            message = f"{path}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
+            yield Diagnostic("E513", message)

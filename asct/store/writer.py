@@ -1,9 +1,9 @@
 """Write one run: whole files atomically, the journal and the records by appending.
 
 A run has one writer, which any thread may use. A repeat is written in this order: its folder and raw files (by the
-transport), command.json, its lines in records.jsonl, status.json, and finally the journal line of its end, which is
-flushed to disk. A repeat is complete if status.json and the journal agree; a resumed run measures everything else
-again.
+transport), its lines in records.jsonl, status.json with the checksums of both, and finally the journal line of its end,
+which is flushed to disk. A repeat is complete if status.json and the journal agree and the raw files are intact; a
+resumed run measures everything else again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
@@ -22,10 +22,11 @@ from pydantic import BaseModel
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.record import Record
+from asct.store.checksums import evidence, raw_checksums, sums_text, text_checksum
 from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
-from asct.store.layout import RepeatKey, RunLayout, repeat_key
-from asct.store.model import CommandDocument, Run, Status, StepNote
+from asct.store.layout import RunLayout
+from asct.store.model import Run, Status, StepNote
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -81,17 +82,15 @@ class RunWriter:
         writer = cls(layout, run)
         writer._open_streams()
         clear_unfinished(layout.root)
+        writer._unlink(layout.sums)
         return writer
 
-    def drop_records(self, repeats: Collection[RepeatKey]) -> None:
-        """Remove the records of repeats that will be measured again."""
-        with self._mutex, writing(self.layout.records):
-            lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if _record_key(line) not in repeats]
-            if len(kept) < len(lines):
-                write_atomic(self.layout.records, "".join(kept))
-                if self._records is not None:
-                    self._records.close()
+    def replace_records(self, text: str) -> None:
+        """Replace records.jsonl, whose lines belong only to repeats that will not be measured again."""
+        with self._mutex:
+            self._put(self.layout.records, text)
+            if self._records is not None:
+                self._records.close()
                 self._records = LineFile(self.layout.records)
 
     def _begin(self, plan_text: str, resolved: str) -> None:
@@ -144,19 +143,25 @@ class RunWriter:
                 folder.mkdir()
         return folder
 
-    def finish_repeat(self, folder: Path, command: CommandDocument, status: Status, records: Sequence[Record]) -> None:
-        """Write command.json and the lines of records.jsonl, then status.json, which marks the repeat as ended."""
-        status = status.model_copy(update={"records": len(records)})
-        self._put(self.layout.command(folder), _document(command), sync=False)
+    def finish_repeat(self, folder: Path, status: Status, records: Sequence[Record]) -> None:
+        """Write the lines of records.jsonl, then status.json, which marks the repeat as ended.
+
+        status.json receives the checksums of the records and of all raw files in `folder`. Empty raw files are removed,
+        except those of a long repeat, whose notes refer to them.
+        """
+        lines = "".join(map(line_of, records))
+        with self._writing(folder):
+            files = raw_checksums(folder, drop_empty=not self.layout.steps(folder).exists())
+        sums = {"files": files, "records": len(records), "records_sha256": text_checksum(lines) if records else ""}
+        text = _by_line(status.model_copy(update=sums))
         if not records or self._records is None:
-            self._put(self.layout.status(folder), _document(status), sync=False)
+            self._put(self.layout.status(folder), text, sync=False)
             return
-        lines = "".join(map(_line, records))
         with self._mutex:  # if the disk becomes full between them, neither remains
             before = self._records.size
             self._append(self._records, lines, sync=False)
             try:
-                self._put(self.layout.status(folder), _document(status), sync=False)
+                self._put(self.layout.status(folder), text, sync=False)
             except StoreError:
                 self._records.take_back(before)
                 raise
@@ -168,9 +173,10 @@ class RunWriter:
         """
         for folder, source in sources.items():
             self.repeat_folder(folder)
-            endings = (self.layout.command(folder), self.layout.status(folder), self.layout.steps(folder))
+            layout = self.layout
+            own = (layout.status(folder), layout.command(folder), layout.telemetry(folder), layout.steps(folder))
             try:
-                link_files(source, folder, [place.name for place in endings])
+                link_files(source, folder, [place.name for place in own])
             except OSError as error:
                 raise self.fail(folder, error) from error
             except StoreError:
@@ -183,12 +189,19 @@ class RunWriter:
         path = self.layout.steps(repeat)
         with self._writing(path), closing(LineFile(path)) as stream:
             sync_files(self.layout.root, self.layout.root / note.folder, note.files)
-            stream.append(_line(note), sync=True)
+            stream.append(line_of(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
         """Continue a repeat after these steps, and remove other notes and the repeat's status.json."""
-        self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
+        self._put(self.layout.steps(repeat), "".join(map(line_of, notes)))
         self._unlink(self.layout.status(repeat))
+
+    def disown_repeat(self, repeat: Path) -> None:
+        """Rename the status.json of a repeat that will be measured again because its raw files changed, so that it no
+        longer vouches for them."""
+        path = self.layout.status(repeat)
+        with self._writing(path):
+            path.rename(path.with_name("status.before.json"))
 
     def discard_steps(self, repeat: Path) -> None:
         """Remove the notes of a repeat that starts over."""
@@ -228,6 +241,13 @@ class RunWriter:
         if self._journal is not None:
             with self._mutex, suppress(StoreError):
                 self._journal.append(_event(event), sync=True)
+
+    def seal(self) -> None:
+        """Write SHA256SUMS after everything else. If this fails, on a full disk, the run has no checksums."""
+        with self._mutex, suppress(StoreError):
+            self.run = self.run.model_copy(update={"sealed": True})
+            write_atomic(self.layout.run, _document(self.run))
+            write_atomic(self.layout.sums, sums_text(evidence(self.layout.root)))
 
     def close(self) -> None:
         """Close the files and release the lock. Can be called repeatedly; failures are ignored."""
@@ -284,16 +304,17 @@ class RunWriter:
             stream.append(text, sync=sync)
 
 
-def _line(model: BaseModel) -> str:
+def _by_line(model: BaseModel) -> str:
+    """Return a document with one field on each line, because small files occupy whole blocks of the disk."""
+    body = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    fields = (f'"{name}": {json.dumps(value, separators=(",", ":"), allow_nan=False)}' for name, value in body.items())
+    return "{" + ",\n ".join(fields) + "}\n"
+
+
+def line_of(model: BaseModel) -> str:
+    """Return a document as one line of a JSON Lines file."""
     return model.model_dump_json(by_alias=True) + "\n"
 
 
 def _event(event: Mapping[str, Any]) -> str:
     return json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
-
-
-def _record_key(line: str) -> RepeatKey | None:
-    try:
-        return repeat_key(json.loads(line))
-    except (ValueError, KeyError, TypeError):
-        return None

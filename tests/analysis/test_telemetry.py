@@ -38,6 +38,9 @@ def test_the_line_of_all_jobs() -> None:
     assert told == "3 of 6 while the host was noisy, 1 of 6 while the host was throttled or limited (others, quota)"
 
 
+QUIET = {"schema": "asct.telemetry/1", "steps": 1, "elapsed_s": 1.0, "before": {}, "after": {}}
+
+
 def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
     latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
     assert host_remarks(latency) == []
@@ -51,7 +54,7 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
     (folder,) = {path.parent for path in root.glob("jobs/*/storage-*/*/r3/status.json") if "iodepth 8" in label(path)}
     body = json.loads((folder / "status.json").read_text())
     heat = {"what": "heat", "state": "invalid", "seen": 2, "limit": 0, "unit": "times", "means": "too warm"}
-    body["telemetry"] = {"state": "invalid", "reasons": [heat]}
+    body["telemetry"]["verdict"] = {"state": "invalid", "reasons": [heat]}
     (folder / "status.json").write_text(json.dumps(body))
     _, depths = open_view(root, Fakes()).jobs
     assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats"]
@@ -60,7 +63,7 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
 
 
 def label(path: Path) -> str:
-    return f"iodepth {json.loads((path.parent / 'command.json').read_text())['swept']['iodepth']}"
+    return f"iodepth {json.loads(path.read_text())['command']['swept']['iodepth']}"
 
 
 @pytest.mark.parametrize("name", ["html", "markdown", "stdout"])
@@ -78,7 +81,7 @@ def test_an_older_run_tells_nothing_of_it(tmp_path: Path) -> None:
     root = write_sample(tmp_path)
     for path in root.glob("jobs/*/*/*/*/status.json"):
         body = json.loads(path.read_text())
-        del body["telemetry"]
+        body.pop("telemetry", None)
         path.write_text(json.dumps(body))
     run = json.loads((root / "run.json").read_text())
     for job in run["jobs"]:
@@ -110,7 +113,7 @@ def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
     root = write_sample(tmp_path / "other")
     for path in root.glob("jobs/*/latency-sweep/*/r1/status.json"):
         body = json.loads(path.read_text())
-        body["telemetry"] = {"state": "noisy", "reasons": []}
+        body["telemetry"] = {**QUIET, "verdict": {"state": "noisy", "reasons": []}}
         path.write_text(json.dumps(body))
     noisy = build(open_view(root, Fakes())).headlines
     assert {item.label: item.doubt for item in noisy}["DRAM latency"] == "noisy host"

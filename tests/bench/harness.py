@@ -68,7 +68,7 @@ def _noop_run(plan: str) -> Callable[[], Cost]:
 
 
 def files() -> None:
-    """The floor below a point: two folders and the four small files of a repeat, made by bare system calls."""
+    """The floor below a point: two folders and the two small files of a repeat, made by bare system calls."""
     costs = []
     for _ in range(5):
         folder = scratch()
@@ -76,7 +76,7 @@ def files() -> None:
         for point in range(POINTS):
             os.mkdir(f"{folder}/{point}")  # noqa: PTH102 - the bare call is what is timed
             os.mkdir(f"{folder}/{point}/r1")  # noqa: PTH102
-            for name in ("command.json", "status.json", "stdout", "stderr"):
+            for name in ("status.json", "stdout"):
                 descriptor = os.open(f"{folder}/{point}/r1/{name}", os.O_CREAT | os.O_WRONLY)
                 os.write(descriptor, b"x" * 300)
                 os.close(descriptor)

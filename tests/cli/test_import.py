@@ -65,7 +65,7 @@ def test_existing_results_become_a_run(asct: Asct, tmp_path: Path) -> None:
         assert one["value"] == pytest.approx(job["total_ios"] / job["runtime"] * 1000)
         raw = root / one["raw"]
         assert (raw / "fio.json").read_text().strip() == path.read_text().strip()
-        [step] = json.loads((raw / "command.json").read_text())["steps"]
+        [step] = json.loads((raw / "status.json").read_text())["command"]["steps"]
         assert (step["sha256"], step["argv"][-1]) == (hashlib.sha256(path.read_bytes()).hexdigest(), path.name)
         assert step["sha256"] in (root / "plan.yaml").read_text()
     assert asct("results", "verify", "old/latest").code == 0

@@ -188,7 +188,7 @@ def test_reading_a_device_needs_no_consent(loop: Loop, tmp_path: Path) -> None:
     ended = apply(plan, tmp_path)
     assert ended.code == 0, ended.err
     assert content(loop) == before
-    commands = next(latest(tmp_path).glob("jobs/local/job/*/r1/command.json")).read_text()
+    commands = next(latest(tmp_path).glob("jobs/local/job/*/r1/status.json")).read_text()
     assert "--readonly" in commands
     assert not (latest(tmp_path) / "jobs/local/job/audit.json").exists()
 

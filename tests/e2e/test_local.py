@@ -61,8 +61,8 @@ def test_raw_output_and_commands_are_kept(finished: Path) -> None:
     run = latest(finished)
     for record in lines(run / "records.jsonl"):
         folder = run / record["raw"]
-        assert (folder / "command.json").is_file()
-        assert (folder / "status.json").is_file()
+        status = json.loads((folder / "status.json").read_text())
+        assert status["command"]["steps"][0]["argv"] and status["telemetry"]["steps"] >= 1
     assert list(run.glob("jobs/local/depth/*/r1/fio.json"))
     assert list(run.glob("jobs/local/depth/*/r1/job.fio"))
     assert list(run.glob("jobs/local/depth/*/r1/mpstat.json"))

@@ -84,7 +84,7 @@ def test_a_device_is_written_by_root_alone_and_its_results_come_back(sshd: Sshd,
     assert len(folders) == 2
     for folder in folders:
         assert '"jobname" : "' in (folder / "fio.json").read_text()
-        (step,) = json.loads((folder / "command.json").read_text())["steps"]
+        (step,) = json.loads((folder / "status.json").read_text())["command"]["steps"]
         assert step["argv"][1] == "--sudo"
     assert leftovers(sshd) == [] and running_from(sshd) == []
 

@@ -82,7 +82,9 @@ def test_the_host_measures_what_it_was_given_while_nobody_is_there(own_sshd: Ssh
     until(lambda: told.read_text().count("asct:done") >= 7, "the host has not done all of it")
     assert points_of(tmp_path, "read", "point-ended") < 3
     assert asct("resume", cwd=tmp_path).code == 0
-    found = [json.loads(path.read_text()) for path in latest(tmp_path).glob("jobs/*/read/*/r1/telemetry.json")]
+    found = [
+        json.loads(path.read_text())["telemetry"] for path in latest(tmp_path).glob("jobs/*/read/*/r1/status.json")
+    ]
     assert len(found) == 3, "one of each repeat"
     assert all(one["growth"]["context_switches"] > 0 for one in found), "they were read while nobody was there"
     assert (leftovers(own_sshd), running_from(own_sshd)) == ([], [])

@@ -76,7 +76,7 @@ def test_it_goes_on_behind_the_last_finished_step(lab: Lab, tmp_path: Path) -> N
     assert [row["name"] for row in status.steps] == [f"round-{number}" for number in range(5)]
     assert status.elapsed_s >= sum(row["elapsed_ns"] for row in status.steps) / 1e9
     assert "resumed after step 3" in status.notes
-    command = done.stored.command(cut.folder)
+    command = status.command
     assert command is not None and len(command.steps) == 5
     assert (cut.folder / "4-round-3" / "kept").read_text() == "3\n"
     assert (cut.folder / "4-round-3.try1").is_dir()  # what the failed one left

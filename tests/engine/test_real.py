@@ -59,10 +59,7 @@ def test_a_signal_leaves_nothing_on_the_other_side_of_ssh(lab: Lab, sshd: Sshd) 
     assert (done.code, done.stored.run.counts) == (130, {"interrupted": 1, "skipped": 1})
     pgrep = ["pgrep", "-f", f"^{mark}"]
     until(lambda: subprocess.run(pgrep, capture_output=True, check=False).stdout == b"", "it goes on")
-    command = next(iter(Path(done.stored.layout.root).glob("jobs/peer/a/*/r1/command.json")))
-    work = done.stored.command(command.parent)
-    assert work is not None
-    for step in work.steps:
+    for step in done.status(host="peer").command.steps:
         assert not Path(step["cwd"]).exists()
 
 

@@ -195,7 +195,7 @@ def test_results_of_needed_jobs_are_bound(lab: Lab) -> None:
     done = lab.run(three, needing())
     assert done.code == 0
     assert done.stored.records()[-1].point == {"index": 7.0}
-    command = done.stored.command(next(path for path in done.stored.repeats() if "/b/" in str(path)))
+    command = done.status("b").command
     assert command is not None and command.settings["index"] == 7.0
 
 

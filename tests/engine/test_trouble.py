@@ -16,11 +16,14 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
+from asct.engine.rebuild import survey
 from asct.engine.resume import missing
 from asct.errors import ConnectError, HostLost, StoreError
 from asct.hosts.base import Host, SessionSpec, Task, TaskResult
 from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, Retry
+from asct.planner.model import Job, ResolvedPlan
+from asct.store.layout import RunLayout
 from asct.store.reader import read_run
 from asct.store.verify import verify
 from tests.awaiting import PATIENCE_S, until
@@ -152,6 +155,10 @@ def test_a_host_lost_again_and_again_is_given_up(lab: Lab) -> None:
     assert done.stored.run.hosts[0].status == "lost"
 
 
+def left(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
+    return missing(resolved, survey(read_run(layout.root), plant.Shelf()))
+
+
 def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     points = [
@@ -163,37 +170,39 @@ def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
     first = plant.run(lab.results, resolved)
     assert first.stored.run.counts == {"failed": 2, "ok": 4}
     layout = first.stored.layout
-    assert [(identity, repeat) for _, identity, repeat in missing(resolved, layout)] == [
+    assert [(identity, repeat) for _, identity, repeat in left(resolved, layout)] == [
         (points[1].id, 1), (points[1].id, 2),
     ]  # fmt: skip
     with layout.journal.open("a") as journal:
         journal.write('{"schema":"asct.event/1","t":"poi')
     (layout.repeat("local", "a", points[2].id, 2) / "status.json").write_text("")
-    assert len(missing(resolved, layout)) == 3
+    assert len(left(resolved, layout)) == 3
     marker.touch()
     second = plant.run(lab.results, resolved, resume=layout)
     assert (second.code, second.stored.run.counts) == (0, {"ok": 6})
     assert second.stored.run.run == first.stored.run.run
     assert sorted(second.values()) == [1, 1, 2, 2, 3, 3]
     assert (tmp_path / "ran").read_text() == "x\nx\n"
-    assert missing(resolved, layout) == []
+    assert left(resolved, layout) == []
     assert verify(second.stored) == []
 
 
-def test_a_repeat_that_lost_a_part_of_its_records_is_measured_again(lab: Lab, tmp_path: Path) -> None:
+def test_a_repeat_that_lost_a_part_of_its_records_gets_them_from_its_raw_files(lab: Lab, tmp_path: Path) -> None:
     points = [point(script="echo 1; echo 2"), point(script=f"echo x >> {tmp_path}/ran; echo 3; echo 4; echo 5")]
     resolved = lab.plan(job(*points))
     first = plant.run(lab.results, resolved)
     layout = first.stored.layout
-    lines = layout.records.read_text().splitlines(keepends=True)
+    whole = layout.records.read_text()
+    lines = whole.splitlines(keepends=True)
     cut = next(number for number, line in enumerate(lines) if json.loads(line)["value"] == 4)
     layout.records.write_text("".join([*lines[:cut], *lines[cut + 1 :]]))
-    assert [identity for _, identity, _ in missing(resolved, layout)] == [points[1].id]
-    (finding,) = verify(read_run(layout.root))
-    assert finding.code == "E513" and "has 3 records, but records.jsonl contains 2 of them" in finding.message
+    assert left(resolved, layout) == []
+    findings = verify(read_run(layout.root))
+    assert [finding.code for finding in findings] == ["E517", "E513"]
+    assert "has 3 records, but records.jsonl contains 2 of them" in findings[1].message
     second = plant.run(lab.results, resolved, resume=layout)
-    assert (second.code, sorted(second.values())) == (0, [1, 2, 3, 4, 5])
-    assert (tmp_path / "ran").read_text() == "x\nx\n"
+    assert (second.code, layout.records.read_text()) == (0, whole)
+    assert (tmp_path / "ran").read_text() == "x\n"
     assert verify(second.stored) == []
 
 
@@ -203,7 +212,7 @@ def test_a_status_that_contradicts_the_journal_is_measured_again(lab: Lab) -> No
     layout = plant.run(lab.results, resolved).stored.layout
     path = layout.status(layout.repeat("local", "a", points[1].id, 1))
     path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "noisy"}))
-    assert [identity for _, identity, _ in missing(resolved, layout)] == [points[1].id]
+    assert [identity for _, identity, _ in left(resolved, layout)] == [points[1].id]
 
 
 def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.model import CommandDocument, Run, Status
+from asct.store.model import Run, Status
 
 TEXT = (
     "`|\\</script></style>--><img src=x onerror=\"window.hacked='img'\"><svg onload=\"window.hacked='svg'\">\n"
@@ -25,7 +25,7 @@ TEXT = (
 )
 LINES = (f"::add-mask::e{TEXT}", f"=1+1{TEXT}", f"# h{TEXT}", f"---{TEXT}", f"<b>{TEXT}")
 _MODELS: Mapping[str, type[BaseModel]] = {
-    "run.json": Run, "command.json": CommandDocument, "status.json": Status,
+    "run.json": Run, "status.json": Status,
     "facts": HostFacts, "disturbances": Disturbances,
 }  # fmt: skip
 _KEPT = frozenset({"schema", "host", "hosts", "id", "benchmark", "point_id", "raw", "started_at", "version"})

@@ -22,7 +22,18 @@ from asct.sdk.facts import (
     ToolFact,
 )  # fmt: skip
 from asct.sdk.record import Record, Stats
-from asct.store.model import CommandDocument, HostEntry, HostVerdict, JobEntry, Reason, Run, Status, Verdict
+from asct.store.model import (
+    CommandDocument,
+    HostEntry,
+    HostVerdict,
+    JobEntry,
+    Moment,
+    Reason,
+    Run,
+    Status,
+    Telemetry,
+    Verdict,
+)
 from asct.store.writer import RunWriter
 
 HASH = "3f9c2a" + "0" * 58
@@ -66,6 +77,7 @@ def write_sample(results: Path, sample: Sample = Sample()) -> Path:
             _latency(writer, host, 1 + 0.12 * number)
             _depths(writer, sample, host, 1 + 0.2 * number)
         writer.finish(ended_at="2026-11-21T04:29:41Z", status=sample.status, exit_code=0)
+        writer.seal()
     finally:
         writer.close()
     return writer.layout.root
@@ -267,9 +279,10 @@ def _latency(writer: RunWriter, host: str, factor: float) -> None:
         host=host, benchmark=job, settings=settings, swept={}, steps=[{"name": "chase", "argv": argv}]
     )
     status = Status(
-        status="ok", point_id=records[0].point_id, repeat=1, started_at="2026-11-21T04:28:15Z", elapsed_s=12.4
-    )
-    writer.finish_repeat(folder, command, status, records)
+        status="ok", point_id=records[0].point_id, repeat=1, started_at="2026-11-21T04:28:15Z", elapsed_s=12.4,
+        command=command,
+    )  # fmt: skip
+    writer.finish_repeat(folder, status, records)
 
 
 def _depths(writer: RunWriter, sample: Sample, host: str, factor: float) -> None:
@@ -286,6 +299,10 @@ def _host_verdict(which: tuple[int, int], text: str) -> HostVerdict:
     means = "the hypervisor ran other guests" + text
     reason = Reason(what="steal", state="noisy", seen=1.5 * repeat, limit=1.0, unit="%", means=means)
     return HostVerdict(state="noisy", reasons=[reason])
+
+
+def _telemetry(which: tuple[int, int], text: str) -> Telemetry:
+    return Telemetry(verdict=_host_verdict(which, text), steps=1, elapsed_s=2.4, before=Moment(), after=Moment())
 
 
 def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, which: tuple[int, int]) -> None:
@@ -321,6 +338,6 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
     status = Status(
         status="failed" if failed else "noisy" if noisy else "ok", point_id=records[0].point_id, repeat=repeat,
         started_at="2026-11-21T04:28:40Z", elapsed_s=2.4, flags=flags, diagnostic=diagnostic if failed else None,
-        telemetry=_host_verdict(which, sample.text),
+        command=command, telemetry=_telemetry(which, sample.text),
     )  # fmt: skip
-    writer.finish_repeat(folder, command, status, [] if failed else records)
+    writer.finish_repeat(folder, status, [] if failed else records)

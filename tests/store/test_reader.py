@@ -24,9 +24,11 @@ def written(results: Path, **fields: Any) -> StoredRun:
     writer = RunWriter.create(results, head(**fields), "plan: 1\n", "{}")
     writer.document(writer.layout.facts("h"), facts())
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
-    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
+    (folder / "stdout").write_text("0.1 us\n")
+    (folder / "stderr").touch()
     command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
-    writer.finish_repeat(folder, command, status, [record(run=writer.run.run, plan=writer.run.plan)])
+    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0, command=command)
+    writer.finish_repeat(folder, status, [record(run=writer.run.run, plan=writer.run.plan)])
     event = {"schema": "asct.event/1", "t": "point-ended", "at": "2026-11-21T04:28:13.000Z", "host": "h", "id": "a",
              "point_id": "p1", "repeat": 1, "status": "ok", "elapsed_s": 1.0, "headline": ""}  # fmt: skip
     writer.journal(event, sync=True)

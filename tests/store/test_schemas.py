@@ -17,6 +17,7 @@ from asct.engine.event_schema import all_schemas
 from asct.engine.events import stamped
 from asct.resources import folder
 from asct.sdk.record import Record, Stats
+from asct.store.documents import VERSIONS
 from asct.store.model import End, KernelSample, Meta, StreamLine
 from asct.store.schemas import file_name, schema_of, schema_text, validator, violations, write
 from tests.store.make import facts, head, record
@@ -30,7 +31,7 @@ def test_the_files_are_those_of_the_models(kind: str) -> None:
     command = "python -m asct.engine.event_schema results_schema"
     assert path.read_text() == schema_text(all_schemas()[kind]), f"run: {command}"
     jsonschema.Draft202012Validator.check_schema(schema_of(kind))
-    assert schema_of(kind)["title"] == f"asct.{kind}/1"
+    assert schema_of(kind)["title"] == f"asct.{kind}/{VERSIONS.get(kind, 1)}"
 
 
 def test_writing_them(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -92,18 +93,25 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     RunWriter.reopen(writer.layout, writer.run).close()
 
 
-def test_a_repeat_leaves_command_records_and_status(tmp_path: Path) -> None:
+def test_a_repeat_leaves_records_and_a_status_with_checksums(tmp_path: Path) -> None:
     writer = create(tmp_path)
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
-    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
-    command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
-    writer.finish_repeat(folder, command, status, [record(value=1.5)])
+    (folder / "stdout").write_text("1.5\n")
+    (folder / "stderr").touch()
+    command = CommandDocument(host="h", benchmark="b", settings={}, swept={"x": None})
+    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0, command=command)
+    writer.finish_repeat(folder, status, [record(value=1.5)])
     writer.journal({"schema": "asct.event/1", "t": "notice", "host": None}, sync=True)
     writer.finish(status="complete", exit_code=0)
     writer.close()
     stored = read_run(writer.layout.root)
     assert [item.value for item in stored.records()] == [1.5]
-    assert stored.status(folder) == status.model_copy(update={"records": 1}) and stored.command(folder) == command
+    written = stored.status(folder)
+    assert written is not None and written.has_all(writer.layout.records.read_text().splitlines(keepends=True))
+    files = {"stdout": hashlib.sha256(b"1.5\n").hexdigest(), "stderr": hashlib.sha256(b"").hexdigest()}
+    sums = {"records": 1, "records_sha256": written.records_sha256, "files": files}
+    assert written == status.model_copy(update=sums)
+    assert sorted(path.name for path in folder.iterdir()) == ["status.json", "stdout"]
     assert stored.run.exit_code == 0
     assert len(stored.journal()) == 1
     assert stored.notes == []
@@ -120,18 +128,16 @@ def test_an_earlier_attempt_is_set_aside(tmp_path: Path) -> None:
     writer.close()
 
 
-def test_reopening_cuts_off_torn_lines_and_drops_records(tmp_path: Path) -> None:
+def test_reopening_cuts_off_torn_lines_and_replaces_records(tmp_path: Path) -> None:
     writer = create(tmp_path)
     writer.close()
     path = writer.layout.records
     path.write_text("".join(record(repeat=n).model_dump_json(by_alias=True) + "\n" for n in (1, 2, 3)) + '{"sch')
     again = RunWriter.reopen(writer.layout, writer.run)
-    again.drop_records({("h", "a", "p1", 2)})
+    again.replace_records("".join(record(repeat=n).model_dump_json(by_alias=True) + "\n" for n in (1, 3)))
     folder = again.repeat_folder(again.layout.repeat("h", "a", "p1", 2))
     status = Status(status="ok", point_id="p1", repeat=2, started_at="now", elapsed_s=1.0)
-    again.finish_repeat(
-        folder, CommandDocument(host="h", benchmark="b", settings={}, swept={}), status, [record(repeat=2)]
-    )
+    again.finish_repeat(folder, status, [record(repeat=2)])
     again.close()
     stored = read_run(writer.layout.root)
     assert [item.repeat for item in stored.records()] == [1, 3, 2]
@@ -210,12 +216,11 @@ def test_after_a_failure_nothing_more_is_written_but_the_end(tmp_path: Path) -> 
 def test_a_repeat_whose_status_cannot_be_written_leaves_no_records(tmp_path: Path) -> None:
     writer = create(tmp_path)
     first, second = (writer.repeat_folder(writer.layout.repeat("h", "a", "p1", number)) for number in (1, 2))
-    command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
     status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
-    writer.finish_repeat(first, command, status, [record()])
+    writer.finish_repeat(first, status, [record()])
     writer.layout.status(second).mkdir()
     with pytest.raises(StoreError):
-        writer.finish_repeat(second, command, status, [record(repeat=2)] * 3)
+        writer.finish_repeat(second, status, [record(repeat=2)] * 3)
     writer.close()
     assert [item.repeat for item in read_run(writer.layout.root).records()] == [1]
 

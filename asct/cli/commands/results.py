@@ -1,4 +1,4 @@
-"""The commands `asct results list`, `asct results show` and `asct results verify`."""
+"""The commands `asct results list`, `show`, `verify` and `rebuild`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group("results")
 def command() -> None:
-    """List, show and verify runs in the results tree.
+    """List, show, verify and repair runs in the results tree.
 
     RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
     """
@@ -116,8 +116,10 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 @results_option(file_okay=False)
 @shared_options
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
-    """Check a run: the schema of every document, the raw files and the counts. Exit code 3 if a file is missing or
-    damaged."""
+    """Check a run: the checksum of every file, the schema of every document and the counts.
+
+    The exit code is 3 if a file is missing, changed or of another origin. Reports and logs are not checked.
+    """
     from asct.store.find import open_run
     from asct.store.verify import verify
 
@@ -132,6 +134,34 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
         if not bad:
             options.console.result(f"{stored.layout.root}: complete, {_summary(stored.records())}")
     return 3 if bad else 0
+
+
+@command.command("rebuild", short_help="Derive records.jsonl of a run from its raw files.")
+@click.argument("run", default="latest")
+@results_option(file_okay=False)
+@shared_options
+def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
+    """Derive records.jsonl of a run from its raw files.
+
+    Records that match their checksum are kept. All others are parsed from the raw files again, with the installed
+    version of the benchmark, which must be the one that measured. The exit code is 3 if some cannot be rebuilt.
+    """
+    from asct.engine.rebuild import rebuild
+    from asct.registry import installed
+    from asct.store.find import open_run
+
+    stored = open_run(Path(results), run)
+    found = rebuild(stored, installed())
+    records = sum(map(len, found.lines.values()))
+    if options.json:
+        counts = {"kept": len(found.done) - len(found.rebuilt), "rebuilt": len(found.rebuilt), "records": records}
+        document = {"schema": "asct.rebuild/1", "run": str(stored.layout.root), "ok": not found.findings, **counts}
+        options.console.document({**document, "diagnostics": [item.to_json() for item in found.findings]})
+    else:
+        options.console.diagnostics(found.findings)
+        kept = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
+        options.console.result(f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
+    return 3 if found.findings else 0
 
 
 def _summary(records: Iterable[Record]) -> str:

@@ -1,4 +1,4 @@
-"""Summarize the readings before and after the steps of a repeat for its telemetry.json. Performs no I/O."""
+"""Summarize the readings before and after the steps of a repeat for its status.json. Performs no I/O."""
 
 from __future__ import annotations
 

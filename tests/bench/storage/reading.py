@@ -28,7 +28,7 @@ def parse() -> None:
     facts = HostFacts.model_validate_json((run / "facts" / "local.json").read_text())
     benchmark = installed().get("storage-fio")
     assert benchmark is not None
-    settings = json.loads((repeat / "command.json").read_text())["settings"]
+    settings = json.loads((repeat / "status.json").read_text())["command"]["settings"]
     params = benchmark.params_model.model_validate(settings)
     place = scratch()
     folders = [_copy(repeat, place / str(number)) for number in range(FILES)]
@@ -50,7 +50,7 @@ def _copy(repeat: Path, folder: Path) -> Path:
 
 def _output(folder: Path) -> Output:
     """What the step left, read as a run reads it."""
-    return Output(Step("point", Tool("fio")), 0, texts(folder, FETCHED))
+    return Output(Step("point", Tool("fio")), 0, texts(folder, [name for name in FETCHED if (folder / name).exists()]))
 
 
 ROWS: dict[str, Callable[[], None]] = {"parse": parse}

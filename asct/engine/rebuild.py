@@ -1,0 +1,268 @@
+"""Derive records.jsonl from the raw files of a run, and find its intact repeats (`resume`, `results rebuild`).
+
+Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
+raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line counts
+only if it matches the checksum as well, so that a changed parser or changed facts cannot change a measured value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.values import Origin, records_of, with_host_flag
+from asct.errors import StoreError
+from asct.sdk.benchmark import Benchmark, Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import REUSED, Record
+from asct.sdk.step import Output, Step, Tool
+from asct.store.checksums import changed_file, content, read_sums, scan, sums_text, text_checksum
+from asct.store.documents import inside, read_text
+from asct.store.files import write_atomic
+from asct.store.folders import held
+from asct.store.layout import RepeatKey, repeat_key
+from asct.store.model import CommandDocument, JobEntry, Status
+from asct.store.reader import StoredRun, parsed
+from asct.store.writer import line_of
+
+MEASURED = ("ok", "noisy")
+_IMPORTED = "import"
+_OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
+
+
+class _LostError(Exception):
+    """Raised if the records of a repeat cannot be rebuilt. The argument is the reason."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """The intact repeats of a run, in the order in which the journal lists their ends."""
+
+    done: dict[RepeatKey, Status] = field(default_factory=dict)
+    lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
+    """The lines of records.jsonl of each of these repeats, including line feeds."""
+    rebuilt: list[RepeatKey] = field(default_factory=list)
+    """The repeats whose lines were missing or changed, and were parsed again."""
+    changed: list[Path] = field(default_factory=list)
+    """The folders of the repeats whose raw files are missing or changed."""
+    findings: list[Diagnostic] = field(default_factory=list)
+    """One finding for each kind of damage."""
+    surplus: int = 0
+    """Number of lines in records.jsonl that belong to none of these repeats."""
+
+    @property
+    def text(self) -> str:
+        """The content of records.jsonl."""
+        return "".join(line for lines in self.lines.values() for line in lines)
+
+    @property
+    def differs(self) -> bool:
+        """Whether records.jsonl has to be written again."""
+        return bool(self.rebuilt or self.surplus)
+
+    def keep(self, keys: Collection[RepeatKey]) -> None:
+        """Forget the repeats that are not in `keys`, because they will be measured again."""
+        for key in set(self.done) - set(keys):
+            del self.done[key]
+            self.surplus += len(self.lines.pop(key))
+
+    def records(self) -> list[Record]:
+        """Return all records of the intact repeats."""
+        return [parsed(Record, "record", line, "records.jsonl") for lines in self.lines.values() for line in lines]
+
+
+def survey(stored: StoredRun, catalog: Catalog) -> Survey:
+    """Read all ended repeats of a run whose status has values (ok or noisy). Writes nothing.
+
+    Raises StoreError if the journal cannot be read.
+    """
+    found = Survey()
+    builder = _Builder(stored, catalog)
+    before = _lines(stored)
+    known = sum(map(len, before.values()))
+    places: list[str] = []
+    lost: dict[str, list[str]] = {}
+    for key, ended in _in_order(stored).items():
+        folder = stored.layout.repeat(*key)
+        status = stored.status_if_readable(folder) if ended in MEASURED else None
+        if status is None or status.status != ended:
+            continue
+        if name := changed_file(folder, status.files or {}):
+            found.changed.append(folder)
+            places.append(f"{folder}/{name}")
+            continue
+        lines = before.get(key, [])
+        if not status.has_all(lines):
+            try:
+                lines = builder.lines(key, status)
+            except _LostError as reason:
+                lost.setdefault(str(reason), []).append(str(folder))
+                continue
+            found.rebuilt.append(key)
+        found.done[key], found.lines[key] = status, lines
+    found.surplus = known - sum(len(before.get(key, ())) for key in found.done)
+    found.findings = [*_changed(places), *_lost(lost)]
+    return found
+
+
+def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
+    """Return the status of each repeat according to the journal, in the order of the last ends."""
+    found: dict[RepeatKey, str] = {}
+    for event in stored.journal():
+        if event.get("t") == "point-ended" and event["repeat"] > 0:
+            found.pop(repeat_key(event), None)
+            found[repeat_key(event)] = event["status"]
+    return found
+
+
+def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
+    """Return the readable lines of records.jsonl by repeat; empty if it does not exist. Damaged lines are counted under
+    a key of their own."""
+    path = stored.layout.records
+    found: dict[RepeatKey, list[str]] = {}
+    if not path.exists():
+        return found
+    try:
+        text = read_text(stored.inside(path))
+    except StoreError:
+        return found
+    for line in text.splitlines(keepends=True):
+        key: RepeatKey = ("", "", "", 0)
+        with suppress(ValueError, KeyError, TypeError):
+            key = repeat_key(json.loads(line))
+            hash(key)
+        found.setdefault(key if line.endswith("\n") else ("", "", "", 0), []).append(line)
+    return found
+
+
+def _changed(places: Sequence[str]) -> list[Diagnostic]:
+    if not places:
+        return []
+    more = f" and {len(places) - 1} more repeats" if len(places) > 1 else ""
+    message = f"{places[0]}{more}: missing or changed since the run wrote it; the repeat counts as not measured"
+    hint = "restore the raw files from a copy, or measure the repeat again with `asct resume`"
+    return [Diagnostic("E517", message, hint=hint, severity="warning")]
+
+
+def _lost(reasons: Mapping[str, Sequence[str]]) -> list[Diagnostic]:
+    found = []
+    for reason, folders in reasons.items():
+        more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
+        message = f"{folders[0]}{more}: the records are missing or changed and cannot be rebuilt: {reason}"
+        hint = "restore records.jsonl from a copy, or measure the repeat again with `asct resume`"
+        found.append(Diagnostic("E519", message, hint=hint, severity="warning"))
+    return found
+
+
+@dataclass
+class _Builder:
+    """Parses the raw files of one run."""
+
+    stored: StoredRun
+    catalog: Catalog
+
+    @cached_property
+    def _facts(self) -> dict[str, HostFacts]:
+        return self.stored.facts()
+
+    @cached_property
+    def _jobs(self) -> dict[tuple[str, str], JobEntry]:
+        return {(job.host, job.id): job for job in self.stored.run.jobs}
+
+    def lines(self, key: RepeatKey, status: Status) -> list[str]:
+        """Return the lines of records.jsonl of one repeat. Raises _LostError."""
+        host, job_id, point_id, repeat = key
+        run, command = self.stored.run, status.command
+        job = self._jobs.get((host, job_id))
+        if job is None or command is None:
+            raise _LostError("run.json or status.json does not describe the repeat")
+        benchmark = self._benchmark(job)
+        folder = self.stored.layout.repeat(*key)
+        origin = Origin(run.run, run.plan, host, job.benchmark, job.id, job.version, dict(command.swept), point_id,
+                        repeat, self.stored.layout.relative(folder))  # fmt: skip
+        try:
+            params = benchmark.params_model.model_validate(dict(command.settings))
+            outputs = list(self._outputs(status, command))
+            found = with_host_flag(benchmark.parse(params, outputs, self._facts[host]), status.host_state)
+            records = [_reused(one, status) for one in records_of(found, benchmark, origin)]
+        except OSError as error:
+            raise _LostError(f"a raw file is unreadable: {error.strerror}") from error
+        except StoreError as error:
+            raise _LostError(error.diagnostics[0].message) from error
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+            raise _LostError(f"{job.benchmark} cannot read the raw files: {error}") from error
+        parsed_again = [line_of(record) for record in records]
+        if not status.has_all(parsed_again):
+            raise _LostError("the raw files now give other values than those recorded")
+        return parsed_again
+
+    def _benchmark(self, job: JobEntry) -> Benchmark[Any]:
+        if any(host.name == job.host and host.transport == _IMPORTED for host in self.stored.run.hosts):
+            raise _LostError("they were imported; import the files again")
+        benchmark = self.catalog.get(job.benchmark)
+        if benchmark is None:
+            raise _LostError(f"`{job.benchmark}` is not installed")
+        if benchmark.version != job.version:
+            versions = f"version {job.version} of `{job.benchmark}`, but version {benchmark.version} is installed"
+            raise _LostError(f"they were measured with {versions}")
+        return benchmark
+
+    def _outputs(self, status: Status, command: CommandDocument) -> Iterable[Output]:
+        """Yield the outputs as the benchmark received them. Raises OSError, StoreError, ValueError and LookupError."""
+        root = self.stored.layout.root
+        for row, made in zip(status.steps, command.steps, strict=True):
+            step = Step(
+                str(row["name"]),
+                Tool(Path(made["argv"][0]).name),
+                files=made.get("files", {}),
+                collect=tuple(made.get("collect", ())),
+            )
+            texts = _texts(root, str(row["folder"]), status, step)
+            yield Output(step, int(row["status"] or 0), texts, int(row["elapsed_ns"] or 0), bool(row.get("resumed")))
+
+
+def _texts(root: Path, folder: str, status: Status, step: Step) -> dict[str, str]:
+    """Return the fetched files of a step as text. A listed file that does not exist is empty."""
+    place = inside(root, folder)
+    top = place if status.files is None else inside(root, str(status.steps[0]["folder"]))
+    prefix = "" if place == top else f"{place.relative_to(top)}/"
+    listed = scan(place).files if status.files is None else status.files
+    names = [path.removeprefix(prefix) for path in listed if path.startswith(prefix)]
+    given = set(step.files) - set(step.collect)
+    wanted = [name for name in names if "/" not in name and name not in given and (prefix or name not in _OWN)]
+    found = {}
+    for name in wanted:
+        with suppress(FileNotFoundError):
+            found[name] = content(place / name).decode("utf-8", errors="replace")
+        found.setdefault(name, "")
+    return found
+
+
+def _reused(record: Record, status: Status) -> Record:
+    if not status.reused_from:
+        return record
+    return record.model_copy(update={"flags": [flag for flag in record.flags if flag != REUSED] + [REUSED]})
+
+
+def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
+    """Write records.jsonl of a run that nobody is writing, and its line in SHA256SUMS. Returns what was found.
+
+    Raises StoreError if the journal cannot be read or the run cannot be written, and SafetyError if it is locked.
+    """
+    with held(stored.layout.lock):
+        found = survey(stored, catalog)
+        path, sums = stored.layout.records, stored.layout.sums
+        if found.differs or not path.exists():
+            write_atomic(path, found.text)
+        if sums.exists():
+            listed, _ = read_sums(read_text(stored.inside(sums)))
+            expected = text_checksum(found.text)
+            if listed.get(path.name) not in (None, expected) and not found.findings:
+                write_atomic(sums, sums_text({**listed, path.name: expected}))
+    return found

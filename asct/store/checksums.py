@@ -1,0 +1,176 @@
+"""Checksums of a run's files, in two places.
+
+status.json lists the raw files of its repeat, with the checksum of each. SHA256SUMS, written at the end of a run, lists
+everything else that is evidence, including every status.json; `sha256sum -c SHA256SUMS` understands it. Reports and
+logs are in neither, because they are rendered again or appended to. A checksum reveals damage, not forgery.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EMPTY = hashlib.sha256(b"").hexdigest()
+"""The checksum of an empty file. A listed file with this checksum need not exist: empty raw files are not kept."""
+STATUS = "status.json"
+_DOCUMENTS = frozenset({"run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl"})
+_FOLDERS = frozenset({"facts", "disturbances", "build", "jobs"})
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_PLAIN = re.compile(r"[^\0-\x1f\x7f\\]+")
+_BLOCK = 1 << 20
+_REPEAT_DEPTH = 5
+"""Number of folders in jobs/<host>/<id>/<point>/r<k>."""
+_SEALING = b'"schema": "asct.status/2"'
+
+
+def content(path: str | Path) -> bytes:
+    """Return the content of a regular file, without following a link. Raises OSError."""
+    return b"".join(_blocks(path))
+
+
+def checksum(path: str | Path) -> str:
+    """Return the SHA-256 of a regular file, without following a link. Raises OSError."""
+    digest = hashlib.sha256()
+    for block in _blocks(path):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _blocks(path: str | Path) -> Iterator[bytes]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        while block := os.read(descriptor, _BLOCK):
+            yield block
+    finally:
+        os.close(descriptor)
+
+
+def text_checksum(text: str) -> str:
+    """Return the SHA-256 of text as it is stored."""
+    return hashlib.sha256(text.encode("utf-8", errors="backslashreplace")).hexdigest()
+
+
+@dataclass(slots=True)
+class TreeScan:
+    """What is below a folder: regular files, what is neither a file nor a folder (links, pipes), and the folders that
+    cannot be read. All paths are relative and sorted within their folder."""
+
+    files: list[str] = field(default_factory=list)
+    strange: list[str] = field(default_factory=list)
+    unreadable: list[tuple[str, OSError]] = field(default_factory=list)
+
+
+def scan(root: Path) -> TreeScan:
+    """Return what is below `root`. No link is followed."""
+    found = TreeScan()
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(f"{root}/{folder}") as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            found.unreadable.append((folder.rstrip("/"), error))
+            continue
+        for entry in entries:
+            path = folder + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{path}/")
+            else:
+                (found.files if entry.is_file(follow_symlinks=False) else found.strange).append(path)
+    return found
+
+
+def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
+    """Return the checksum of each file below a repeat's folder except its status.json, by path.
+
+    With `drop_empty`, empty files are removed; the checksum of an empty file remains. Raises OSError.
+    """
+    found: dict[str, str] = {}
+    for path in scan(folder).files:
+        if path == STATUS:
+            continue
+        place = f"{folder}/{path}"
+        found[path] = checksum(place)
+        if drop_empty and found[path] == EMPTY:
+            os.unlink(place)  # noqa: PTH108 - pathlib doubles the time for thousands of files
+    return dict(sorted(found.items()))
+
+
+def changed_file(folder: Path, files: Mapping[str, str]) -> str:
+    """Return the path of the first of these files that is missing, unreadable or changed; empty if there is none."""
+    return next((name for name, expected in files.items() if not is_intact(folder, name, expected)), "")
+
+
+def is_intact(folder: Path, name: str, expected: str) -> bool:
+    """Return whether a file has this checksum. A missing file equals an empty one."""
+    try:
+        return checksum(f"{folder}/{name}") == expected
+    except FileNotFoundError:
+        return expected == EMPTY
+    except OSError:
+        return False
+
+
+def repeat_of(path: str) -> str:
+    """Return the folder jobs/<host>/<id>/<point>/r<k> that contains the file `path`; empty for all other files."""
+    parts = path.split("/", _REPEAT_DEPTH)
+    return path[: -len(parts[-1]) - 1] if len(parts) > _REPEAT_DEPTH and parts[0] == "jobs" else ""
+
+
+def is_evidence(path: str) -> bool:
+    """Return whether a file below a run is a result or a document, not a report, log or temporary file."""
+    first, _, rest = path.partition("/")
+    temporary = path.rpartition("/")[2].startswith(".")
+    return first in (_FOLDERS if rest else _DOCUMENTS) and not temporary
+
+
+def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+    """Return the checksums for SHA256SUMS, by path: all evidence except raw files that their status.json lists.
+
+    `report` receives the paths that cannot be read. Names with control characters are omitted.
+    """
+    files = [path for path in scan(root).files if is_evidence(path) and _PLAIN.fullmatch(path)]
+    found: dict[str, str] = {}
+    sealing = set()
+    statuses = [path for path in files if path == f"{repeat_of(path)}/{STATUS}"]
+    for path in (*statuses, *files):
+        folder = repeat_of(path)
+        if path in found or folder in sealing:
+            continue
+        try:
+            data = content(root / path) if path.endswith(STATUS) else b""
+            found[path] = hashlib.sha256(data).hexdigest() if data else checksum(root / path)
+        except OSError:
+            report(path)
+            continue
+        if folder and _SEALING in data[:200]:
+            sealing.add(folder)
+    return dict(sorted(found.items()))
+
+
+def sums_text(found: Mapping[str, str]) -> str:
+    """Return SHA256SUMS in the format of sha256sum."""
+    return "".join(f"{digest}  {path}\n" for path, digest in found.items())
+
+
+def read_sums(text: str) -> tuple[dict[str, str], list[int]]:
+    """Return the checksums in SHA256SUMS by path, and the numbers of the lines that are damaged."""
+    found: dict[str, str] = {}
+    damaged = []
+    *lines, rest = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line)
+        if match is None or not is_evidence(match[2]) or ".." in match[2].split("/") or match[2] in found:
+            damaged.append(number)
+        else:
+            found[match[2]] = match[1]
+    return found, [*damaged, len(lines) + 1] if rest else damaged

@@ -1,0 +1,139 @@
+"""A run proves itself: whatever changes in it afterwards is found, and nothing outside it is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asct.errors import StoreError
+from asct.plan.model import Retry
+from asct.store.checksums import evidence, is_evidence, read_sums, scan, sums_text
+from asct.store.reader import read_run
+from asct.store.verify import verify
+from tests.engine.conftest import Lab
+from tests.engine.plant import job, point
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with a retried repeat, a failed one, a warm-up and files of several kinds."""
+    folder = tmp_path_factory.mktemp("whole")
+    lab = Lab(folder)
+    once = f"[ -e {folder}/once ] || {{ touch {folder}/once; exit 1; }}; echo 5"
+    jobs = [
+        job(point(script="echo 1; echo note >&2"), point(script="echo 2"), repeats=2, warmup=1),
+        job(point(script=once), name="b", retry=Retry(1, ("failed",))),
+        job(point(script="echo no; exit 1"), name="c"),
+    ]
+    return lab.run(*jobs).stored.layout.root
+
+
+def errors(root: Path) -> list[str]:
+    """The codes of what is wrong with a run."""
+    try:
+        return [item.code for item in verify(read_run(root)) if item.severity == "error"]
+    except StoreError as error:
+        return [item.code for item in error.diagnostics]
+
+
+def test_a_whole_run_is_listed_completely(whole: Path) -> None:
+    assert errors(whole) == []
+    names = {path.name for path in whole.rglob("*") if path.is_file() and is_evidence(str(path.relative_to(whole)))}
+    assert names == {
+        "run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "local.json", "status.json",
+        "stdout", "stderr",
+    }  # fmt: skip
+    assert {path.name for path in whole.glob("jobs/local/*/*/*")} == {"w1", "r1", "r2", "r1.try1"}
+    assert not [path for path in whole.rglob("stderr") if path.stat().st_size == 0]
+
+
+def test_sha256sum_understands_the_checksums(whole: Path) -> None:
+    command = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(command, cwd=whole, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "a byte longer", "a link"])
+def test_every_file_is_covered(whole: Path, tmp_path: Path, how: str) -> None:
+    covered = [path for path in scan(whole).files if is_evidence(path) or path == "SHA256SUMS"]
+    assert len(covered) > 20
+    for name in covered:
+        root = tmp_path / "copy"
+        shutil.copytree(whole, root)
+        path = root / name
+        if how == "a byte longer":
+            path.write_bytes(path.read_bytes() + b"\n")
+        elif how == "emptied":
+            path.write_bytes(b"")
+        else:
+            path.unlink()
+            if how == "a link":
+                path.symlink_to(whole / name)
+        assert errors(root), name
+        shutil.rmtree(root)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_changed_byte_and_any_cut_is_found(
+    whole: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    covered = [path for path in scan(whole).files if is_evidence(path) or path == "SHA256SUMS"]
+    name = data.draw(st.sampled_from(covered))
+    before = (whole / name).read_bytes()
+    at = data.draw(st.integers(0, len(before) - 1))
+    changed = data.draw(st.sampled_from([bytes([value]) for value in range(256) if value != before[at]] + [b""]))
+    root = tmp_path_factory.mktemp("changed") / "run"
+    shutil.copytree(whole, root)
+    (root / name).write_bytes(before[:at] + changed + (before[at + 1 :] if changed else b""))
+    assert errors(root)
+    shutil.rmtree(root)
+
+
+def test_nothing_outside_is_followed_and_foreign_files_are_told(whole: Path, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(whole, root)
+    (root / "notes.txt").write_text("next to run.json anything may be kept")
+    assert errors(root) == []
+    point_folder = next(root.glob("jobs/local/a/*"))
+    (point_folder / "r1" / "mine").write_text("")
+    assert errors(root) == ["E518"]
+    (root / "jobs/local/loop").symlink_to(root)
+    os.mkfifo(point_folder / "pipe")
+    (root / "facts" / "elsewhere").symlink_to("/etc")
+    assert sorted(errors(root)) == ["E510", "E510", "E510", "E518"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_that_cannot_be_read_is_told(whole: Path, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(whole, root)
+    closed = next(root.glob("jobs/local/a/*/r1"))
+    closed.chmod(0)
+    try:
+        assert "E515" in errors(root)
+    finally:
+        closed.chmod(0o700)
+
+
+def test_checksums_are_read_strictly(whole: Path) -> None:
+    listed = evidence(whole)
+    text = sums_text(listed)
+    assert read_sums(text) == (listed, [])
+    first = text.partition("\n")[0]
+    for line in (
+        first[1:],
+        first.replace("  ", " *"),
+        first.upper(),
+        f"{'0' * 64}  ../x",
+        f"{'0' * 64}  jobs/../../x",
+        "",
+        first,
+    ):
+        assert read_sums(f"{text}{line}\n")[1] == [len(listed) + 1], line
+    assert read_sums(text[:-1])[1] == [len(listed)]
