@@ -16,6 +16,8 @@ from asct.errors import ConnectError, HostError
 from asct.hosts import script
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host, open_host
+from asct.hosts.ssh import link
+from asct.hosts.ssh.link import PromptSocket
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd, free_port, keygen
@@ -126,6 +128,27 @@ def test_agent(sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         agent.terminate()
         agent.wait()
+
+
+def test_received_data_is_acknowledged_at_once(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket that answers what it receives delays acknowledgments (TCP_QUICKACK is 0) unless told otherwise."""
+    prompt: list[int] = []
+
+    class Seen(PromptSocket):
+        def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+            data = super().recv(bufsize, flags)
+            prompt.append(self.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK))
+            return data
+
+    monkeypatch.setattr(link, "PromptSocket", Seen)
+    host = open_host(sshd.spec())
+    assert host.execute(["echo", "there"]).stdout == "there\n"
+    host.close()
+    assert prompt and all(prompt)
+    monkeypatch.setattr(PromptSocket, "recv", socket.socket.recv)
+    prompt.clear()
+    open_host(sshd.spec()).close()
+    assert not all(prompt)
 
 
 def test_nothing_listens(sshd: Sshd) -> None:

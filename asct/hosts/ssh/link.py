@@ -198,6 +198,20 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
     return paramiko.PKey.from_path(file)
 
 
+class PromptSocket(socket.socket):
+    """A TCP socket that acknowledges data at once.
+
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so its
+    next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK by itself (tcp(7)).
+    """
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        """See `socket.recv`."""
+        data = super().recv(bufsize, flags)
+        self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        return data
+
+
 class Hop:
     """An ssh server on the route: the host itself or a jump host. Each host key is checked."""
 
@@ -291,7 +305,8 @@ class Hop:
         address = (self._connection.host, self._connection.port)
         if through is not None:
             return through.transport.open_channel("direct-tcpip", address, ("", 0), timeout=self._connect_s)
-        sock = socket.create_connection(address, self._connect_s)
+        sock = PromptSocket(fileno=socket.create_connection(address, self._connect_s).detach())
+        sock.settimeout(self._connect_s)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 60_000)
         return sock
