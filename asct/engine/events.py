@@ -50,6 +50,16 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HostOpening(Event):
+    """A host is about to be opened. `session` names the run's session on the host: `asct resume` finds it by this name,
+    whatever happens before the host is ready."""
+
+    t: ClassVar[str] = "host-opening"
+    host: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
 class HostReady(Event):
     """A host is open and its facts have been read. `text` describes it in one line; `work` is the path of its work
     folder."""

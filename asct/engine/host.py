@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import platform
+import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.events import HostReady, KernelBuilt
+from asct.engine.events import HostOpening, HostReady, KernelBuilt
 from asct.engine.gate import DriveGuard, JobGuard, Occasion
 from asct.engine.guard import GuardReport, inspection_result, is_refusal
 from asct.engine.preflight import (
@@ -50,13 +51,13 @@ class HostSession:
     Only one thread uses it, but `interrupt` may be called from any thread.
     """
 
-    def __init__(self, run: RunContext, spec: HostSpec, folder: str = "") -> None:
-        """Create a session. `folder` is the work folder of an earlier part of the run, which may still exist on the
+    def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
+        """Create a session. `token` names the session of an earlier part of the run, which may still exist on the
         host."""
         self._run = run
         self.spec = spec
         self.name = spec.name
-        self._folder = folder
+        self._token = token
         self._losses = 0
         self._failed: dict[str, tuple[Diagnostic, ...]] = {}
         self._rights = Rights(spec.name, sudo=spec.uses_sudo)
@@ -97,6 +98,9 @@ class HostSession:
     def open(self) -> None:
         """Connect, lock the host and read its facts. Raises AsctError."""
         folder = Path(self._run.plan.path or ".").resolve().parent
+        if not self._token:  # recorded before the host is changed, so that no session is ever lost
+            self._token = secrets.token_hex(16)
+            self._run.events.emit(HostOpening(self.name, self._token))
         self._host = self._run.services.make_host(self.spec, folder)
         self._lock(self._host)
         self.generation += 1
@@ -111,7 +115,7 @@ class HostSession:
         If two hosts of a plan are the same machine, the second waits for the first without a limit.
         """
         session = SessionSpec(
-            self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
+            self._run.id, owner_of(self._run.id), self._token, partial(self._run.events.notice, self.name), READING
         )
         until, told = time.monotonic() + self._run.wait_s, False
         while True:
@@ -127,7 +131,6 @@ class HostSession:
                     hint = f"waiting up to {format_duration(self._run.wait_s)} for that run to end"
                     self._run.events.notice(self.name, replace(error.diagnostics[0], severity="note", hint=hint))
                 time.sleep(_LOCK_POLL_S)
-        self._folder = host.work
         if host.resumed:
             message = f"host {self.name}: resumed the earlier session; results measured since then are used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from asct.store.model import Status
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 
+_TOKEN = re.compile("[0-9a-f]{32}")
+
 
 @dataclass(frozen=True, slots=True)
 class EarlierResults:
@@ -32,8 +35,8 @@ class EarlierResults:
     """The results of each job for other jobs, by path. The keys are (host, job id)."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
     """The number of times that each repeat ended, according to the journal."""
-    folders: Mapping[str, str] = field(default_factory=dict)
-    """The work folder of each host's last session, which may still exist on the host."""
+    sessions: Mapping[str, str] = field(default_factory=dict)
+    """The token of each host's last session, which may still exist on the host."""
     runs: EarlierRuns | None = None
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
@@ -92,23 +95,25 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     begun: dict[str, Any] = {"status": "running", "exit_code": None, "ended_at": None, "verdicts": [], "sealed": False}
     fresh = stored.run.model_copy(update=begun)
     writer.run = fresh
-    ends, folders = _ends(stored)
-    return writer, EarlierResults(found.done, exports, ends, folders, findings=found.findings)
+    ends, sessions = _ends(stored)
+    return writer, EarlierResults(found.done, exports, ends, sessions, findings=found.findings)
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """Return how often each repeat ended according to the journal, and the work folder of each host's last session.
+    """Return how often each repeat ended according to the journal, and the token of each host's last session.
 
     A lost connection does not count as an end, because the host continues and its results will be used.
     """
     ends: Counter[RepeatKey] = Counter()
-    folders: dict[str, str] = {}
+    sessions: dict[str, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["status"] != "host-lost":
             ends[repeat_key(event)] += 1
-        elif event.get("t") == "host-ready":
-            folders[event["host"]] = event.get("work", "")
-    return ends, folders
+        elif event.get("t") in ("host-opening", "host-ready"):  # old journals name the session by its folder only
+            name = event.get("session") or event.get("work", "").rpartition("/run-")[2]
+            if _TOKEN.fullmatch(name):
+                sessions[event["host"]] = name
+    return ends, sessions
 
 
 def _exports(

@@ -164,7 +164,7 @@ class HostRunner:
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
         self._run = run
-        self.session = HostSession(run, spec, earlier.folders.get(spec.name, ""))
+        self.session = HostSession(run, spec, earlier.sessions.get(spec.name, ""))
         self.jobs = [JobRunner(run, self.session, job, earlier, last=job is jobs[-1]) for job in jobs]
         self.entry = HostEntry(
             name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not started"

@@ -72,14 +72,14 @@ class ReadingSpec:
 class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
-    `work` is the work folder of an earlier part of the run, which is resumed if it is intact. `notice` receives
-    diagnostics during the session, for example why a scheduler delays the run. `reading` is read before and after each
-    task.
+    `token` (32 hexadecimal digits) names the session: a session of this name that still exists is resumed. If it is
+    empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a scheduler
+    delays the run. `reading` is read before and after each task.
     """
 
     run: str
     owner: str
-    work: str = ""
+    token: str = ""
     notice: Callable[[Diagnostic], None] = lambda _: None
     reading: ReadingSpec | None = None
 

@@ -1,9 +1,9 @@
-# Opens a host: creates the private folder of a session, or resumes that of an earlier part of the same run, and prints its
-# path. The caller sets the variables base, token, runner, earlier (a folder or empty), owner (empty to only read the host),
-# find and keep (see base.ReadingSpec, or empty).
+# Opens a host: creates the private folder of a session, or resumes it if it exists, and prints its path. The caller sets the
+# variables base, token (which names the session), runner, owner (empty to only read the host), find and keep (see
+# base.ReadingSpec, or empty).
 
 umask 077
-journal= live=1
+journal= live=1 root= mine=
 exec 4>&1
 
 # The cache folder of the account.
@@ -12,7 +12,7 @@ case ${XDG_CACHE_HOME:-} in
 *) cache=${HOME:+$HOME/.cache/asct}; [ -d "${HOME:-}" ] || cache= ;;
 esac
 
-# Test whether a folder, created if missing, belongs to this account, is not a link, and does not let others rename files
+# Test whether a folder, created if missing, belongs to this account, is not a link, and does not let others create files
 # in it. A single ls usually lists all folders in advance.
 usable() {
     [ -e "$1" ] || mkdir -p -- "$1" 2>/dev/null
@@ -24,13 +24,21 @@ usable() {
     mode_of=${listed%%" $1$nl"*}
     mode_of=${mode_of##*"$nl"}
     case $mode_of in
-    ?????w???[!tT]* | ????????w[!tT]*) return 1 ;;
+    ?????w* | ????????w*) return 1 ;;
     esac
 }
 
-while read -r name real uid rest; do
-    if [ "$name" = Uid: ]; then break; fi
+while read -r name value rest; do
+    case $name in
+    Uid:) uid=${rest%%[!0-9]*} ;;
+    SigIgn:) break ;;
+    esac
 done </proc/self/status
+via=
+case $value in # the last digit consists of HUP, INT, QUIT and ILL
+*[08]) ;;
+*) defaults ;;
+esac
 boot=
 [ ! -r /proc/sys/kernel/random/boot_id ] || IFS= read -r boot </proc/sys/kernel/random/boot_id
 listed=$(ls -ld -- "$base" ${cache:+"$cache"} 2>/dev/null)$nl
@@ -45,45 +53,35 @@ done
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 
-# A folder is abandoned if it has no session and the process of the connection has ended; if it contains results that nobody
-# has collected for a week; or if it is from another boot, because a power failure may have lost part of it.
-stale() {
-    [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] && [ -f "$1/.owner" ] || return 1
+# A folder belongs to whoever holds the lock of its file .session, and is in use as long as the lock is held. Without a
+# holder, it is abandoned if it is from another boot, because a power failure may have lost part of it; if it contains results
+# that nobody has collected for a week; and without results after an hour, which is longer than opening a host takes.
+abandoned() {
+    [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] || return 1
+    age=-mmin\ +60
     if [ -f "$1/.session" ]; then
-        IFS= read -r when <"$1/.session"
-        [ "$when" != "$boot" ] && return
-        ! alive "$1/.pid" && [ -n "$(find "$1/.session" -mtime +7)" ]
-    else
-        read -r pid noted when <"$1/.owner"
-        [ -n "$when" ] || return 1
-        [ "$when" != "$boot" ] || ! alive "$1/.owner"
+        exec 7<>"$1/.session"
+        flock -n 7 || return 1
+        IFS= read -r when <&7
+        [ "${when:-$boot}" = "$boot" ] || return 0
+        [ ! -e "$1/.queue/1" ] || age=-mtime\ +7
     fi
+    [ -n "$(find "$1" -prune $age)" ]
 }
 for old in "$found"/run-*; do
-    if stale "$old"; then rm -rf -- "$old"; fi
+    if abandoned "$old"; then rm -rf -- "$old"; fi
 done
+exec 7<&-
 
-# On a full disk: remove the new folder, because nobody would collect it.
-unwritable() {
-    [ "$work" = "$earlier" ] || rm -rf -- "$work"
-    fail "cannot write in $work"
-}
-
-work=
-case $earlier in
-"$found"/run-*/*) ;;
-"$found"/run-*)
-    if [ -O "$earlier" ] && [ ! -h "$earlier" ] && [ -f "$earlier/.session" ]; then work=$earlier; fi ;;
-esac
-if [ -n "$work" ]; then
+root=$found/run-$token
+if [ -f "$root/.session" ]; then
     say resumed
-    printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" || unwritable
 else
-    work=$found/run-$token
-    mkdir -- "$work" ${owner:+"$work/.queue"} 2>/dev/null || fail "cannot make the folder $work"
-    note "$work/.owner" "$PPID" 2>/dev/null || unwritable
-    printf '%s' "$runner" 2>/dev/null >"$work/.runner" || unwritable
+    mine=1
+    mkdir -p -- "$root${owner:+/.queue}" 2>/dev/null || fail "cannot make the folder $root"
 fi
+printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$root/.runner.new" && mv -f -- "$root/.runner.new" "$root/.runner" ||
+    fail "cannot write in $root"
 
 if [ -z "$cache" ] || ! usable "$cache"; then
     cache=$found/cache
@@ -98,6 +96,5 @@ posix=
 case ${SHELL##*/} in
 sh | dash | ash | bash) posix="shell posix" ;;
 esac
-printf 'asct:%s\n' "work $work" "cache $PWD" ${posix:+"$posix"} ready # one write, because each is an ssh packet
-root=$work
+printf 'asct:%s\n' "work $root" "cache $PWD" ${posix:+"$posix"} ready # one write, because each is an ssh packet
 [ -z "$owner" ] || begin "$owner"

@@ -16,8 +16,9 @@
 #
 # runner_task.sh executes the job files. On a host, both files form one text.
 #
-# Descriptors: 3 control, 4 connection, 5 journal, 6 a lock on .session, 9 the lock of the host. The Linux kernel holds the
-# locks until the last process of the session has ended, measuring programs included.
+# Descriptors: 3 control, 4 connection, 5 journal, 6 the lock of the session (.session), 9 the lock of the host. The Linux kernel
+# holds the locks until the last process of the session has ended, measuring programs included. Both are locks of flock(2).
+# .session is opened for writing too, because NFS requires that of an exclusive lock.
 
 nl='
 '
@@ -44,9 +45,9 @@ fail() {
     exit 0
 }
 
-# Remove the folder of a session that failed to start; otherwise it would stay for a week.
+# Remove the folder of a session that failed to start, unless it contains results of an earlier part of the run.
 clear_away() {
-    if [ -f "${root:-}/.session" ] && [ ! -s "$root/.journal" ]; then rm -rf -- "$root"; fi
+    if [ -n "$mine" ] && [ ! -e "$root/.queue/1" ]; then rm -rf -- "$root"; fi
 }
 
 # look PID: set $start to the start time in ticks since boot (field 22 of stat, counted from behind the name in
@@ -67,10 +68,19 @@ alive() {
     [ -n "$noted" ] && look "$pid" && [ "$start" = "$noted" ]
 }
 
-# note FILE PID [WORD]: record the process, its start time, the boot id and WORD in FILE
+# note FILE PID [WORD]: record the process, its start time and WORD in FILE
 note() {
     look "$2"
-    printf '%s\n' "$2 $start $boot${3:+ $3}" >"$1"
+    printf '%s\n' "$2 $start${3:+ $3}" >"$1"
+}
+
+# defaults: set $via to the words that start a program with the default dispositions of HUP, INT and QUIT. nohup and shells
+# that start a program in the background ignore some of them, and no shell can restore them.
+defaults() {
+    via='env --default-signal=HUP,INT,QUIT' # coreutils 8.31
+    if $via true 2>/dev/null; then return; fi
+    via='perl -e $SIG{HUP}=$SIG{INT}=$SIG{QUIT}=q(DEFAULT);exec{$ARGV[0]}@ARGV'
+    $via true 2>/dev/null || via=
 }
 
 # State, parent and process group follow the name in parentheses.
@@ -84,23 +94,30 @@ leads_group() {
 # No ancestor of a task runs in the background, because a shell makes background programs ignore SIGINT. Therefore the
 # shell that listens runs in the background, and the first shell waits for the one that works.
 
-# begin OWNER, with $boot and $uid: start the runner of this session unless it is running, and forward the messages of asct
+# begin OWNER, with $boot and $via: start the runner of this session unless it is running, and forward the messages of asct.
+# The runner inherits the lock of the session.
 begin() {
     cd /
+    command -v flock >/dev/null && command -v setsid >/dev/null || fail "flock and setsid are missing (util-linux)"
     [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot make a FIFO in $root"
-    [ -d "$root/.queue" ] || mkdir "$root/.queue" || fail "cannot make a folder in $root"
-    printf '%s\n' "$boot" >"$root/.session" || fail "cannot write in $root"
-    exec 8<>"$root/.control"
-    if alive "$root/.hear" && alive "$root/.pid"; then # a runner that no longer listens is replaced
-        printf 'hello %s\n' "$$" >&8
-        say "joined $pid"
-        hand_on
-    else # this shell ends with the runner, which closes the connection
-        exec 3<&0
-        ( exec <&3 >/dev/null 2>&1 3<&- 4>&-; hand_on ) & # not redirections of the function: dash keeps copies for those
-        setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
-            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" "$find" "$keep" </dev/null 3<&- 8<&-
+    printf '' 2>/dev/null >>"$root/.session" || fail "cannot write in $root"
+    exec 6<>"$root/.session" 8<>"$root/.control"
+    if ! flock -n 6; then
+        if alive "$root/.hear" && alive "$root/.pid"; then
+            exec 6<&-
+            printf 'hello %s\n' "$$" >&8
+            say "joined $pid"
+            hand_on
+            exit 0
+        fi
+        end_leftovers # of a runner that no longer listens
     fi
+    mine=1
+    printf '%s\n' "$boot" >&6 || fail "cannot write in $root"
+    exec 3<&0 # this shell ends with the runner, which closes the connection
+    ( exec <&3 >/dev/null 2>&1 3<&- 4>&- 6<&-; hand_on ) & # not redirections of the function: dash keeps copies for those
+    $via setsid sh -c 'root=$1 mode=serve attach=$2 owner=$3 find=$4 keep=$5; . "$root/.runner"' \
+        sh "$root" "$$" "$1" "$find" "$keep" </dev/null 3<&- 8<&-
     exit 0
 }
 
@@ -109,13 +126,13 @@ hand_on() {
     printf 'gone %s\n' "$$" >&8
 }
 
+# Another account may have planted something else under the name of the lock, which is the same for all. Therefore the file
+# is created under a random name and linked, which opens nothing, and is only read.
 lock() {
-    leader=/usr/bin/setsid
-    [ -x "$leader" ] || leader=$(command -v setsid) && command -v flock >/dev/null ||
-        fail "flock and setsid are missing (util-linux)"
-    exec 6<"$root/.session"
-    end_leftovers
-    if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
+    if [ ! -e "$LOCK" ] && [ ! -h "$LOCK" ]; then
+        made=$(mktemp "$LOCK-XXXXXXXX") && chmod 666 "$made" && ln -- "$made" "$LOCK"
+        rm -f -- "$made"
+    fi 2>/dev/null
     [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a readable file"
     exec 9<"$LOCK"
     patience=$PATIENCE_S
@@ -127,9 +144,12 @@ lock() {
     [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced"
 }
 
-# Kill the processes of a killed runner: they hold .session.
+# Kill the processes of a killed runner: they hold the lock of the session.
 end_leftovers() {
+    attempts=10
     until flock -n 6; do
+        [ "$attempts" -gt 0 ] || fail "cannot lock $root/.session"
+        attempts=$((attempts - 1))
         end_all
         sleep 1
     done
@@ -148,13 +168,17 @@ end_all() {
 
 # strays: set $strays to the processes of tasks that are still running outside the tasks' process groups (fio jobs lead
 # separate sessions). Every process of a task inherits both locks, and only the shells of the runner are in its session. A
-# shell that waits for the runner to end has descriptor 6 only.
+# shell that waits for the runner to end has descriptor 6 only. At the end of the session, short commands are killed as well.
 strays() {
     strays=
     for one in /proc/[0-9]*/fd/6; do
         [ "$one" -ef "$root/.session" ] || continue
         one=${one#/proc/}
         one=${one%%/*}
+        if [ -n "$ending" ] && [ "/proc/$one/fd/9" -ef "$root/.session" ]; then
+            kill -s KILL "$one" 2>/dev/null
+            strays="$strays $one"
+        fi
         [ "$one" != "$$" ] && [ "/proc/$one/fd/9" -ef "$LOCK" ] || continue
         { IFS= read -r stat <"/proc/$one/stat"; } 2>/dev/null || continue
         set -- ${stat##*) }
@@ -174,19 +198,38 @@ end_strays() {
     done
 }
 
-# held: test whether the holder of the lock has a card; set $one to it. A session that begins or ends holds the lock for a
-# moment without one.
+# The card of a session names it to those who find the host locked: a symbolic link, because another account may have planted
+# something else under this name, and a link is created and read without opening anything. All other cards are obsolete.
+show_card() {
+    set -- "$LOCK".[0-9]*
+    if [ -h "$1" ] || [ -e "$1" ]; then rm -f -- "$@" 2>/dev/null; fi
+    look "$$"
+    uptime
+    ln -s -- "$start ${up%.*} $owner" "$LOCK.$$" 2>/dev/null
+}
+
+# held: test whether the holder of the lock has a card; set $pid, $since (uptime in seconds) and $text from it. A session
+# that begins holds the lock for a moment without one.
 held() {
     for one in "$LOCK".[0-9]*; do
-        if [ -f "$one" ] && alive "$one"; then return; fi
+        pid=${one#"$LOCK."}
+        text=$(readlink "$one") && look "$pid" && [ "$start" = "${text%% *}" ] || continue
+        text=${text#* }
+        since=${text%% *} text=${text#* }
+        text=${text%%"$nl"*}
+        case $since in
+        '' | 0* | *[!0-9]* | ??????????*) since= ;;
+        esac
+        return 0
     done
     return 1
 }
 
 locked() {
     clear_away
-    if held && { read -r first; IFS= read -r text; } 2>/dev/null <"$one"; then
-        say "locked $pid $(($(date +%s) - $(date -r "$one" +%s))) ${text:-unknown}"
+    if held; then
+        uptime
+        say "locked $pid $((${up%.*} - ${since:-${up%.*}})) ${text:-unknown}"
     else
         say "locked 0 0 unknown"
     fi
@@ -196,20 +239,17 @@ locked() {
 serve() {
     trap : INT TERM HUP PIPE
     exec 3<>"$root/.control" 5>>"$root/.journal"
-    journal= live=1 last=0
+    journal= live=1 last=0 mine=1 ending= via=
+    leader=/usr/bin/setsid
+    [ -x "$leader" ] || leader=$(command -v setsid)
     lock
+    show_card
     journal=1
     [ ! -e "$root/.stop" ] || rm -f -- "$root/.stop"
     [ -p "$root/.go" ] || mkfifo "$root/.go" || fail "cannot make a FIFO in $root"
     exec 8<>"$root/.go"
     : >"$root/.told"
     note "$root/.pid" "$$"
-    [ ! -e "$card" ] || rm -f -- "$card" 2>/dev/null
-    umask 022
-    set -C
-    { printf '%s %s %s\n%s\n' "$$" "$start" "$boot" "$owner" >"$card"; } 2>/dev/null
-    set +C
-    umask 077
     reading=
     [ -z "$keep" ] || reading=$keep$nl/dev/null$nl$(eval "$find")
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
@@ -245,7 +285,7 @@ hear() {
         heard) printf '%s\n' "$rest" >"$root/.heard" ;;
         hello) attach=$rest live= ;;
         gone) [ "$rest" != "$attach" ] || { attach= live=; linger; } ;;
-        expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || over_and_out "$root/.pid" ;;
+        expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || expire ;;
         leave) leaving=1; stop_work; [ "$going" -gt 0 ] || over_and_out "$root" ;;
         broken) end_all ;;
         esac
@@ -256,6 +296,11 @@ hear() {
 linger() {
     [ -n "$attach" ] || [ "$going" -gt 0 ] ||
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
+}
+
+# Keep the folder if there are results to collect.
+expire() {
+    if [ -e "$root/.queue/1" ]; then over_and_out "$root/.pid"; else over_and_out "$root"; fi
 }
 
 # removed PATH: remove PATH, with retries because a working shell that has just started may still write into the folder
@@ -269,12 +314,13 @@ removed() {
 
 # over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The host is unlocked before asct
 # is notified, because another run may start at once, unless a process that cannot be killed still holds the lock. The card
-# goes right before the lock: without the lock, it may be the card of the next session.
+# goes last, so that whoever finds the host locked is told by whom.
 over_and_out() {
+    ending=1
     end_strays 10
     if removed "$1"; then
-        rm -f -- "$card"
         [ -n "$strays" ] || flock -u 9
+        rm -f -- "$LOCK.$$"
         [ -z "$leaving" ] || say left
     fi
     kill -s KILL 0
@@ -331,11 +377,13 @@ set_alarm() {
     ( sleep "$nap"; printf 'alarm\n' >&3 ) 4>&- 5>&- 8<&- 9<&- &
 }
 
-# execute PROGRAM [ARGUMENT]...: run a short command on this connection with the rest of standard input
+# execute PROGRAM [ARGUMENT]...: run a short command on this connection with the rest of standard input. It belongs to the
+# session, which recognizes it by the descriptors 6 and 9 and ends it.
 execute() {
+    if [ -e "$root/.session" ]; then exec 6<"$root/.session" 9<&6; fi
     say "begin $$"
     printf 'asct:begin\n' >&2
-    exec "$@" <&3 3<&- 4>&-
+    exec $via "$@" <&3 3<&- 4>&-
 }
 
 # finish PID: kill the process group of a command that took too long
@@ -373,8 +421,6 @@ leave() {
         else
             end_leftovers
         fi
-        card=$LOCK.$(id -u)
-        ( exec 9<"$LOCK" && flock -n 9 && rm -f -- "$card" ) 2>/dev/null
     fi
     rm -rf -- "$root"
     say done
@@ -387,7 +433,7 @@ serve)
     serve ;;
 line)
     exec 4>&1 3<&0 </dev/null
-    journal= live=1 key=-
+    journal= live=1 key=- mine=
     if ! leads_group; then
         [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "the shell leads no process group, and setsid is missing"
         ASCT_SETSID=1 exec setsid sh -c 'root=$1 mode=line; . "$root/.runner"' sh "$root" <&3 >&4

@@ -6,7 +6,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
@@ -50,6 +49,7 @@ class RunnerSession:
         self._base = base
         self._reconnect_s = reconnect_s
         self._session: SessionSpec | None = None
+        self._token = ""
         self._journal = RunnerJournal()
         self._control: Channel | None = None
         self._live = False
@@ -68,6 +68,7 @@ class RunnerSession:
     def open(self, session: SessionSpec | None) -> None:
         """Connect and create the work folder, or resume an earlier session. Raises ConnectError, HostLocked."""
         self._session = session
+        self._token = (session.token if session else "") or secrets.token_hex(16)
         self._connect()
 
     def _connect(self) -> None:
@@ -82,8 +83,7 @@ class RunnerSession:
 
     def _start(self) -> None:
         owner = self._session.owner if self._session else ""
-        session = replace(self._session, work=self.work or self._session.work) if self._session else None
-        text = script.open_script(self.name, self._base, secrets.token_hex(16), session)
+        text = script.open_script(self.name, self._base, self._token, self._session)
         doing, label = "creating the work folder", self.link.label
         journal, received = RunnerJournal(), b""
         with self.link.within(SHORT_S, doing):

@@ -6,6 +6,8 @@ work() {
     trap : INT TERM HUP PIPE
     own_pid
     note "$root/.work" "$me"
+    defaults
+    restore=$via via=
     wakes=0 begun=0 heard=0
     printf '0\n' >"$root/.heard"
     while read -r word rest <&8; do
@@ -102,15 +104,16 @@ launch() {
         shift
     done
     shift
-    if command -v "$1" >/dev/null; then exec "$leader" "$@"; fi
+    if command -v "$1" >/dev/null; then exec $via "$leader" "$@"; fi
     exec "$@"
 }
 
 companions= led= read_at=
-# companion FOLDER STDOUT STDERR ...: start a companion; the arguments are those of launch
+# companion FOLDER STDOUT STDERR ...: start a companion; the arguments are those of launch. A shell makes background programs
+# ignore INT and QUIT.
 companion() {
     [ -d "$1" ] || mkdir -p -- "$1" 2>/dev/null
-    ( launch "$@" ) &
+    ( via=$restore; launch "$@" ) &
     companions="$companions $!"
 }
 
@@ -182,7 +185,7 @@ main() {
     read_after 2>/dev/null >>"$root/.readings"
 }
 
-# Programs that a shell starts in the background ignore SIGINT unless they handle it; TERM stops the others.
+# A companion that ignores INT, or still does because $restore is empty, is stopped by TERM.
 end_companions() {
     [ -n "$companions" ] || return 0
     ( trap '' TERM; sleep 2; kill -s TERM $companions; sleep 2; kill -s KILL $companions ) >/dev/null 2>&1 4>&- 5>&- &

@@ -127,16 +127,15 @@ def runner() -> str:
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """Return the text for `sh -s` that creates a work folder below `base`, or resumes an earlier one.
+    """Return the text for `sh -s` that creates the work folder named by `token` below `base`, or resumes it.
 
     With a `session`, the script also locks the host, starts the runner and stays connected to it.
     """
-    earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
-    for path in (base, earlier):
-        if "\n" in path:  # the host reports the path on one line
-            raise HostError(host, errors.no_work_folder(host, base, "its name contains a line feed"))
+    owner, reading = (session.owner, session.reading) if session else ("", None)
+    if "\n" in base:  # the host reports the path on one line
+        raise HostError(host, errors.no_work_folder(host, base, "its name contains a line feed"))
     nl = "nl='\n'\n"
-    names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
+    names = {"base": base, "token": token, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
     return nl + texts + 'mode=none; eval "$runner"\n' + Path(__file__).with_name("open.sh").read_text("utf-8")

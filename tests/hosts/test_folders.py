@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,10 +71,11 @@ def test_a_folder_others_may_write_is_not_used(make: Maker, tmp_path: Path) -> N
     assert make(tmp_path / "w")[0].parent == tmp_path / f"w-{os.getuid()}"
 
 
-def test_a_sticky_folder_is_used(make: Maker, tmp_path: Path) -> None:
+def test_a_sticky_folder_is_not_used_itself(make: Maker, tmp_path: Path) -> None:
+    """Others could plant something there under the name of a session that they have seen."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w").chmod(0o1777)
-    assert make(tmp_path / "w")[0].parent == tmp_path / "w"
+    assert make(tmp_path / "w")[0].parent == tmp_path / f"w-{os.getuid()}"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make another account's folder")
@@ -87,29 +90,36 @@ def test_no_place(make: Maker) -> None:
         make(Path("/proc/asct"))
 
 
-def test_stale_folders_go_and_others_stay(make: Maker, tmp_path: Path) -> None:
+def test_abandoned_folders_go_and_others_stay(make: Maker, tmp_path: Path) -> None:
+    """What decides is the lock, then the boot, the results and the age; an old `.owner` of any content says nothing."""
     base = tmp_path / "w"
     living, _ = make(base)
-    child = subprocess.Popen(["sleep", "60"])
-    try:
-        began = Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2].split()[19]
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        owners = {
-            "run-living": f"{child.pid} {began} {boot}",
-            "run-dead": f"4194000 77 {boot}",
-            "run-reused": f"{child.pid} 5 {boot}",
-            "run-rebooted": f"{child.pid} {began} another-boot",
-            "run-odd": "what",
-            "other": "4194000 77 x",
-        }
-        for name, text in owners.items():
-            (base / name / "deep").mkdir(parents=True)
-            (base / name / ".owner").write_text(text + "\n")
-        (base / "run-empty").mkdir()
-        (base / "run-link").symlink_to(base / "other")
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    hour, week = 3700, 8 * 86400
+    folders = {  # name: (content of .session, whether there are results, age in seconds)
+        "run-held": ("another-boot\n", True, week),
+        "run-collectable": (boot, True, hour),
+        "run-uncollected": (boot, True, week),
+        "run-opening": (None, False, 0),
+        "run-given-up": (None, False, hour),
+        "run-locking": ("", False, 0),
+        "run-new": (boot, False, 0),
+        "run-idle": (boot, False, hour),
+        "run-rebooted": ("another-boot\n", True, 0),
+        "other": (None, False, week),
+    }
+    for name, (session, results, age) in folders.items():
+        (base / name / ".queue").mkdir(parents=True)
+        (base / name / ".owner").write_text("4194000\n")
+        if results:
+            (base / name / ".queue" / "1").touch()
+        if session is not None:
+            (base / name / ".session").write_text(session)
+        os.utime(base / name, (time.time() - age,) * 2)
+    (base / "run-link").symlink_to(base / "other")
+    with (base / "run-held" / ".session").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
         made, _ = make(base)
-    finally:
-        child.kill()
-        child.wait()
     left = {path.name for path in base.iterdir()}
-    assert left == {living.name, made.name, "run-living", "run-odd", "other", "run-empty", "run-link"}
+    kept = {"run-held", "run-collectable", "run-opening", "run-locking", "run-new", "other", "run-link"}
+    assert left == {living.name, made.name, *kept}

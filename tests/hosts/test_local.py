@@ -64,7 +64,6 @@ def test_a_runner_that_was_killed_is_replaced_and_repeats_its_task(here: Bench, 
 
 
 LOCK = Path("/var/tmp/asct.lock")
-CARD = Path(f"{LOCK}.{os.getuid()}")
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
@@ -95,13 +94,15 @@ def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(attempts.read_text().splitlines()) == 4 + 1  # the last one is of `flock -u 9`
 
 
-def test_the_card_stays_until_the_work_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_goes_after_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who finds the lock held meanwhile is told by whom."""
     log = tmp_path / "log"
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    stand_in(tmp_path / "bin", monkeypatch, "rm", f'[ -e {CARD} ] && echo "$*" >>{log}')
+    for name in ("rm", "flock"):
+        stand_in(tmp_path / "bin", monkeypatch, name, f'echo "{name} $*" >>{log}')
     host.open(SessionSpec("tests", "the tests"))
     work = host.work
+    card = f"{LOCK}.{Path(work, '.pid').read_text().split()[0]}"
     host.close()
-    assert log.read_text().splitlines()[-2:] == [f"-rf -- {work}", f"-f -- {CARD}"]
-    assert not CARD.exists()
+    assert log.read_text().splitlines()[-3:] == [f"rm -rf -- {work}", "flock -u 9", f"rm -f -- {card}"]
+    assert not os.path.lexists(card)

@@ -22,7 +22,7 @@ from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd
 
 pytestmark = pytest.mark.ssh
-SESSION = SessionSpec("r1", "run r1 of the tests")
+SESSION = SessionSpec("r1", "run r1 of the tests", "5e" * 16)
 
 
 def session_of(host: Host) -> int:
@@ -254,7 +254,7 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
     tasks = [counting(first, tmp_path, number, 0.3) for number in range(3)]
     first.announce(tasks)
     first._link.cut()  # as when asct is killed: nothing is said to the host
-    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
+    second = opened(own_sshd, SESSION)
     assert second.resumed and second.work == work
     second.wait_until_idle()
     assert runs(second) == ["0", "1", "2"]
@@ -276,7 +276,7 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     left = noted(first, ".task")
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     os.kill(left, signal.SIGKILL)
-    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
+    second = opened(own_sshd, SESSION)
     assert second.resumed
     assert second.run(counting(second, tmp_path, 2)).status == 0
     second.close()
@@ -343,23 +343,25 @@ def test_the_card_goes_with_the_runner(own_sshd: Sshd, monkeypatch: pytest.Monke
     text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
     monkeypatch.setattr(script, "runner", lambda: text)
     host = opened(own_sshd)
-    card, runner = Path(f"/var/tmp/asct.lock.{Path(host.work).stat().st_uid}"), noted(host, ".pid")
-    assert card.read_text().split()[0] == str(runner) and SESSION.owner in card.read_text()
+    runner = noted(host, ".pid")
+    card = Path(f"/var/tmp/asct.lock.{runner}")
+    assert str(card.readlink()).endswith(f" {SESSION.owner}")
     if how == "left":
         host.close()
     else:
         host._link.cut()
-    assert gone(runner) and not card.exists()
+    assert gone(runner) and not os.path.lexists(card)
 
 
 def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Path) -> None:
     first = opened(own_sshd)
     work = first.work
+    assert first.run(counting(first, tmp_path, 1)).status == 0
     first._link.cut()
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     Path(work, ".session").write_text("another-boot\n")
-    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
-    assert not second.resumed and second.work != work and not Path(work).exists()
+    second = opened(own_sshd, SESSION)
+    assert not second.resumed and second.work == work and not Path(work, "log").exists()
     second.close()
 
 
@@ -451,13 +453,19 @@ def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: 
     assert host.run(counting(host, tmp_path, 9)).status == 0
 
 
-def test_an_idle_runner_without_a_connection_lets_the_host_go(own_sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("used", [True, False])
+def test_an_idle_runner_without_a_connection_lets_the_host_go(
+    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: bool
+) -> None:
+    """The folder stays for `asct resume` if it contains results."""
     from asct.hosts import script
 
     text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
     monkeypatch.setattr(script, "runner", lambda: text)
     host = opened(own_sshd)
     work, runner = host.work, noted(host, ".pid")
+    if used:
+        assert host.run(counting(host, tmp_path, 1)).status == 0
     host._link.cut()
-    assert gone(runner) and Path(work).exists()
+    assert gone(runner) and Path(work).exists() == used
     opened(own_sshd, SessionSpec("r2", "run r2 of the tests")).close()

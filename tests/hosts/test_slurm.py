@@ -25,6 +25,7 @@ from tests.slurm import Slurm
 
 pytestmark = pytest.mark.slurm
 RUN = "20260101T000000Z-abc123"
+SESSION = SessionSpec(RUN, "the tests", "5e" * 16)
 Into = Callable[[str], Path]
 
 
@@ -34,7 +35,7 @@ def host_of(name: str = "lab", **options: object) -> SlurmHost:
 
 @contextmanager
 def opened(host: SlurmHost, session: SessionSpec | None = None) -> Iterator[SlurmHost]:
-    host.open(session or SessionSpec(RUN, "the tests"))
+    host.open(session or SESSION)
     try:
         yield host
     finally:
@@ -118,7 +119,7 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
     blocker = _occupy(slurm, "n2")
     with opened(host_of("lab-1")) as one:
         with ThreadPoolExecutor(1) as pool:
-            opening = pool.submit(host_of("lab-2").open, SessionSpec(RUN, "the tests"))
+            opening = pool.submit(host_of("lab-2").open, SESSION)
             try:
                 until(lambda: len(slurm.jobs("PENDING")) == 1)
                 one._end_held()  # n1 is free: if Slurm gives it to the second host, that does not keep it
@@ -146,14 +147,14 @@ def _occupy(slurm: Slurm, node: str) -> str:
 def test_what_slurm_refuses_is_told_in_its_words(slurm: Slurm, options: dict[str, object], words: str) -> None:
     host = host_of(**options)
     with pytest.raises(ConnectError) as error:
-        host.open(SessionSpec(RUN, "the tests"))
+        host.open(SESSION)
     assert (code_of(error), words in str(error.value)) == ("E351", True)
     assert slurm.waiting() == []
 
 
 def test_a_job_that_would_never_start_is_cancelled(slurm: Slurm, own_state: Path) -> None:
     with pytest.raises(ConnectError) as error:
-        host_of(partition="short").open(SessionSpec(RUN, "the tests"))
+        host_of(partition="short").open(SESSION)
     assert (code_of(error), "(Partition" in str(error.value)) == ("E352", True)
     slurm.await_empty()
     assert list(own_state.rglob("*.json")) == []
@@ -209,7 +210,7 @@ def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
 def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Path) -> None:
     """As after `kill -9`: the connection breaks, the node continues, and the resumed session finds all results."""
     host = host_of()
-    host.open(SessionSpec(RUN, "the tests"))
+    host.open(SESSION)
     host.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
     host.begin_job("a")
     tasks = [
@@ -221,7 +222,7 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
     assert host.run(tasks[0]).status == 0
     work = host.work
     host._steps.cut()
-    with opened(host_of(), SessionSpec(RUN, "the tests", "/elsewhere")) as again:
+    with opened(host_of(), SESSION) as again:
         assert (again.resumed, again.work) == (True, work)
         again.wait_until_idle()
         job = again.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
@@ -241,7 +242,7 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
 
 def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, into: Into) -> None:
     host = host_of()
-    host.open(SessionSpec(RUN, "the tests"))
+    host.open(SESSION)
     host.plan_jobs([JobRequest("a", 60)])
     host.begin_job("a")
     task = Task(Process(("sh", "-c", "echo $SLURM_JOB_ID"), f"{host.work}/x"), into("x"), key="x")
@@ -251,7 +252,7 @@ def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, i
     until(lambda: states(slurm)[job] == "CANCELLED")
     host.close()
     (into("x") / "stdout").unlink()
-    with opened(host_of(), SessionSpec(RUN, "the tests")) as again:
+    with opened(host_of(), SESSION) as again:
         assert again.resumed
         assert "asct: a on lab" in slurm.command("scontrol", "show", "job", _running(slurm))
         assert again.run(replace(task, main=replace(task.main, cwd=f"{again.work}/x"))).status == 0

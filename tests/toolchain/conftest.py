@@ -48,7 +48,6 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def local(tmp_path: Path) -> Iterator[Host]:
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     host.open(SessionSpec("run", "a test"))
-    host.open(SessionSpec("tests", "the tests"))
     yield host
     host.close()
 

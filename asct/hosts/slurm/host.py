@@ -95,8 +95,7 @@ class SlurmHost(RemoteHost):
         self._over.clear()
         if session is not None:
             self._file = state_file(session.run, self.name)
-            self._memory = load_state(self._file) or SlurmState(work=session.work)
-            session = replace(session, work=self._memory.work)
+            self._memory = load_state(self._file) or SlurmState()
             self._notice = session.notice
         try:
             self._take_up()
