@@ -154,10 +154,19 @@ def not_ended(place: str, seconds: float) -> Diagnostic:
 
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
-    hint = f"set the host's `workdir` to a folder that the account can write to (currently `{base}`)"
-    if "util-linux" in detail:
-        hint = "install util-linux on the host: `flock` and `setsid` must be on the PATH of the account"
-    return Diagnostic("E322", f"{place}: cannot create a private work folder: {detail[:QUOTED]}", hint=hint)
+    workdir = f"set the host's `workdir` to a folder that the account can write to (currently `{base}`)"
+    hint = next((hint for words, hint in _WAYS_OUT.items() if words in detail), workdir)
+    return Diagnostic("E322", f"{place}: cannot open a session: {detail[:QUOTED]}", hint=hint)
+
+
+_WAYS_OUT = {
+    "(util-linux)": "install util-linux on the host: `flock` and `setsid` must be on the PATH of the account",
+    "asct.lock": "remove it as root: all accounts share this file, and asct creates it again",
+    "cannot lock": "set the host's `workdir` to a folder on a file system that supports locks (flock)",
+    "cannot write": "free space on the host, or set `workdir` to a folder on another file system",
+    "cache folder": "correct its owner and permissions, or set XDG_CACHE_HOME on the host",
+}
+"""What to do if another `workdir` does not help, by words of the reason that the host reports."""
 
 
 def path_refused(host: str, path: str, why: str) -> Diagnostic:

@@ -85,13 +85,13 @@ printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$root/.runner.new" && mv -f -- 
 
 if [ -z "$cache" ] || ! usable "$cache"; then
     cache=$found/cache
-    usable "$cache" || fail "cannot make the folder $cache"
+    usable "$cache" || fail "cannot make the cache folder $cache"
 fi
 case $mode_of in
 ????------*) ;;
-*) chmod go= -- "$cache" || fail "cannot make the folder $cache private" ;;
+*) chmod go= -- "$cache" || fail "cannot make the cache folder $cache private" ;;
 esac
-cd -P -- "$cache" || fail "cannot enter the folder $cache"
+cd -P -- "$cache" || fail "cannot enter the cache folder $cache"
 posix=
 case ${SHELL##*/} in
 sh | dash | ash | bash) posix="shell posix" ;;

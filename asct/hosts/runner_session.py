@@ -32,6 +32,9 @@ KILL_S = 30.0
 """Seconds beyond its time limit after which a running task is considered unkillable."""
 RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+_OPENING = "creating the work folder"
+_MOST_OPENING = 1 << 20
+"""Maximum number of bytes that a host prints before its session is open, the output of login scripts included."""
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Error codes of failures for which a retry is useless: keys, accounts, configuration."""
 
@@ -84,36 +87,46 @@ class RunnerSession:
     def _start(self) -> None:
         owner = self._session.owner if self._session else ""
         text = script.open_script(self.name, self._base, self._token, self._session)
-        doing, label = "creating the work folder", self.link.label
-        journal, received = RunnerJournal(), b""
-        with self.link.within(SHORT_S, doing):
+        label, journal = self.link.label, RunnerJournal()
+        with self.link.within(SHORT_S, _OPENING):
             channel = self.link.start("exec sh -s")
             channel.send(text.encode("utf-8", "surrogateescape"))
             if not owner:
                 channel.finish_input()
-            while not journal.replies.keys() & {"serving", "joined", "locked", "failed"}:
-                try:
-                    data = channel.receive(SHORT_S)
-                except TimeoutError:
-                    raise HostTimeout(self.name, errors.no_answer(label, doing, SHORT_S)) from None
-                if not data:
-                    break
-                received += data[: script.LONGEST_LINE - len(received)]
-                journal.take(data)
-            replies = journal.replies
-            if not data and not owner:
-                received += channel.receive_error()
+            received = self._hear_opening(channel, journal)
+        replies = journal.replies
         if "locked" in replies:
             pid, age, owner = [*replies["locked"].split(" ", 2), "", ""][:3]
             raise HostLocked(self.name, owner, errors.host_locked(label, owner, pid, age))
         if "failed" in replies:
             raise HostError(self.name, errors.no_work_folder(label, self._base, replies["failed"]))
         if not {"work", "cache", "ready"} <= replies.keys() or (owner and not replies.keys() & {"serving", "joined"}):
-            raise HostError(self.name, errors.strange_shell(label, doing, received.decode("utf-8", "replace")))
+            raise HostError(self.name, errors.strange_shell(label, _OPENING, received.decode("utf-8", "replace")))
         self.work, self.cache = replies["work"], replies["cache"]
         self.posix_login, self.resumed = replies.get("shell") == "posix", "resumed" in replies
         if owner:
             self._attach(channel, journal)
+
+    def _hear_opening(self, channel: Channel, journal: RunnerJournal) -> bytes:
+        """Read replies up to the one that ends the opening, the end of the output, or more output than a runner prints.
+
+        Returns the beginning of the output. Raises HostTimeout.
+        """
+        received = b""
+        while not journal.replies.keys() & {"serving", "joined", "locked", "failed"}:
+            try:
+                data = channel.receive(SHORT_S)
+            except TimeoutError:
+                if found := channel.receive_error():
+                    return received + found[: script.LONGEST_LINE]
+                raise HostTimeout(self.name, errors.no_answer(self.link.label, _OPENING, SHORT_S)) from None
+            if not data:
+                return received + channel.receive_error()[: script.LONGEST_LINE]
+            received += data[: script.LONGEST_LINE - len(received)]
+            journal.take(data)
+            if journal.offset > _MOST_OPENING:
+                break
+        return received
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
         """Attach to the runner of this session: read its progress, and submit the tasks that it lacks."""

@@ -51,8 +51,9 @@ _VERIFY = (
     ' command -v sha256sum >/dev/null || exit 0; exec sha256sum -- "$1"'
 )
 _INSTALL = (
-    'set -e; umask 077; mkdir -p -- "${2%/*}"; chmod 700 "$1"; part="$2.$$.part";'
-    ' cp -- "$1" "$part"; mv -f -- "$part" "$2"'
+    'umask 077; mkdir -p -- "${2%/*}" && chmod 700 "$1" || exit 1; part="$2.$$.part";'
+    ' trap "exit 1" HUP INT TERM; trap \'rm -f -- "$part"\' EXIT;'
+    ' cp -- "$1" "$part" && mv -f -- "$part" "$2"'
 )
 _SUM = re.compile(r"[0-9a-f]{64}")
 TIMEOUT_S = 120.0

@@ -40,8 +40,8 @@ def test_events_tell_the_run_in_order(lab: Lab) -> None:
     done = lab.run(job(repeats=1, warmup=1))
     kinds = [event.t for event in done.events]
     assert kinds == [
-        "run-started", "host-ready", "job-started", "point-started", "point-ended", "point-started", "point-ended",
-        "job-ended", "run-ended",
+        "run-started", "host-opening", "host-ready", "job-started", "point-started", "point-ended", "point-started",
+        "point-ended", "job-ended", "run-ended",
     ]  # fmt: skip
     assert [body["t"] for body in done.stored.journal()] == kinds
     repeats = [event.repeat for event in done.events if isinstance(event, events.PointEnded)]

@@ -176,7 +176,9 @@ def test_companion_runs_beside_and_gets_sigint(bench: Bench) -> None:
     until_it_began = "until [ -s beside.txt ]; do sleep 0.02; done"
     done = bench.run("sh", "-c", until_it_began, cwd=folder, companions=(companion,))
     assert (done.status, done.notes) == (0, ())
-    assert bench.text("beside.txt") == "begin\nend\n", "it can trap SIGINT although the shell starts it in the background"
+    assert bench.text("beside.txt") == "begin\nend\n", (
+        "it can trap SIGINT although the shell starts it in the background"
+    )
     assert "beside.txt" in done.fetched
 
 
