@@ -1,4 +1,4 @@
-"""Programs start with the default dispositions of SIGHUP, SIGINT and SIGQUIT, whatever asct or the host's server ignores."""
+"""Programs get the default dispositions of SIGHUP, SIGINT and SIGQUIT even if asct or the server ignores these."""
 
 from __future__ import annotations
 
