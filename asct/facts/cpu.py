@@ -2,102 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from asct.facts import caches, clocks, groups
-from asct.facts.cores import MIDR, Cpus, CpuTopology, cpuinfo, places
-from asct.facts.cpusets import by_cpu, listed, numbered
-from asct.facts.designs import Design, design, hybrid_core
+from asct.facts.cores import Cpus, CpuTopology, cpuinfo, places
+from asct.facts.cpusets import by_cpu, listed
+from asct.facts.designs import Design
+from asct.facts.kinds import CoreKinds, core_kinds, kinds
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, whole
-from asct.sdk.facts import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, LogicalCpu
-
-# The PMUs of hybrid processors list their CPUs (Linux, arch/x86/events/intel/core.c); some Linux kernels list core
-# types.
-_LISTS = (r"/sys/devices/cpu_(\w+)/cpus", rf"{CPU}/types/(\w+)/cpulist")
-_TELLING = (
-    "vendor_id", "vendor", "cpu family", "model", "stepping", "model name", "CPU implementer", "CPU variant",
-    "CPU part", "CPU revision", "cpu", "revision", "machine", "Model Name", "mvendorid", "marchid", "mimpid", "uarch",
-    "cpu model",
-)  # fmt: skip
-"""Fields of /proc/cpuinfo that identify the core design."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoreKinds:
-    """The kind of each online CPU (by number), and the design of each kind. Kinds are numbered in the order of their
-    first CPUs."""
-
-    of: Mapping[int, int]
-    designs: list[Design]
-
-
-def kinds(snapshot: Snapshot, cpus: Cpus) -> CoreKinds:
-    """Group the CPUs by kind of core.
-
-    Two CPUs are of the same kind if they have the same core design and are in the same list of the Linux kernel. The
-    list is necessary because different designs may report the same identity. If there is neither a list nor an
-    identity, the CPUs' capacities, which the Linux kernel assigns, are compared instead of the list.
-    """
-    lists = _lists(snapshot)
-    known: dict[tuple[str | None, ...], Design] = {}
-    keys: dict[int, tuple[Design, str | None]] = {}
-    for cpu in cpus.online:
-        values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
-        alike = (midr, *(values.get(name) for name in _TELLING))
-        if alike not in known:  # hundreds of CPUs report the same values
-            known[alike] = design(values, midr)
-        if apart is None and midr is None and cpu not in cpus.info.own:
-            apart = cpus.of(cpu).get("cpu_capacity")
-        keys[cpu] = (known[alike], apart)
-    of = numbered(keys)
-    firsts = {kind: cpu for cpu, kind in reversed(of.items())}
-    return CoreKinds(of, [_named(keys[firsts[kind]][0], lists.get(firsts[kind])) for kind in sorted(firsts)])
-
-
-def _named(found: Design, kind: str | None) -> Design:
-    """Replace the processor's name with that of the core if the processor has several kinds of cores."""
-    core = None if kind is None else hybrid_core(found.microarchitecture, found.numbers, kind)
-    return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found
-
-
-def _lists(snapshot: Snapshot) -> dict[int, str]:
-    """Return the name of the Linux kernel's list that contains each CPU."""
-    names: dict[int, str] = {}
-    for pattern in _LISTS:
-        for match, text in snapshot.matching(pattern):
-            names.update(dict.fromkeys(listed(text) or (), match[1]))
-    return names
-
-
-def core_kinds(
-    found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
-) -> list[CoreKind]:
-    """Return the kinds of cores as facts. The clock range of a kind, in Hz, spans the policies of its CPUs."""
-    made = []
-    for number, one in enumerate(found.designs):
-        members = [cpu for cpu, kind in found.of.items() if kind == number]
-        threads = Counter(cores[cpu] for cpu in members if cpu in cores)
-        own = [policy for policy in policies if set(policy.cpus) & set(members)]
-        capacities = [value for cpu in members if (value := whole(cpus.of(cpu).get("cpu_capacity"))) is not None]
-        made.append(
-            CoreKind(
-                microarchitecture=one.microarchitecture,
-                model=one.model,
-                vendor=one.vendor,
-                identity=dict(one.numbers),
-                cpus=members,
-                cores=len(threads) or None,
-                threads_per_core=max(threads.values(), default=None),
-                min_hz=min((policy.lowest_hz for policy in own if policy.lowest_hz), default=None),
-                max_hz=max((policy.highest_hz for policy in own if policy.highest_hz), default=None),
-                capacity=max(capacities, default=None),
-            )
-        )
-    return made
+from asct.sdk.facts import Cache, CacheLevel, Cpu, LogicalCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +34,9 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     online = _online(snapshot, texts, sorted(info.own), gaps)
     cpus = Cpus(online, texts, info, gaps)
     every = caches.find(snapshot, cpus)
-    where, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus)
-    present, names = _present(snapshot, online, gaps), _names(what, gaps)
     policies = clocks.policies(snapshot, cpus, gaps)
+    where, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus, policies)
+    present, names = _present(snapshot, online, gaps), _names(what, gaps)
     flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
     smt = snapshot.line(f"{CPU}/smt/control")
     active = whole(snapshot.text(f"{CPU}/smt/active"))

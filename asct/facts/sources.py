@@ -140,6 +140,7 @@ FOLDERS: tuple[FolderSet, ...] = (
 
 DUMPED: tuple[FolderSet, ...] = (
     FolderSet("cpu.logical", _EACH_CPU, (
+        "acpi_cppc/highest_perf",
         *_in("cache/index[0-9]", "coherency_line_size number_of_sets shared_cpu_map ways_of_associativity"),
         *_in("cpufreq", _CLOCK_DUMPED),
         *_in("cpuidle/state[0-9]*", "desc latency name residency"),

@@ -16,7 +16,7 @@ from asct.facts.snapshot import from_output
 from asct.facts.sources import CPU, NODE
 from asct.sdk.facts import HostFacts
 from tests.facts.made import Cached, Made, blocks, tree, written
-from tests.facts.shapes import X86, arm_server
+from tests.facts.shapes import X86, arm_server, hybrid
 from tests.facts.test_parsers import WHEN
 from tests.facts.test_smbios import array, raw
 
@@ -206,3 +206,43 @@ def test_a_host_finds_control_groups_that_are_mounted_elsewhere(command: str, tm
     text = exchange.COMMANDS[command].replace("/sys/fs/cgroup", f"{tmp_path}/no").replace("/proc/self", str(tmp_path))
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == {"cpu-groups": "50000 100000\n", "memory-groups": "70 7\n"}[command]
+
+
+CLOCKS = {0: ("5000000", "64"), 1: ("3900000", "39")}
+"""Of the performance cores and the efficient ones of hwloc's 20em64t-hybrid: clock in kHz, CPPC performance."""
+
+
+@pytest.mark.parametrize("signal", ["clock", "perf", "caches"])
+def test_kinds_of_cores_that_no_list_names(signal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in hwloc's 20em64t-hybrid, and in 5intel64-lakefield, whose clocks differ by 7 % only."""
+    files = {path: text for path, text in hybrid().items() if "/cpu_" not in path}
+    if signal != "caches":
+        files = {path: text for path, text in files.items() if "/cache/" not in path}
+    for cpu in range(20):
+        clock, perf = CLOCKS[cpu >= 12]
+        if cpu in (2, 3):  # the best core of all
+            clock, perf = "5200000", "66"
+        name, text = {"clock": ("cpufreq/cpuinfo_max_freq", clock), "perf": ("acpi_cppc/highest_perf", perf),
+                      "caches": ("cpufreq/cpuinfo_max_freq", "3000000" if cpu < 12 else "2800000")}[signal]  # fmt: skip
+        files[f"{CPU}/cpu{cpu}/{name}"] = text
+    facts = machine(files, tmp_path)
+    assert [(one.microarchitecture, one.cores, one.threads_per_core) for one in facts.cpu.kinds] == [
+        ("Golden Cove", 6, 2), ("Gracemont", 8, 1)
+    ]  # fmt: skip
+    assert facts.cpu.kinds[0].cpus == list(range(12))
+    assert run(["system-info", "--from", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "14 cores, 1 to 2 threads per core" in text and "6 cores, 2 threads per core" in text
+
+
+def test_cores_of_one_design_that_are_faster_than_others_are_of_one_kind(tmp_path: Path) -> None:
+    """Preferred cores: 166 to 236 of CPPC, in small steps."""
+    files = server() | {f"{CPU}/cpu{cpu}/acpi_cppc/highest_perf": str(166 + 10 * cpu) for cpu in range(8)}
+    files |= {f"{CPU}/cpu{cpu}/cpufreq/cpuinfo_max_freq": str(5000000 + 100000 * cpu) for cpu in range(8)}
+    assert len(machine(files, tmp_path).cpu.kinds) == 1
+
+
+def test_cores_of_a_hybrid_processor_without_efficient_ones_are_of_one_kind(tmp_path: Path) -> None:
+    files = hybrid() | {f"{CPU}/{name}": "0-11" for name in ("online", "present")}
+    files = {path: text for path, text in files.items() if "/cpu_" not in path}
+    assert len(machine(files, tmp_path).cpu.kinds) == 1

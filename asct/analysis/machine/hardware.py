@@ -94,9 +94,8 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "Microarchitecture", cpu.microarchitecture or ""
     yield "Instruction set", cpu.instruction_set or ""
     if cpu.cpus is not None:
-        threads = f"{counted(cpu.threads_per_core, 'thread')} per core" if cpu.threads_per_core else ""
         several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
-        shape = listed(counted(cpu.sockets, "socket"), *several, counted(cpu.cores, "core"), threads)
+        shape = listed(counted(cpu.sockets, "socket"), *several, counted(cpu.cores, "core"), _threads(cpu))
         yield "CPUs", listed(str(cpu.cpus), shape, by="; ")
     yield "CPUs offline", cpus(cpu.offline)
     if cpu.allowed and cpu.online and set(cpu.allowed) != set(cpu.online):
@@ -111,6 +110,15 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "Boost", yes(cpu.boost, "on", "off")
     yield "Idle states", _idle(cpu)
     yield "Microcode", cpu.microcode or ""
+
+
+def _threads(cpu: Cpu) -> str:
+    """Return the threads of a core: `2 threads per core`, or `1 to 2 threads per core` if cores differ."""
+    least = min(Counter(one.core for one in cpu.logical if one.core is not None).values(), default=None)
+    most = counted(cpu.threads_per_core, "thread")
+    if not most:
+        return ""
+    return f"{least} to {most} per core" if least and least != cpu.threads_per_core else f"{most} per core"
 
 
 def _now(cpu: Cpu) -> str:
@@ -145,7 +153,9 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
     if len(cpu.kinds) > 1:
         for number, kind in enumerate(cpu.kinds):
             clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
-            shape = listed(counted(kind.cores, "core"), phrase("CPUs {}", cpus(kind.cpus)))
+            unlike = kind.threads_per_core is not None and len({one.threads_per_core for one in cpu.kinds}) > 1
+            threads = f"{counted(kind.threads_per_core, 'thread')} per core" if unlike else ""
+            shape = listed(counted(kind.cores, "core"), threads, phrase("CPUs {}", cpus(kind.cpus)))
             name = kind.microarchitecture or kind.model or "unknown type"
             yield f"Kind {number}", listed(name, shape, clocks, phrase("capacity {}", kind.capacity), by="; ")
     yield "SVE", phrase("{} bits in a new process", cpu.sve_bits or None)
