@@ -16,12 +16,12 @@ _LISTS_OF_CPUS: Final = frozenset(
     {"cpus", "online", "offline", "allowed", "isolated", "nohz_full", "shared_cpus", "disabled_cpus",
      "irq_default_affinity"}
 )  # fmt: skip
-_NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes")
+_NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes", "address")
 """Fields that identify an entry in a list, so that matching entries are compared even if others were added or
 removed."""
 _MOVING: Final = re.compile(
     r"collected_at|dated_by_file|host|notes|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
-    r"|memory\.(swap_free_bytes|dirty_bytes)|.*\.current_hz"
+    r"|memory\.(swap_free_bytes|dirty_bytes)|.*\.current_hz|cpu\.bogomips"
     r"|.*\.nvme\.(read_bytes|written_bytes|power_on_hours|unsafe_shutdowns)|(unknown|not_applicable)\..*"
 )
 _MOST_NAMED: Final = 6
@@ -104,7 +104,7 @@ def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _name(item: Mapping[str, Any]) -> str:
     if "level" in item:
-        return f"L{item['level']} {item['type']}"
+        return f"L{item['level']} {item.get('type', '')}".strip()
     return next((str(item[key]) for key in _NAMED_BY if item.get(key) is not None), "")
 
 

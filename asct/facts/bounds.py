@@ -13,7 +13,7 @@ from asct.sdk.facts import HostFacts
 LONGEST: Final = 8192
 """Limit in characters. The longest regular texts are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096 on
 most architectures) and the options of a mount (one page)."""
-_NAMED_BY: Final = ("name", "target", "slot")
+_NAMED_BY: Final = ("name", "target", "slot", "address")
 
 
 def bounded(facts: HostFacts) -> HostFacts:

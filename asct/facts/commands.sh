@@ -187,6 +187,30 @@ for at in /sys/class/nvme/nvme* /sys/class/hwmon/hwmon* /sys/block/* /sys/class/
 done
 [ "$taken" -le 2048 ] || echo "$token left block_devices.node $((taken - 2048))")
 
+#: pci
+# One line for each drive controller, network interface, GPU, accelerator and CXL memory (pci.CLASSES): its real path,
+# which has the bridges above it, its numbers, node, link and driver, and the names of its GPUs and InfiniBand devices.
+(first() { value=; [ ! -r "$1" ] || read -r value 2>/dev/null <"$1"; printf "|%s" "$value"; }
+taken=0
+for at in /sys/bus/pci/devices/*; do
+    code=; [ ! -r "$at/class" ] || read -r code <"$at/class"
+    case $code in
+    0x01* | 0x02* | 0x03* | 0x0502* | 0x0b40* | 0x12*) ;;
+    *) continue ;;
+    esac
+    cd -P "$at" 2>/dev/null || continue
+    taken=$((taken + 1))
+    [ "$taken" -le 2048 ] || continue
+    printf "%s|%s" "$PWD" "$code"
+    for file in vendor device numa_node current_link_speed current_link_width max_link_speed max_link_width uevent; do
+        first "$file"
+    done
+    printf "|"
+    for name in drm/card[0-9]* infiniband/*; do [ ! -e "$name" ] || printf "%s " "${name##*/}"; done
+    echo
+done
+[ "$taken" -le 2048 ] || echo "$token left pci $((taken - 2048))")
+
 #: udev
 # For disks other than NVMe, only the udev database has serial numbers, full names and buses.
 if [ -d /run/udev/data ]; then

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -12,8 +13,11 @@ from asct.facts.designs import Design
 from asct.facts.kinds import CoreKinds, core_kinds, kinds
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
-from asct.facts.unknown import UnknownFacts, whole
+from asct.facts.unknown import UnknownFacts, real, whole
 from asct.sdk.facts import Cache, CacheLevel, Cpu, LogicalCpu
+
+_BOGOMIPS = ("bogomips", "BogoMIPS", "bogomips per cpu")
+_ADDRESSES = re.compile(r"(\d{1,3}) bits physical, (\d{1,3}) bits virtual", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
         kinds=core_kinds(what, where.core, cpus, policies),
         logical=_logical(online, where, what),
         flags=flags,
+        bogomips=_bogomips(info.common, gaps),
+        **_address_bits(info.common, gaps),
         sve_bits=_sve(snapshot, flags, gaps),
         governor=clocks.governor(policies, gaps),
         microcode=_microcode(info.common, gaps),
@@ -141,6 +147,24 @@ def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None
         return None
     file = "/proc/sys/abi/sve_default_vector_length"
     return gaps.known("cpu.sve_bits", (whole(snapshot.text(file)) or 0) * 8 or None, f"{file} does not report it")
+
+
+def _bogomips(printed: Mapping[str, str], gaps: UnknownFacts) -> float | None:
+    said = next((text for name in _BOGOMIPS if (text := printed.get(name))), None)
+    return gaps.known("cpu.bogomips", real(said), "/proc/cpuinfo does not report it")
+
+
+def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, int | None]:
+    """Return the bits of physical and virtual addresses, which the Linux kernel prints on x86 and LoongArch."""
+    said = printed.get("address sizes") or printed.get("Address Sizes") or ""
+    match = _ADDRESSES.fullmatch(said)
+    fields = ("physical_address_bits", "virtual_address_bits")
+    for field in fields:
+        if match is None and printed and not said:
+            gaps.not_applicable(f"cpu.{field}", "the kernel does not report it on this architecture")
+        elif match is None:
+            gaps.note(f"cpu.{field}", "/proc/cpuinfo does not report it")
+    return {field: int(match[at]) if match else None for at, field in enumerate(fields, 1)}
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:

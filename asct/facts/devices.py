@@ -56,13 +56,13 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
         receiving=whole(first) or None if interface else None,
         sending=whole(second) or None,
         node=whole(node),
-        link=_link(speed, width),
-        link_max=_link(speed_max, width_max),
+        link=link_text(speed, width),
+        link_max=link_text(speed_max, width_max),
         driver=driver.removeprefix(_DRIVER) if driver.startswith(_DRIVER) else None,
     )
 
 
-def _link(speed: str, width: str) -> str | None:
+def link_text(speed: str, width: str) -> str | None:
     """Return a text such as `16.0 GT/s PCIe x4`; None if the values are unknown (`Unknown`, width 0 or 255)."""
     lanes = whole(width)
     if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from asct.facts.filetree import FileTree, Path_, paths, resolve, texts
 from asct.facts.kernel import masked
+from asct.facts.pci import named
 from asct.facts.snapshot import CommandOutput
 from asct.facts.sources import CPU
 
 _PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")
 _OF_PCI = ("numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "uevent")
+_NAMES = ("drm/card[0-9]*", "infiniband/*")
 _MOST = 2048
 _MEMORY_TYPES = (16, 17)
 _LAST_TYPE = 127
@@ -44,6 +46,7 @@ def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
     omissions."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
+        "pci": "\n".join(_functions(tree, left)),
         "command-line": masked(text_of(tree, "/proc/cmdline")),
         "uname": _uname(tree),
         "memory-devices": "\n".join(_memory_devices(tree)),
@@ -132,6 +135,22 @@ def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
             yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])
 
 
+def _functions(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
+    """Yield the lines that the command `pci` would print."""
+    found = [path for path in paths(tree, "/sys/bus/pci/devices/*") if named(_line(tree, (*path, "class"))[2:])]
+    if len(found) > _MOST:
+        left["pci"] = len(found) - _MOST
+    for at in found[:_MOST]:
+        if real := resolve(tree, at):
+            values = [_line(tree, (*real, name)) for name in ("class", "vendor", "device", *_OF_PCI)]
+            own = [path[-1] for pattern in _NAMES for path in paths(tree, pattern, real)]
+            yield "|".join([_absolute(real), *values, " ".join(own)])
+
+
+def _line(tree: FileTree, path: Path_) -> str:
+    return next(iter(texts(tree, [path]).values()), "").partition("\n")[0]
+
+
 def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
     if at[:2] == ("sys", "block"):
         return str(len(list(paths(tree, "mq/*", at)))), ""
@@ -147,8 +166,7 @@ def _pci(tree: FileTree, real: Path_) -> list[str]:
         real = real[:-1]
     if not real:
         return []
-    values = [next(iter(texts(tree, [(*real, name)]).values()), "") for name in _OF_PCI]
-    return [value.partition("\n")[0] for value in values]
+    return [_line(tree, (*real, name)) for name in _OF_PCI]
 
 
 def _absolute(path: Path_) -> str:

@@ -22,6 +22,7 @@ _EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"cpu\..*", ("/proc/cpuinfo", f"{CPU}/cpu")),
     (r"interconnects", ("/proc/iomem", f"{EVENTS}/")),
     (r"io_uring", ("io_uring", "/proc/sys/kernel/io_uring_disabled")),
+    (r"pci", ("pci",)),
     (r"limits\..*", ("/proc/self/limits",)),
     (r"load\..*_pressure_.*", ("/proc/pressure/",)),
     (r"load\..*", ("/proc/loadavg",)),
@@ -50,7 +51,8 @@ _EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"system\.kernel_options", ("kernel-options",)),
     (r"system\.uid", ("id",)),
     (r"system\.virtualization", ("hypervisor", "/proc/cpuinfo", f"{DMI}/")),
-    (r"system\.(arch|clock_sources?|hostname|irq_default_affinity|kernel|kernel_version|mitigations|os|uptime_s)", ()),
+    (r"system\.(arch|byte_order|hostname|kernel|kernel_version|mitigations|os|uptime_s)", ()),
+    (r"system\.(clock_sources?|irq_default_affinity)", ()),
     (r"thermal", (f"{HWMON}/", f"{ZONES}/")),
     (r"work_.*", ("df",)),
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import NET
+from asct.facts.sources import BIG_ENDIAN, NET
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, folders, whole
 from asct.sdk.facts import Interface, Network, NetworkNamespace
 
@@ -22,7 +22,6 @@ _TYPES = {"772": "loopback", "32": "infiniband"}
 _ETHERNET = "1"
 _DEVTYPES = {"bridge": "bridge", "bond": "bond", "vlan": "vlan", "wlan": "wireless"}
 _FIRST_PIDS = "pid:[4026531836]"  # include/linux/proc_ns.h
-_BIG_ENDIAN = frozenset({"s390x", "s390", "ppc64", "ppc", "mips", "mips64", "sparc64", "parisc", "aarch64_be"})
 _ADDRESS = re.compile(
     r"\d+: +([^\s@]+)(?:@\S+)? +(inet6?) ([0-9a-fA-F.:]+)(?: peer [0-9a-fA-F.:]+)?/(\d{1,3})(?: (.*))?"
 )
@@ -149,7 +148,7 @@ def _routes(said: str | None, arch: str | None) -> list[_Route]:
             else:
                 flags, metric, name = int(words[3], 16), int(words[6]), words[0]
                 raw = bytes.fromhex(words[2])
-                gateway = str(ipaddress.IPv4Address(raw if arch in _BIG_ENDIAN else raw[::-1]))
+                gateway = str(ipaddress.IPv4Address(raw if arch in BIG_ENDIAN else raw[::-1]))
             if not flags & _REJECT:
                 made.append(_Route(6 if path == _SIX else 4, name, gateway if flags & _GATEWAY else None, metric))
     return sorted(made, key=lambda route: route.metric)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from asct.errors import HostError
-from asct.facts import blocks, cpu, memory, mounts, network, perf, software, system
+from asct.facts import blocks, cpu, memory, mounts, network, pci, perf, software, system
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.evidence import reasons_of_dump
@@ -157,6 +157,8 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
     free, filesystem = software.work_folder(snapshot, gaps)
     machine = system.system(snapshot, gaps)
     chips = cpu.processors(snapshot, gaps)
+    drives = blocks.block_devices(snapshot, gaps)
+    net = network.network(snapshot, machine.arch, gaps)
     made = HostFacts(
         host=host,
         collected_at=stamp(when),
@@ -168,9 +170,10 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
         nodes=memory.nodes(snapshot, gaps),
         memory=memory.memory(snapshot, machine.virtualization, gaps),
         interconnects=interconnects(snapshot, machine.arch, gaps),
-        block_devices=blocks.block_devices(snapshot, gaps),
+        block_devices=drives,
+        pci=pci.functions(snapshot, drives, net.interfaces, gaps),
         mounts=mounts.mounts(snapshot, gaps),
-        network=network.network(snapshot, machine.arch, gaps),
+        network=net,
         perf=perf.perf(snapshot, machine.kernel_options, gaps),
         thermal=perf.thermal(snapshot, gaps),
         load=load(snapshot, gaps),

@@ -23,6 +23,8 @@ NET = "/sys/class/net"
 NODE = "/sys/devices/system/node"
 NVME = "/sys/class/nvme"
 SECURITY = "/sys/kernel/security"
+BIG_ENDIAN = frozenset({"s390x", "s390", "ppc64", "ppc", "mips", "mips64", "sparc64", "parisc", "aarch64_be"})
+"""Architectures whose highest byte comes first."""
 VULNERABILITIES = f"{CPU}/vulnerabilities"
 ZONES = "/sys/class/thermal"
 
@@ -69,6 +71,7 @@ FILES: tuple[str, ...] = (
     *_in("/sys/firmware", "acpi/pm_profile efi/fw_platform_size"),
     "/sys/hypervisor/type",
     # the kernel
+    "/sys/kernel/cpu_byteorder",
     *_in(CLOCKS, "available_clocksource current_clocksource"),
     f"{VULNERABILITIES}/*",
     *_in(SECURITY, "lockdown lsm"),

@@ -19,7 +19,7 @@ from typing import Literal
 
 from asct.facts.kernel import kernel as of_kernel
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import DMI
+from asct.facts.sources import BIG_ENDIAN, DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, fields, real, whole
 from asct.sdk.facts import Firmware, Product, System
 
@@ -199,6 +199,7 @@ def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | Non
 _SOURCES = {
     "hostname": "uname",
     "arch": "uname",
+    "byte_order": "uname",
     "kernel": "uname",
     "kernel_version": "uname",
     "os": "/etc/os-release",
@@ -242,6 +243,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     made = System(
         hostname=hostname,
         arch=arch,
+        byte_order=_byte_order(snapshot, arch),
         kernel=kernel,
         kernel_version=version,
         os=release.get("PRETTY_NAME") or release.get("NAME"),
@@ -259,6 +261,14 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     for field, source in _SOURCES.items():
         gaps.known(f"system.{field}", getattr(made, field), f"{source} does not report it")
     return made
+
+
+def _byte_order(snapshot: Snapshot, arch: str | None) -> Literal["little", "big"] | None:
+    """Return the byte order that the Linux kernel reports (since 6.1), or that of the architecture."""
+    said = snapshot.line("/sys/kernel/cpu_byteorder")
+    if said is None and arch is None:
+        return None
+    return "big" if said == "big" or (said is None and arch in BIG_ENDIAN) else "little"
 
 
 def libc(said: str | None, gaps: UnknownFacts) -> str | None:

@@ -113,6 +113,8 @@ class Cpu(Fact):
     core (`ARMv8.4-A or later`), a psABI level (`x86-64-v3`), or the RISC-V ISA string. `sve_bits` is the SVE vector
     length of a new process: the Linux kernel's default, which may be less than the hardware supports.
 
+    `bogomips` is the Linux kernel's delay constant of the first CPU (BogoMIPS in lscpu), not a measure of speed.
+
     `quota` is the CPU limit of the control groups as a number of CPUs (2.5), null if there is none. `boost` is true if
     clocks above the nominal one are allowed. `isolated` and `nohz_full` are the Linux kernel's CPU lists; `smt` is the
     content of /sys/devices/system/cpu/smt/control, and `smt_active` is true if cores currently run several threads.
@@ -134,6 +136,9 @@ class Cpu(Fact):
     kinds: list[CoreKind] = Field(default_factory=list)
     logical: list[LogicalCpu] = Field(default_factory=list)
     flags: list[str] = Field(default_factory=list)
+    bogomips: float | None = None
+    physical_address_bits: int | None = None
+    virtual_address_bits: int | None = None
     sve_bits: int | None = None
     governor: str | None = None
     microcode: str | None = None
@@ -361,6 +366,29 @@ class BlockDevice(Fact):
     nvme: NvmeHealth | None = None
 
 
+class PciDevice(Fact):
+    """A drive controller, network interface, GPU, accelerator or CXL memory on PCI, and its place as in lspci -t.
+
+    `bridges` are the bridges above the function, from its root bus (`0000:00`) down: the last one is its upstream
+    bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` are the names of the
+    function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers of
+    the PCI configuration space, such as 144d, a80a and 010802.
+    """
+
+    address: str
+    kind: str
+    class_code: str
+    vendor_id: str | None = None
+    device_id: str | None = None
+    driver: str | None = None
+    node: int | None = None
+    root: str | None = None
+    bridges: list[str] = Field(default_factory=list)
+    link: str | None = None
+    link_max: str | None = None
+    names: list[str] = Field(default_factory=list)
+
+
 class Mount(Fact):
     """A mounted file system on a device or on the network. Virtual file systems (proc, sysfs) are omitted."""
 
@@ -407,6 +435,7 @@ class System(Fact):
 
     hostname: str | None = None
     arch: str | None = None
+    byte_order: Literal["little", "big"] | None = None
     kernel: str | None = None
     kernel_version: str | None = None
     kernel_options: dict[str, str] = Field(default_factory=dict)
@@ -517,6 +546,7 @@ class HostFacts(Fact):
     memory: Memory = Field(default_factory=Memory)
     interconnects: list[Interconnect] = Field(default_factory=list)
     block_devices: list[BlockDevice] = Field(default_factory=list)
+    pci: list[PciDevice] = Field(default_factory=list)
     mounts: list[Mount] = Field(default_factory=list)
     network: Network = Field(default_factory=Network)
     perf: Perf = Field(default_factory=Perf)

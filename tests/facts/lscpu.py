@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from asct.facts.cpu import Processors
-from asct.sdk.facts import LogicalCpu, NumaNode
+from asct.sdk.facts import HostFacts, LogicalCpu, NumaNode
 from asct.values.cpulist import parse_cpulist
 
 _SIZES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "B": 1}
@@ -114,6 +114,18 @@ def compare(found: Processors, nodes: list[NumaNode], answer: Answer) -> None:
         assert node.cpus == parse_cpulist((answer.of(f"NUMA node{node.id} CPU(s)") or [""])[0])
     compare_caches(found, answer)
     compare_rows(found, answer)
+
+
+def compare_rest(facts: HostFacts, answer: Answer) -> None:
+    """What lscpu says beside the topology: its BogoMIPS are those of the first CPU."""
+    for line, said in (
+        ("BogoMIPS", facts.cpu.bogomips and f"{facts.cpu.bogomips:.2f}"),
+        ("Byte Order", facts.system.byte_order and f"{facts.system.byte_order.title()} Endian"),
+        ("Address sizes", facts.cpu.physical_address_bits
+            and f"{facts.cpu.physical_address_bits} bits physical, {facts.cpu.virtual_address_bits} bits virtual"),
+        ("Architecture", facts.system.arch),
+    ):  # fmt: skip
+        assert set(answer.of(line)) <= {said}, (line, said)
 
 
 def compare_caches(found: Processors, answer: Answer) -> None:

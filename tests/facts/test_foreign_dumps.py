@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from asct.facts.reading import facts_of
 from asct.facts.snapshot import from_output
 from asct.facts.sources import CPU, NODE
 from asct.sdk.facts import HostFacts
+from asct.store.schemas import validator
 from tests.facts.made import Cached, Made, blocks, tree, written
 from tests.facts.shapes import X86, arm_server, hybrid
 from tests.facts.test_parsers import WHEN
@@ -246,3 +248,39 @@ def test_cores_of_a_hybrid_processor_without_efficient_ones_are_of_one_kind(tmp_
     files = hybrid() | {f"{CPU}/{name}": "0-11" for name in ("online", "present")}
     files = {path: text for path, text in files.items() if "/cpu_" not in path}
     assert len(machine(files, tmp_path).cpu.kinds) == 1
+
+
+def test_places_and_the_rest_of_lscpu_are_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree of buses, bridges and functions as text; the same as fields."""
+    sysfs = tmp_path / "sys"
+    place = "devices/pci0000:60/0000:60:01.0/0000:61:00.0"
+    values = {"class": "0x010802", "vendor": "0x144d", "device": "0xa80a", "numa_node": "1"}
+    fields = {**X86, **FLAGS, "bogomips": "4000.00", "address sizes": "46 bits physical, 48 bits virtual"}
+    info = {"/proc/cpuinfo": blocks([Made(cpu=0, core=0)], fields)}
+    written(server() | info | {f"/sys/{place}/{name}": text for name, text in values.items()}, tmp_path)
+    (sysfs / "bus/pci/devices").mkdir(parents=True)
+    (sysfs / "bus/pci/devices/0000:61:00.0").symlink_to(f"../../../{place}")
+    texts = {}
+    for form in ("stdout", "csv", "json"):
+        assert run(["system-info", "--from", str(tmp_path), "--format", form]) == 0
+        texts[form] = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in texts["stdout"].split("\n")]
+    at = lines.index("PCI")
+    assert lines[at + 1 : at + 4] == [
+        "bus 0000:60 root", "0000:60:01.0 bridge", "0000:61:00.0 NVMe controller 144d:a80a, node 1"
+    ]  # fmt: skip
+    assert {"BogoMIPS 4000.00", "Address sizes 46 bits physical, 48 bits virtual"} <= set(lines)
+    assert "Byte order little endian" in lines
+    for row in ("pci.0.bridges,0000:60:01.0", "pci.0.root,0000:60", "pci.0.node,1", "cpu.bogomips,4000.0",
+                "cpu.physical_address_bits,46", "system.byte_order,little"):  # fmt: skip
+        assert row in texts["csv"].split("\n")
+    document = json.loads(texts["json"])
+    assert not list(validator("facts").iter_errors(document))
+    assert document["pci"][0]["bridges"] == ["0000:60:01.0"]
+
+
+def test_memory_side_caches_and_functions_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, size in (("one", "1G"), ("two", "2G")):
+        written(server() | {f"{NODE}/node0/memory_side_cache/index1/size": size}, tmp_path / name)
+    assert run(["system-info", "--from", str(tmp_path / "one"), "--compare", str(tmp_path / "two")]) == 0
+    assert "1 difference" in capsys.readouterr().out

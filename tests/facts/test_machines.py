@@ -105,6 +105,27 @@ def test_a_machine_of_any_size_is_what_lscpu_says(seed: int, tmp_path: Path) -> 
     lscpu.compare(*parsed(load(root)), lscpu.run(root))
 
 
+@pytest.mark.parametrize("name", ANSWERED)
+def test_the_rest_of_lscpu(name: str) -> None:
+    facts, answer = machine(name), lscpu.kept(DATA / f"{name}.lscpu.txt")
+    lscpu.compare_rest(facts, answer)
+    assert facts.system.arch is not None
+
+
+def test_functions_of_a_server() -> None:
+    """hwloc's answer: bridge 00:03.0 to bus 01, with the controller of sda behind it."""
+    [one] = machine("40intel64-4n10c").pci
+    assert (one.address, one.root, one.bridges, one.names) == ("0000:01:00.0", "0000:00", ["0000:00:03.0"], ["sda"])
+    assert (one.class_code[:4], one.vendor_id, one.device_id, one.node) == ("0104", "1000", "0079", None)
+
+
+def test_contradictions_of_a_server() -> None:
+    """The two masks that hwloc's authors made wrong."""
+    assert [text.partition(" contradicts its mask")[0] for text in machine("40intel64-4n10c").contradictions] == [
+        "cache/index3/shared_cpu_list of CPUs 2", "topology/core_siblings_list of CPUs 3"
+    ]  # fmt: skip
+
+
 def test_kinds_of_a_phone() -> None:
     """Four designs in three clusters, which its kernel calls packages; the level-3 cache of all tells that."""
     facts = machine("arm-A510-A710-A715-X3")

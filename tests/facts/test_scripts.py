@@ -19,10 +19,12 @@ from asct.facts.exchange import COMMANDS, LASTING, bounds
 from asct.facts.files_snapshot import load
 from asct.facts.filetree import FolderTree
 from asct.facts.kernel import kernel
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.system import device_tree
 from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
+from tests.facts.test_parsers import WHEN
 
 PCI = "sys/devices/pci0000:00"
 FUNCTIONS = {
@@ -89,6 +91,44 @@ def test_where_devices_hang(shell: str, machine: Path) -> None:
     assert found["/sys/block/sda"] == DeviceLocation(f"/{DEVICES['block/sda']}")
     assert found["/sys/class/net/eth1"].pci_address is None
     assert places(Snapshot({}, files_snapshot.emulated(FolderTree(machine), {}))) == found
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_functions_and_the_bridges_above_them(shell: str, machine: Path) -> None:
+    """As lspci -t and lstopo show them: what hangs where, and what nobody measures is left out."""
+    bus = machine / "sys/bus/pci/devices"
+    bus.mkdir(parents=True)
+    texts = {
+        "0000:00:01.0": ("0x060400", "0x8086", "0x352a"), "0000:00:01.0/0000:01:00.0": ("0x010802", "0x144d", "0xa80a"),
+        "0000:00:02.0": ("0x020000", "0x1af4", "0x1041"), "0000:00:17.0": ("0x010601", "0x8086", "0xa182"),
+        "0000:00:01.0/0000:01:00.1": ("0x030200", "0x10de", "0x2330"), "0000:00:1f.0": ("0x060100", "0x8086", "0x1bc3"),
+        "0000:00:1f.1": ("garbage", "x", "y"),
+    }  # fmt: skip
+    for address, values in texts.items():
+        folder = machine / PCI / address
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in zip(("class", "vendor", "device"), values, strict=True):
+            (folder / name).write_text(f"{text}\n")
+        (bus / folder.name).symlink_to(os.path.relpath(folder, bus))
+    (machine / PCI / "0000:00:01.0/0000:01:00.1/drm/card1").mkdir(parents=True)
+    said = ask("pci", shell, machine)
+    devices = {"devices": CommandOutput(0, ask("devices", shell, machine)), "pci": CommandOutput(0, said)}
+    files = {f"/sys/block/{name}/size": "8" for name in ("nvme0n1", "sda")} | {"/sys/class/net/eth0/type": "1"}
+    found = facts_of(Snapshot(files, devices), "h", WHEN).pci
+    assert [(one.address, one.kind, one.root, one.bridges, one.names) for one in found] == [
+        ("0000:00:02.0", "Ethernet controller", "0000:00", [], ["eth0"]),
+        ("0000:00:17.0", "SATA controller", "0000:00", [], ["sda"]),
+        ("0000:01:00.0", "NVMe controller", "0000:00", ["0000:00:01.0"], ["nvme0n1"]),
+        ("0000:01:00.1", "3D controller", "0000:00", ["0000:00:01.0"], ["card1"]),
+    ]
+    nvme = found[2]
+    assert (nvme.node, nvme.link, nvme.driver, nvme.vendor_id, nvme.device_id) == (
+        1, "16.0 GT/s PCIe x4", "nvme", "144d", "a80a"
+    )  # fmt: skip
+    assert (found[3].node, found[3].driver) == (None, None)
+    assert files_snapshot.emulated(FolderTree(machine), {})["pci"].text.split("\n") == [
+        line.rstrip() for line in said.strip().split("\n")
+    ]
 
 
 def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from asct.facts.mounts import _OF_THE_KERNEL
 from asct.facts.reading import facts_of
 from asct.facts.snapshot import from_output
 from asct.sdk.facts import HostFacts
+from tests.facts import lscpu
 from tests.facts.test_parsers import WHEN
 
 TOKEN = "token"
@@ -116,6 +118,21 @@ def test_the_system_is_that_of_uname_and_getconf(facts: HostFacts) -> None:
     assert system.uptime_s is not None
     assert system.irq_default_affinity
     assert system.irqbalance in (None, bool(subprocess.run(["pgrep", "-x", "irqbalance"], check=False).returncode == 0))
+
+
+def test_the_rest_is_that_of_lscpu(facts: HostFacts) -> None:
+    lscpu.compare_rest(facts, lscpu.Answer(lscpu.summary(said("lscpu"))))
+
+
+def test_functions_are_where_the_kernel_has_them(facts: HostFacts) -> None:
+    places = {path.name: path.resolve() for path in Path("/sys/bus/pci/devices").glob("*")}
+    classes = {name: int((place / "class").read_text(), 16) for name, place in places.items()}
+    wanted = {name for name, code in classes.items() if code >> 16 in (1, 2, 3, 0x12) or code >> 8 in (0x502, 0xB40)}
+    assert {one.address for one in facts.pci} == wanted
+    for one in facts.pci:
+        assert places[one.address].parts[-2 - len(one.bridges) : -1] == (f"pci{one.root}", *one.bridges)
+    attached = {one.pci_address: one.name for one in facts.network.interfaces if one.pci_address}
+    assert all(name in one.names for one in facts.pci for at, name in attached.items() if at == one.address)
 
 
 def test_memory_is_that_of_free(facts: HostFacts) -> None:

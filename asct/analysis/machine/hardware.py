@@ -35,6 +35,7 @@ from asct.sdk.facts import (
     Mount,
     NumaNode,
     NvmeHealth,
+    PciDevice,
 )
 from asct.values.cpulist import format_cpulist
 from asct.values.grouping import grouped
@@ -58,6 +59,7 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
         ("io_uring", yes(facts.io_uring, "allowed", "not allowed")),
     ]
     yield section("Storage", rows, ((device.name, _device(device)) for device in facts.block_devices))
+    yield section("PCI", (), _pci(facts.pci))
     yield section("File systems", (), ((mount.target, _mount(mount)) for mount in facts.mounts))
     yield network(facts)
 
@@ -110,6 +112,8 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "Boost", yes(cpu.boost, "on", "off")
     yield "Idle states", _idle(cpu)
     yield "Microcode", cpu.microcode or ""
+    bits = (("physical", cpu.physical_address_bits), ("virtual", cpu.virtual_address_bits))
+    yield "Address sizes", listed(*(f"{number} bits {name}" for name, number in bits if number))
 
 
 def _threads(cpu: Cpu) -> str:
@@ -158,6 +162,7 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
             shape = listed(counted(kind.cores, "core"), threads, phrase("CPUs {}", cpus(kind.cpus)))
             name = kind.microarchitecture or kind.model or "unknown type"
             yield f"Kind {number}", listed(name, shape, clocks, phrase("capacity {}", kind.capacity), by="; ")
+    yield "BogoMIPS", phrase("{:.2f}", cpu.bogomips)
     yield "SVE", phrase("{} bits in a new process", cpu.sve_bits or None)
     for policy, members in _policies(cpu):
         yield f"Clock of {cpus(members)}", _policy(policy)
@@ -341,6 +346,30 @@ def _health(health: NvmeHealth | None) -> str:
         phrase("{} power-on hours", health.power_on_hours),
         counted(health.media_errors, "media error"),
         phrase("critical warning {:#04x}", health.critical_warning or None),
+    )
+
+
+def _pci(devices: list[PciDevice]) -> Iterator[Row]:
+    """Yield the tree of root buses, bridges and functions, indented by depth."""
+    told: set[tuple[str, ...]] = set()
+    for one in sorted(devices, key=lambda one: (one.root or "", one.bridges, one.address)):
+        above = (f"bus {one.root or 'unknown'}", *one.bridges)
+        for depth, name in enumerate(above):
+            if above[: depth + 1] not in told:
+                told.add(above[: depth + 1])
+                yield f"{' ' * depth}{name}", "bridge" if depth else "root"
+        yield f"{' ' * len(above)}{one.address}", _function(one)
+
+
+def _function(one: PciDevice) -> str:
+    link = one.link if one.link_max in (None, one.link) else f"{one.link} of {one.link_max}"
+    ids = ":".join(number for number in (one.vendor_id, one.device_id) if number)
+    return listed(
+        listed(one.kind, ids, by=" "),
+        ", ".join(one.names),
+        phrase("node {}", one.node),
+        phrase("link {}", link),
+        phrase("driver {}", one.driver),
     )
 
 

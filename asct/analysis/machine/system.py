@@ -43,6 +43,7 @@ def _names(facts: HostFacts) -> Iterator[Row]:
     yield "UUID", product.uuid or ""
     yield "Board", product.board or ""
     yield "C library", system.libc or ""
+    yield "Byte order", phrase("{} endian", system.byte_order)
     yield "Uptime", "" if system.uptime_s is None else _age(system.uptime_s)
 
 

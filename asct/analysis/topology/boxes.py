@@ -16,9 +16,11 @@ from asct.analysis.machine.hardware import node_cpus
 from asct.analysis.machine.rows import counted, decimal_size, listed, size
 from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
 
-Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface"]
+Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface", "gpu"]
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
 """If two boxes contain the same CPUs, the one with the lower rank is the outer one."""
+_GPUS: Final = ("03", "0b40", "12")
+"""The first digits of the PCI class codes of GPUs and accelerators."""
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
 
 
@@ -162,11 +164,15 @@ def _size(node: NumaNode) -> str:
 
 
 def _devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
-    """Yield physical drives and interfaces, each with the node to which it is attached (-1 if unknown)."""
+    """Yield physical drives, interfaces and GPUs, each with the node to which it is attached (-1 if unknown)."""
     for drive in facts.block_devices:
         if drive.kind == "disk":
             detail = listed(drive.model or drive.transport, decimal_size(drive.size_bytes))
             yield -1 if drive.node is None else drive.node, Box("drive", plain(drive.name), plain(detail))
+    for device in facts.pci:
+        if device.class_code.startswith(_GPUS):
+            detail = listed(device.kind, device.driver, ", ".join(device.names))
+            yield -1 if device.node is None else device.node, Box("gpu", plain(f"GPU {device.address}"), plain(detail))
     for one in facts.network.interfaces:
         if one.kind not in _VIRTUAL and (one.driver or one.pci_address):
             detail = listed(one.driver, f"{one.speed / 1e9:g} Gbit/s" if one.speed else "", one.state)

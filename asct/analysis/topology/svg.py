@@ -24,7 +24,15 @@ _GLYPH: Final = 6.4
 """Mean width of a character in the 11 px font, for wrapping text."""
 _CORE: Final = 46.0
 _WIDEST: Final = 1080.0
-_LEAST: Final = {"machine": 240.0, "socket": 240.0, "node": 240.0, "drive": 150.0, "interface": 150.0, "cluster": 110.0}
+_LEAST: Final = {
+    "machine": 240.0,
+    "socket": 240.0,
+    "node": 240.0,
+    "drive": 150.0,
+    "interface": 150.0,
+    "gpu": 150.0,
+    "cluster": 110.0,
+}
 """Minimum width of each kind of box."""
 _LIGHT: Final = {
     "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
@@ -38,7 +46,7 @@ _DARK: Final = {
 }  # fmt: skip
 _FILLS: Final = {
     "machine": "machine", "socket": "socket", "die": "socket", "node": "node", "cache": "cache", "cluster": "cache",
-    "core": "core", "drive": "device", "interface": "device",
+    "core": "core", "drive": "device", "interface": "device", "gpu": "device",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from asct.analysis.topology.boxes import Box, machine
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
-_NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
+_NEVER_FOLDED: Final = ("socket", "node", "drive", "interface", "gpu")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
 """Maximum number of groups of CPUs to list completely. If there are more, only the first and the last are listed."""

@@ -1,0 +1,74 @@
+"""The drive controllers, network interfaces, GPUs and accelerators on PCI, and the bridges above them.
+
+Sources: Linux, Documentation/ABI/testing/sysfs-bus-pci; PCI Code and ID Assignment Specification (class codes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from asct.facts.devices import link_text
+from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import UnknownFacts, whole
+from asct.sdk.facts import BlockDevice, Interface, PciDevice
+
+CLASSES = {
+    "0100": "SCSI controller", "0101": "IDE controller", "0104": "RAID controller", "0106": "SATA controller",
+    "0107": "SAS controller", "0108": "NVMe controller", "01": "storage controller", "0200": "Ethernet controller",
+    "0207": "InfiniBand controller", "02": "network controller", "0300": "VGA controller", "0302": "3D controller",
+    "03": "display controller", "0502": "CXL memory", "0b40": "co-processor", "12": "accelerator",
+}  # fmt: skip
+"""The classes that are read, by the first digits of their code; the longest match applies. commands.sh has them too."""
+_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
+_NUMBER = re.compile(r"0x([0-9a-f]{4,6})")
+_DRIVER = "DRIVER="
+_CELLS = 11
+
+
+def named(code: str) -> str | None:
+    """Return the name of a class code (`010802`); None if the class is not read."""
+    return CLASSES.get(code[:4]) or CLASSES.get(code[:2])
+
+
+def functions(
+    snapshot: Snapshot, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], gaps: UnknownFacts
+) -> list[PciDevice]:
+    """Return the functions in the order of their addresses, with the names of their drives and interfaces."""
+    names: dict[str, list[str]] = {}
+    pairs = [*((one.pci_address, one.name) for one in drives), *((one.pci_address, one.name) for one in interfaces)]
+    for address, name in pairs:
+        if address is not None:
+            names.setdefault(address, []).append(name)
+    lines = (snapshot.command_output("pci") or "").split("\n")
+    found = {made.address: made for line in lines if (made := _function(line.split("|"), names))}
+    gaps.known("pci", found, "the kernel lists no drive controllers, network interfaces or GPUs on PCI")
+    return [found[address] for address in sorted(found)]
+
+
+def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None:
+    """Parse a line: real path, class, vendor, device, node, link (speed and width, current and highest), driver, and
+    names. Returns None if it is malformed."""
+    path, code, vendor, device, node, *link, driver, own = (cells + [""] * _CELLS)[:_CELLS]
+    places = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
+    root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)
+    number = _NUMBER.fullmatch(code)
+    kind = named(number[1]) if number else None
+    if not places or number is None or kind is None:
+        return None
+    *bridges, address = places
+    return PciDevice(
+        address=address,
+        kind=kind,
+        class_code=number[1],
+        vendor_id=match[1] if (match := _NUMBER.fullmatch(vendor)) else None,
+        device_id=match[1] if (match := _NUMBER.fullmatch(device)) else None,
+        driver=driver.removeprefix(_DRIVER) if driver.startswith(_DRIVER) else None,
+        node=whole(node),
+        root=root,
+        bridges=bridges,
+        link=link_text(*link[:2]),
+        link_max=link_text(*link[2:]),
+        names=list(dict.fromkeys([*names.get(address, []), *own.split()])),
+    )
