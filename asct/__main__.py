@@ -23,7 +23,9 @@ def main() -> None:
     gc.set_threshold(*_COLLECT_AFTER)
     _skip_plugin_search()
     from asct.cli.app import on_terminate, run
+    from asct.cli.streams import protect_streams
 
+    protect_streams()
     signal.signal(signal.SIGTERM, on_terminate)
     code = run(sys.argv[1:])
     # the command is complete: a late signal must not change the exit code

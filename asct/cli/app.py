@@ -21,8 +21,9 @@ import click
 from asct import __version__
 from asct.cli import commands
 from asct.cli.options import PROGRAM, GlobalOptions
+from asct.cli.streams import lost_output
 from asct.diagnostics.model import Diagnostic
-from asct.errors import AsctError, Interrupted
+from asct.errors import AsctError, Interrupted, StoreError
 
 BROKEN_PIPE = 141
 """The exit code that a shell reports for a program terminated by SIGPIPE (128 + 13)."""
@@ -101,8 +102,21 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code. This is the only place that handles every exception."""
+    """Run one command and return its exit code."""
     options = GlobalOptions(json="--json" in arguments)  # so that usage errors are printed as JSON too
+    code = _run(arguments, options)
+    lost = lost_output() if code != BROKEN_PIPE else None
+    if lost is None:
+        return code
+    options.json = False  # only stderr is left
+    kept = "the run itself is complete in its folder" if options.kept else "free some space, or write elsewhere"
+    message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
+    options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
+    return code or (0 if options.kept else StoreError.exit_code)
+
+
+def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
+    """Run one command and return its exit code. This is the only place that handles every exception."""
     try:
         result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=options)
         sys.stdout.flush()
@@ -163,20 +177,28 @@ def _variable(problem: click.BadParameter) -> str:
 
 
 def _bug(problem: Exception, options: GlobalOptions) -> int:
-    import tempfile
     import traceback
 
     text = "".join(traceback.format_exception(problem))
-    if options.log_file:
+    message = f"a bug in asct: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
+    try:
+        hint = f"report it with the log in {_write_log(text, options.log_file)}"
+    except (OSError, AsctError):
+        hint = f"report it with this text:\n{text}"
+    options.console.diagnostics([Diagnostic("E970", message, hint=hint)])
+    return 70
+
+
+def _write_log(text: str, path: str | None) -> str:
+    """Append `text` to the file at `path`, or to a new temporary file. Return its path. Raises OSError or AsctError."""
+    import tempfile
+
+    if path is not None:
         from asct.store.outputs import open_output
 
-        path = options.log_file
         with open_output(Path(path), append=True) as log:
             log.write(text)
-    else:
-        with tempfile.NamedTemporaryFile("w", prefix="asct-bug-", suffix=".log", delete=False) as log_file:
-            log_file.write(text)
-            path = log_file.name
-    message = f"a bug in asct: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
-    options.console.diagnostics([Diagnostic("E970", message, hint=f"report it with the log in {path}")])
-    return 70
+        return path
+    with tempfile.NamedTemporaryFile("w", prefix="asct-bug-", suffix=".log", delete=False) as file:
+        file.write(text)
+        return file.name

@@ -88,6 +88,7 @@ def execute(
             discard_closed_outputs()
         verdicts, rejected = _judged(resolved, run)
         code = finish_run(run, verdicts, render, rejected=rejected)
+    options.kept = True
     print_summary(options.console, run.writer.run, run.writer.layout.root, reports)
     if ci and os.environ.get("GITHUB_ACTIONS"):
         _annotate(options, run.writer.layout)

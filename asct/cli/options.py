@@ -42,6 +42,8 @@ class GlobalOptions(OutputStyle):
 
     log_file: str | None = None
     log_level: str = "info"
+    kept: bool = False
+    """Whether what the command was asked for is in a results tree, so that nothing is lost with its output."""
 
     @cached_property
     def console(self) -> Console:

@@ -1,0 +1,62 @@
+"""The standard streams of the process, made so that a full disk or a closed stream cannot end a command.
+
+What cannot be written is discarded and remembered. A run then finishes, and its exit code stays true.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class OutputFile(io.FileIO):
+    """An output that discards what cannot be written. A closed pipe still raises BrokenPipeError."""
+
+    failure: OSError | None = None
+    """The first failed write."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write `data`, and return its size after a failure as well."""
+        size = memoryview(data).nbytes
+        if self.failure is not None:
+            return size
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as failure:
+            self.failure = failure
+            return size
+
+
+def protect_streams() -> None:
+    """Open /dev/null in place of closed standard streams, and make stdout and stderr discard what cannot be written.
+
+    If a standard stream were closed, a file of the results tree could get its number, and output would go there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # POSIX: open returns the lowest number that is free
+    sys.stdout = _protected(sys.stdout, 1)
+    sys.stderr = _protected(sys.stderr, 2)
+
+
+def _protected(stream: TextIO | None, number: int) -> TextIO:
+    buffer = io.BufferedWriter(OutputFile(number, "wb", closefd=False))
+    if stream is None:  # it was closed when the interpreter started
+        return io.TextIOWrapper(buffer, encoding="utf-8", errors="replace")
+    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=number == 2 or stream.isatty())
+
+
+def lost_output() -> OSError | None:
+    """Return the first failed write to stdout, after writing what is buffered; None if everything was written."""
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return raw.failure if isinstance(raw, OutputFile) else None

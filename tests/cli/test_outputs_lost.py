@@ -1,0 +1,61 @@
+"""Exit codes and results when stdout or stderr cannot be written, is closed, or resources run out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FULL = "/dev/full"
+"""Every write to it fails with ENOSPC (null(4))."""
+
+
+def asct(folder: Path, *arguments: str, redirect: str = "", limit: str = "") -> subprocess.CompletedProcess[str]:
+    """Run asct through a shell, with redirections such as `>/dev/full` and limits such as `ulimit -v 60000;`."""
+    return subprocess.run(
+        ["sh", "-c", f'{limit} exec "$@" {redirect}', "sh", sys.executable, "-m", "asct", *arguments],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def whole(folder: Path) -> dict[str, Any]:
+    """The run.json of the only run."""
+    found: dict[str, Any] = json.loads((folder / "results/small/latest/run.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("redirect", [f">{FULL}", ">&-", f"2>{FULL}", "2>&-", f">{FULL} 2>{FULL}", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("option", ["--json", "--no-progress"])
+def test_a_run_keeps_its_results_and_its_exit_code(plan_file: Path, tmp_path: Path, redirect: str, option: str) -> None:
+    ended = asct(tmp_path, "apply", str(plan_file), option, "--wait", "2m", redirect=redirect)
+    assert ended.returncode == whole(tmp_path)["exit_code"] == 0
+    assert (tmp_path / "results/small/latest/report.html").is_file()
+    assert ("cannot write to stdout" in ended.stderr) == (redirect == f">{FULL}")
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "small.yaml"), ("list",), ("--help",), ("plan", "small.yaml", "--json")]
+)
+def test_a_command_whose_output_is_lost_says_so_and_does_not_end_with_0(
+    plan_file: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    ended = asct(tmp_path, *arguments, redirect=f">{FULL}")
+    assert ended.returncode == 3
+    assert "error[E912]: cannot write to stdout: No space left on device" in ended.stderr
+    assert asct(tmp_path, *arguments, redirect=">&-").returncode == 0
+    assert asct(tmp_path, *arguments, redirect=f"2>{FULL}").returncode == 0
+
+
+@pytest.mark.parametrize("redirect", [f"2>{FULL}", f">{FULL} 2>{FULL}", "2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(("check", "nope.yaml"), 2), (("bogus",), 2), (("run", "storage-recovery"), 4)]
+)
+def test_an_error_that_nobody_can_read_keeps_its_code(
+    tmp_path: Path, redirect: str, arguments: tuple[str, ...], code: int
+) -> None:
+    assert asct(tmp_path, *arguments, redirect=redirect).returncode == code
