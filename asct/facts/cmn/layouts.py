@@ -21,6 +21,8 @@ BitPlace = int | Mapping[str, int] | None
 CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
 LINE_BYTES: Final = 64
+_MONITOR_BYTES: Final = 0x200
+"""The distance between the monitors of a crosspoint (CMN-700 TRM 102308, por_dtm_control_dt1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class MeshProduct:
     multiple_dtm: BitPlace = None
     crosspoint_trace: BitPlace = None
     identity: BitPlace = None
+    monitors: BitPlace = None
     sf_ways: int | None = None
 
     def revision(self, code: int) -> str | None:
@@ -211,16 +214,22 @@ class _NodeScope:
 
     def layouts(self, entry: Mapping[str, Any]) -> Iterator[RegisterLayout]:
         prefix, reset = _data()["node_types"][self.code][1], entry.get("reset")
-        for item, offset in self._offsets(entry):
-            yield RegisterLayout(
-                name=entry["name"].format(n=item, prefix=prefix),
-                offset=offset,
-                access=entry.get("access", "RO"),
-                description=entry["text"].format(n=item),
-                fields=tuple(self._fields(entry.get("fields", ()), item)),
-                reset=reset.get(self.node) if isinstance(reset, Mapping) else reset,
-                width=entry.get("width", 8),
-            )
+        for monitor in range(self._monitors(entry)):
+            for item, offset in self._offsets(entry):
+                yield RegisterLayout(
+                    name=entry["name"].format(n=item, prefix=prefix) + (f"_dt{monitor}" if monitor else ""),
+                    offset=offset + monitor * _MONITOR_BYTES,
+                    access=entry.get("access", "RO"),
+                    description=entry["text"].format(n=item),
+                    fields=tuple(self._fields(entry.get("fields", ()), item)),
+                    reset=reset.get(self.node) if isinstance(reset, Mapping) else reset,
+                    width=entry.get("width", 8),
+                )
+
+    def _monitors(self, entry: Mapping[str, Any]) -> int:
+        """Return how often a register is repeated: once for each monitor if it belongs to one."""
+        of_monitor = self.code == XP and entry.get("from") == "trace"
+        return (of_monitor and _at(self.product.monitors, self.revision)) or 1
 
     def _offsets(self, entry: Mapping[str, Any]) -> Iterator[tuple[int | str, int]]:
         """Yield the items of `each`, with the offset of the register for each item."""

@@ -37,6 +37,26 @@ def test_every_non_secure_register_of_a_cmn_600_is_listed() -> None:
     }  # fmt: skip
 
 
+def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
+    """As above, of cmn700-r3.regdefs; docs/cmn-registers.md names the nodes of which only a part is listed."""
+    codes = (hw.CFG, hw.DTC, hw.HN_I, 0x11, hw.XP, hw.SBSX, 0x10, hw.RN_I, 0xD, hw.CXLA, 0x9, 0x202, 0x1000)
+    assert [len(registers_of(CMN_700, "r3p0", code)) for code in codes] == [
+        325, 31, 11, 11, 193, 9, 10, 5, 5, 13, 35, 35, 2,
+    ]  # fmt: skip
+
+
+def test_a_crosspoint_of_a_cmn_700_r3_has_four_monitors() -> None:
+    """Each with the registers of the first, 0x200 further on; Linux, arm-cmn.c: CMN_DTM_UNIT_INFO, `dtm->base`."""
+    found = named(CMN_700, "r3p0", hw.XP)
+    first = {name: one for name, one in found.items() if 0x2100 <= one.offset < 0x2300}
+    assert len(first) == 31
+    for number in (1, 2, 3):
+        for name, one in first.items():
+            other = found[f"{name}_dt{number}"]
+            assert (other.offset - one.offset, other.fields) == (0x200 * number, one.fields)
+    assert not [name for name in named(CMN_600, "r3p0", hw.XP) if "_dt" in name.replace("_dtm_", "")]
+
+
 def test_a_reset_value_has_no_bits_outside_of_the_fields() -> None:
     for *_, registers in nodes():
         for one in registers.values():
@@ -123,6 +143,44 @@ def test_counters_are_where_linux_programs_them(part: int, revision: str, contro
     assert [dtm[f"por_dtm_{name}"] for name in ("control", "pmu_config", "pmevcnt", "pmevcntsr")] == [
         0x100, 0x210, 0x220, 0x240,
     ]  # fmt: skip
+
+
+def test_the_reset_values_of_a_cmn_700_r3_decode_as_its_default_configuration() -> None:
+    """The reset values of cmn700-r3.regdefs: 48 address bits, CHI-D, one channel of each kind, 128 home nodes."""
+    root, maps = named(CMN_700, "r3p0", hw.CFG), named(CMN_700, "r3p0", hw.RN_SAM)
+    first = {one.name: one.of(0x4014_0000_0330_3008) for one in root["por_info_global"].fields}
+    assert [first[name] for name in ("physical_address_width", "chi_version", "dat_vc_num", "rsp_vc_num")] == [
+        48,
+        4,
+        1,
+        1,
+    ]
+    more = {one.name: one.of(0x2_4205) for one in root["por_info_global_1"].fields}
+    assert (more["req_vc_num"], more["snp_vc_num"]) == (1, 1)
+    sam = {one.name: one.of(0x0110_0040_AF08_4080) for one in maps["por_rnsam_unit_info"].fields}
+    assert [sam[name] for name in ("num_hnf", "num_htg", "num_sys_cache_group", "num_non_hash_group")] == [
+        128,
+        32,
+        8,
+        64,
+    ]
+    assert sam["htg_range_comp_en"] == sam["nonhash_range_comp_en"] == 1
+    again = {one.name: one.of(0x348_4020_8210) for one in maps["por_rnsam_unit_info1"].fields}
+    assert (again["htg_rcomp_lsb"], again["nonhash_rcomp_lsb"]) == (16, 16)
+
+
+def test_memory_partitioning_has_the_layout_of_the_architecture() -> None:
+    """DDI 0598, memory-mapped registers of an MPAM component: offsets from MPAMF_IDR."""
+    base = 0x1000
+    found = {name: one.offset - base for name, one in named(CMN_700, "r3p0", 0x202).items()}
+    placed = {
+        "idr": 0x00, "iidr": 0x18, "aidr": 0x20, "impl_idr": 0x28, "cpor_idr": 0x30, "ccap_idr": 0x38, "mbw_idr": 0x40,
+        "pri_idr": 0x48, "partid_nrw_idr": 0x50, "msmon_idr": 0x80, "csumon_idr": 0x88, "mbwumon_idr": 0x90,
+    }  # fmt: skip
+    assert {name: found[f"cmn_hns_mpam_{name}"] for name in placed} == placed
+    settings = {"part_sel": 0x100, "cmax": 0x108, "mbw_min": 0x200, "mbw_max": 0x208, "pri": 0x400, "cpbm": 0x1000}
+    assert {name: found[f"cmn_hns_ns_mpamcfg_{name}"] for name in settings} == settings
+    assert found["cmn_hns_ns_msmon_cfg_mon_sel"] == 0x800
 
 
 def test_a_cmn_s3_reports_one_virtual_channel_of_each_kind_after_reset() -> None:
