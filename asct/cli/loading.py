@@ -11,6 +11,7 @@ import click
 
 from asct.cli.options import GlobalOptions, PlanSelection
 from asct.diagnostics.model import Diagnostic, errors
+from asct.diagnostics.render import in_order
 from asct.diagnostics.wording import wording_of
 from asct.errors import PlanError
 
@@ -36,14 +37,13 @@ def load(
     reword = wording_of(path)
     loaded = load_plan(Path(path), profile=selection.profile, sets=selection.sets, text=text)
     options.console.files.update(loaded.files)
-    plan = loaded.plan or loaded.partial
-    if plan is None:
+    if loaded.partial is None:
         raise PlanError(*map(reword, loaded.diagnostics))
     wanted = Selection(hosts=selection.hosts, benchmarks=selection.benchmarks, tags=selection.tags)
-    resolution = resolve(plan, installed(), wanted)
+    resolution = resolve(loaded.partial, installed(), wanted)
     findings = [reword(item) for item in dict.fromkeys((*loaded.diagnostics, *resolution.diagnostics))]
     if errors(loaded.diagnostics):
-        raise PlanError(*findings)
+        raise PlanError(*in_order(findings))
     resolved = resolution._replace(diagnostics=tuple(map(reword, resolution.diagnostics))).required()
     if warn:
         options.console.diagnostics(findings)

@@ -15,7 +15,7 @@ from asct.plan.entries import ENTRY_KEYS
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps
-from asct.plan.model import Node
+from asct.plan.model import REJECTED, Node
 from asct.plan.nodes import parse_yaml
 from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read_report
 from asct.values.error import shown
@@ -77,10 +77,12 @@ class Overrides:
         return changed
 
     def _is_variable(self, item: Assignment, members: Mapping[str, Node]) -> bool:
-        variables = members["vars"].value if "vars" in members else {}
+        variables = members["vars"].value if "vars" in members and members["vars"].value is not REJECTED else {}
         name, span = item.parts[1]
         if name in variables:
             return True
+        if self.findings.hides("vars"):
+            return False
         hint = did_you_mean(name, variables, "--set changes only variables that the plan defines")
         self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
         return False
@@ -92,6 +94,8 @@ class Overrides:
             if item.parts[0][0] != "hosts":
                 continue
             target = item.behind(maps, 1)
+            if target is None and self.findings.hides("hosts"):
+                continue
             if target is None or not target[1]:
                 span = item.parts[min(1, len(item.parts) - 1)][1]
                 word = ".".join(name for name, _ in item.parts[1:])
@@ -202,6 +206,8 @@ def apply_profile(
     if name is None:
         return members
     profile = profiles.get(name)
+    if profile is None and findings.hides("profiles"):
+        return members
     if profile is None:
         hint = did_you_mean(name, profiles, "the plan has no profiles" if not profiles else "")
         span = members["profiles"].location if "profiles" in members else None
@@ -210,7 +216,7 @@ def apply_profile(
     changed = dict(members)
     for key in _LAID_OVER:
         over = profile.value.get(key) if isinstance(profile.value, dict) else None
-        if over is not None and over.value is not None:
+        if over is not None and over.value not in (None, REJECTED):
             changed[key] = merged(changed[key], over) if key in changed else over
     return changed
 
@@ -234,14 +240,19 @@ def check_profiles(
 ) -> None:
     """Check every profile, whether selected or not: keys, values, and the names of variables and benchmarks."""
     for name, node in profiles.items():
-        section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS)
-        _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)
-        _known(section.mapping("benchmarks").items(), ids, "the plan has no benchmark", context.findings)
+        section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS, ("profiles", name))
+        if not context.findings.hides("vars"):
+            _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)
+        if not context.findings.hides("benchmarks"):
+            _known(section.mapping("benchmarks").items(), ids, "the plan has no benchmark", context.findings)
         for key, change in section.mapping("benchmarks").items():
-            read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE))
+            path = (*section.path, "benchmarks", key)
+            read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE, path))
         if "defaults" in section.members:
             defaults = section.members["defaults"]
-            read_execution(Section(context, defaults, "`defaults`", (*EXECUTION_KEYS, "config")))
+            read_execution(
+                Section(context, defaults, "`defaults`", (*EXECUTION_KEYS, "config"), (*section.path, "defaults"))
+            )
         read_limits(section.members.get("limits"), context)
         read_report(section.members.get("report"), context)
         section.flag("strict")

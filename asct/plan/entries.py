@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from asct.diagnostics.suggest import did_you_mean
-from asct.plan.fields import ParseContext, Section, kind_of, merged
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.fields import ALIKE, ParseContext, Section, flow, kind_of, merged
 from asct.plan.findings import Findings
-from asct.plan.model import Entry, Node, Sweep
+from asct.plan.model import REJECTED, Entry, Node, Sweep
 from asct.plan.names import alike, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import shown
@@ -19,16 +20,12 @@ _SWEEP_WORDS = ("zip", "where", "exclude", "include")
 
 def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
     """Return the items of `benchmarks:` by id. Report duplicate ids as errors."""
-    found: dict[str, Node] = {}
-    if not isinstance(node.value, list):
-        findings.error(
-            "E106", f"`benchmarks` must be a list, not {kind_of(node.value)}", node.span, "write `[name, name]`"
-        )
-        return found
-    if not node.value:
+    items = _items(node, findings)
+    if node.value == []:
         findings.error("E107", "`benchmarks` is empty", node.span, "add a benchmark; `asct list` lists them")
+    found: dict[str, Node] = {}
     first: dict[str, Node] = {}
-    for item in node.value:
+    for item in items:
         body = _as_map(item, findings)
         name = _id_of(body, findings) if body is not None else None
         if body is None or name is None:
@@ -40,35 +37,93 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
             if known.value != name.value:
                 message, hint = alike(name.value, known.value, "the ids")
             findings.twice("E113", message, name.span, known.span, hint)
-            continue
-        found[name.value] = body
+        found[_unused(name.value, found)] = body
     return found
+
+
+def _unused(name: str, found: Mapping[str, Node]) -> str:
+    """Return an id for an entry whose own id is taken, so that its content is checked."""
+    return next(
+        one for number in itertools.count(1) if (one := name if number == 1 else f"{name}-{number}") not in found
+    )
+
+
+def _items(node: Node, findings: Findings) -> list[Node]:
+    """Return the items of `benchmarks`. Report a single name, and a map from names to settings, but read them too."""
+    if isinstance(node.value, list):
+        return node.value
+    message = f"`benchmarks` must be a list, not {kind_of(node.value)}"
+    if isinstance(node.value, dict) and node.value:
+        forms = [_form(key, item) for key, item in node.value.items()]
+        findings.error("E106", message, node.span, f"write `[{', '.join(forms[:3])}{', ...' * (len(forms) > 3)}]`")
+        return [_with_settings(key, item) for key, item in node.value.items()]
+    if node.value is not REJECTED:
+        findings.error("E106", message, node.span, "write `[name, name]`")
+    if isinstance(node.value, str):
+        return [node]
+    findings.gaps.add(("benchmarks",))
+    return []
+
+
+def _with_settings(name: str, settings: Node) -> Node:
+    """Return the entry that is meant by `name: {setting: value}`, as other tools write it."""
+    body = {"uses": Node(name, settings.location)}
+    if isinstance(settings.value, dict):
+        own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
+        config = {key: item for key, item in settings.value.items() if key not in ENTRY_KEYS}
+        body |= own | ({"config": settings._replace(value=config)} if config else {})
+    return Node(body, settings.location)
+
+
+def _form(name: str, settings: Node | None) -> str:
+    """Return how to write `name: {setting: value}` as an entry."""
+    if settings is None or not isinstance(settings.value, dict) or not settings.value:
+        return shown(name)
+    words = {key: flow(item.plain()) for key, item in settings.value.items()}
+    inner = ", ".join(f"{key}: {text}" for key, text in words.items() if key not in ENTRY_KEYS)
+    own = "".join(f", {key}: {text}" for key, text in words.items() if key in ENTRY_KEYS and key != "uses")
+    return f"{{uses: {shown(name)}{own}" + (f", config: {{{shown(inner)}}}" if inner else "") + "}"
 
 
 def _as_map(item: Node, findings: Findings) -> Node | None:
     """Return an entry as a map; a plain name is short for `uses`. Returns None after an error."""
     if isinstance(item.value, dict):
-        return item
+        return _unfolded(item, findings)
     if isinstance(item.value, str) and item.value:
         return Node({"uses": item._replace(key_span=None)}, item.span)
-    hint = "write a name, or `{id: ..., uses: ...}`"
-    findings.error("E106", f"a benchmark must be a name or a map, not {kind_of(item.value)}", item.span, hint)
+    if item.value is not REJECTED:
+        hint = "write a name, or `{id: ..., uses: ...}`"
+        findings.error("E106", f"a benchmark must be a name or a map, not {kind_of(item.value)}", item.span, hint)
+    findings.gaps.add(("benchmarks",))
     return None
+
+
+def _unfolded(item: Node, findings: Findings) -> Node:
+    """Return an entry; report `{sids: {duration: 2s}}`, which other tools accept, and read it as what is meant."""
+    key, inner = next(iter(item.value.items()), ("", item))
+    if len(item.value) != 1 or nearest(key, ENTRY_KEYS, ALIKE) or not isinstance(inner.value, dict | None):
+        return item
+    form = _form(key, inner)
+    hint = f"write `- {form}`"
+    findings.error("E106", f"`{shown(key)}` is a benchmark, not a key of one", inner.location, hint)
+    return _with_settings(key, inner)
 
 
 def _id_of(body: Node, findings: Findings) -> Node | None:
     """Return the node that gives an entry its id: `id`, or otherwise `uses`."""
     name = body.value.get("id") or body.value.get("uses")
+    name = name or next((item for key, item in body.value.items() if nearest(key, ("uses",), ALIKE)), None)
+    if name is not None and isinstance(name.value, str):
+        findings.parsed(partial(folder_name, what="a benchmark entry"), name.value, name.span, "E111")
+        return Node(name.value, name.span)
+    findings.gaps.add(("benchmarks",))
     if name is None:
         what = "`id`" if "extends" in body.value else "`uses`"
         findings.error("E107", f"a benchmark has no {what}", body.span, "add `uses: BENCHMARK` or an `id`")
-        return None
-    if not isinstance(name.value, str):
+    elif name.value is not REJECTED:
         hint = f'quote it: `"{shown(name.value)}"`' if isinstance(name.value, int | float) else ""
         findings.error("E106", f"the id of a benchmark must be text, not {kind_of(name.value)}", name.span, hint)
-        return None
-    usable = findings.parsed(partial(folder_name, what="a benchmark entry"), name.value, name.span, "E111")
-    return None if usable is None else Node(name.value, name.span)
+    return None
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
@@ -88,6 +143,7 @@ def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings
         if current in chain:
             circle = " -> ".join([*chain[chain.index(current) :], current])
             place = maps[chain[-1]].value["extends"].span
+            findings.gaps.add(("benchmarks", current))
             findings.error("E115", f"`extends` forms a cycle: {circle}", place, "remove one `extends`")
             break
         chain.append(current)
@@ -96,6 +152,8 @@ def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings
         parent = maps[link].value.get("extends")
         base = done.get(parent.value) if parent is not None and isinstance(parent.value, str) else None
         done[link] = maps[link]
+        if parent is not None and (base is None or findings.hides("benchmarks", parent.value)):
+            findings.gaps.add(("benchmarks", link))
         if base is not None:
             inherited = {key: item for key, item in base.value.items() if key not in ("id", "extends")}
             done[link] = merged(base._replace(value=inherited), maps[link])
@@ -108,32 +166,30 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
     if isinstance(node.value, str) and node.value in maps:
         return node.value
     if not isinstance(node.value, str):
-        findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span)
-        return None
-    hint = did_you_mean(node.value, maps, "use the id of another entry of this plan")
-    findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
+        if node.value is not REJECTED:
+            findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span, "name one entry")
+    elif not findings.hides("benchmarks"):
+        hint = did_you_mean(node.value, maps, "use the id of another entry of this plan")
+        findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
     return None
 
 
 def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:
     """Read the entries after `extends` has been applied."""
-    entries = [_entry(name, node, context) for name, node in found.items()]
-    return tuple(entry for entry in entries if entry is not None)
+    return tuple(_entry(name, node, context) for name, node in found.items())
 
 
-def _entry(name: str, node: Node, context: ParseContext) -> Entry | None:
-    section = Section(context, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
-    uses = section.members.get("uses")
-    if uses is None:
-        if "extends" not in section.members:  # otherwise the error in the extended entry has been reported
-            section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
-        return None
+def _entry(name: str, node: Node, context: ParseContext) -> Entry:
+    section = Section(context, node, "a benchmark", ENTRY_KEYS, ("benchmarks", name))
+    uses = section.members.get("uses") or node.rejected()
+    if "uses" not in section.members and "extends" not in section.members:
+        # with `extends`, the error in the extended entry has been reported
+        section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
     if not isinstance(uses.value, str):
         section.wrong(uses, "`uses`", "the name of a benchmark")
-        return None
     return Entry(
         id=name,
-        uses=uses.value,
+        uses=uses.value if isinstance(uses.value, str) else "",
         span=node.span,
         uses_span=uses.span,
         hosts=tuple(section.text_nodes("hosts")) if "hosts" in section.members else None,
@@ -149,6 +205,7 @@ def _needs(section: Section) -> dict[str, Node]:
     needs: dict[str, Node] = {}
     node = section.members.get("needs")
     if node is not None and not isinstance(node.value, dict):
+        section.findings.gaps.add((*section.path, "needs"))
         section.wrong(node, "`needs`", "a map", "give each of them an alias: `needs: {cache: latency-sweep}`")
         return needs
     for alias, target in section.mapping("needs").items():
@@ -156,10 +213,11 @@ def _needs(section: Section) -> dict[str, Node]:
             section.findings.parsed(partial(identifier, what="an alias of `needs`"), alias, target.location, "E111")
             is None
         ):
-            continue
-        if isinstance(target.value, str) and target.value:
+            section.findings.gaps.add((*section.path, "needs"))
+        elif isinstance(target.value, str) and target.value:
             needs[alias] = target
         else:
+            section.findings.gaps.add((*section.path, "needs"))
             section.wrong(target, f"`needs.{alias}`", "the id of a benchmark")
     return needs
 
@@ -168,12 +226,10 @@ def _sweep(section: Section) -> Sweep:
     node = section.members.get("sweep")
     if node is None:
         return Sweep({})
-    sweep = Section(section.context, node, "`sweep`", None)
+    sweep = Section(section.context, node, "`sweep`", None, (*section.path, "sweep"))
     axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
     zips = [item.value for item in _maps(sweep, "zip")]
-    for members in (axes, *zips):
-        for key, item in members.items():
-            _check_axis(sweep, key, item)
+    axes, *zips = ({key: _axis(sweep, key, item) for key, item in members.items()} for members in (axes, *zips))
     return Sweep(
         axes=axes,
         zips=tuple(zips),
@@ -184,12 +240,13 @@ def _sweep(section: Section) -> Sweep:
     )
 
 
-def _check_axis(sweep: Section, key: str, item: Node) -> None:
-    """Check that an axis is a list, a range, or a template that may become one."""
+def _axis(sweep: Section, key: str, item: Node) -> Node:
+    """Return an axis, which is a list, a range, or a template that may become one. Report a single value."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
-        return
+        return item
     hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
     sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
+    return item if item.value is REJECTED else item._replace(value=[item._replace(key_span=None)])
 
 
 def _maps(sweep: Section, key: str) -> Sequence[Node]:
@@ -200,9 +257,11 @@ def _maps(sweep: Section, key: str) -> Sequence[Node]:
     if isinstance(node.value, dict):
         return [node]
     if not isinstance(node.value, list):
+        sweep.findings.gaps.add((*sweep.path, key))
         sweep.wrong(node, f"`{key}`", "a list of maps", f"write `{key}: [{{name: value}}]`")
         return []
     for item in node.value:
         if not isinstance(item.value, dict):
+            sweep.findings.gaps.add((*sweep.path, key))
             sweep.wrong(item, f"an item of `{key}`", "a map", "write `{name: value}`")
     return [item for item in node.value if isinstance(item.value, dict)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.findings import Findings
-from asct.plan.model import Node
+from asct.plan.model import REJECTED, Gap, Node
 from asct.plan.scope import Scope
 from asct.plan.templates import evaluate, has_template
 from asct.values.duration import parse_duration, require_unit
@@ -22,6 +22,8 @@ _ELSEWHERE: Final = {
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
 """Keys of other tools, and the corresponding keys of the plan language."""
+ALIKE: Final = 0.75
+"""The similarity above which an unknown name is read as the one that it resembles."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
@@ -33,14 +35,14 @@ class ParseContext(NamedTuple):
     scope: Scope
     literal: bool = False
 
-    def settled(self, node: Node) -> Node | None:
-        """Return the node with its templates evaluated; None after an error."""
-        if self.literal:
-            if has_template(node):
-                self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
-                return None
-            return node
-        return self.findings.attempt(evaluate, node, self.scope)
+    def settled(self, node: Node) -> Node:
+        """Return the node with its templates evaluated. What has an error is REJECTED."""
+        if not self.literal:
+            return evaluate(node, self.scope, self.findings)
+        if has_template(node):
+            self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
+            return node.rejected()
+        return node
 
 
 def kind_of(value: object) -> str:
@@ -53,113 +55,151 @@ def kind_of(value: object) -> str:
     return f"`{shown(value)}`"
 
 
+def flow(value: Any) -> str:
+    """Return a value as it can be written in a plan, on one line."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {flow(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow, value))}]"
+    return str(value).lower() if isinstance(value, bool) else "null" if value is None else shown(value)
+
+
 class Section:
     """A map in the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
 
-    If `keys` is None, all keys are accepted. At the top level of a file (`whole`), an unknown key may be a misspelled
-    section that other sections depend on.
+    If `keys` is None, all keys are accepted. The value of a key that resembles a missing one is read as that key's, so
+    that its own errors are found too. `path` locates the section in `Findings.gaps`, to which the keys with errors are
+    added.
     """
 
     def __init__(
-        self, context: ParseContext, node: Node, name: str, keys: Sequence[str] | None, *, whole: bool = False
+        self, context: ParseContext, node: Node, name: str, keys: Sequence[str] | None, path: Gap = ()
     ) -> None:
         self.context = context
         self.findings = context.findings
         self.node = node
         self.name = name
-        self._whole = whole
+        self.path = path
         self.members: dict[str, Node] = {}
         if not isinstance(node.value, dict):
+            self.findings.gaps.add(path)
             self.wrong(node, name, "a map", "write `key: value` pairs")
             return
+        known = {key: item for key, item in node.value.items() if keys is None or key in keys}
+        self.members = {key: self._present(key, item) for key, item in known.items()}
         for key, item in node.value.items():
-            if keys is not None and key not in keys:
-                self._unknown(key, item, keys)
-            elif item.value is None:
-                self.findings.error(
-                    "E106", f"`{shown(key)}` has no value", item.location, "add a value, or remove the line"
-                )
-            else:
-                self.members[key] = item
+            if key not in known:
+                self._unknown(key, item, keys or ())
+
+    def _present(self, key: str, item: Node) -> Node:
+        if item.value is not None:
+            return item
+        self.findings.error("E106", f"`{shown(key)}` has no value", item.location, "add a value, or remove the line")
+        return item.rejected()
 
     def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
+        """Report an unknown key, and read its value as that of the key that is probably meant."""
+        if item.value is REJECTED:
+            return
+        other = _ELSEWHERE.get(key)
+        meant = other if other in keys else nearest(key, keys, ALIKE)
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
             hint = f"add a space after the colon of `{shown(key)}`"
-        elif _ELSEWHERE.get(key) in keys:
-            hint = f"did you mean `{_ELSEWHERE[key]}`?"
         elif key in _EXECUTION and "defaults" in keys:
             hint = "move it under `defaults`, or into a benchmark"
-        message = f"unknown key `{shown(key)}` in {self.name}"
-        self.findings.error("E104", message, item.location, hint, local=not self._whole)
+        elif meant is not None:
+            hint = f"did you mean `{meant}`?"
+            self.members.setdefault(meant, item)
+        self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.location, hint)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
-        """Report a value of the wrong type."""
-        message = f"{what} must be {wanted}, not {kind_of(node.value)}"
-        self.findings.error("E106", message, node.span, hint)
+        """Report a value of the wrong type, unless it was rejected before."""
+        if node.value is not REJECTED:
+            message = f"{what} must be {wanted}, not {kind_of(node.value)}"
+            self.findings.error("E106", message, node.span, hint)
 
     def required(self, key: str, hint: str) -> Node | None:
         """Return the node of a required key. If the key is missing, report it."""
-        if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
+        if key not in self.members and isinstance(self.node.value, dict):
             self.findings.error("E107", f"{self.name} has no `{key}`", self.node.span, hint)
+            self.findings.gaps.add((*self.path, key))
         return self.members.get(key)
+
+    def hides(self, key: str) -> bool:
+        """Return whether an error hides the value of a key."""
+        return self.findings.hides(*self.path, key)
 
     def settled(self, key: str) -> Node | None:
         """Return the node of a key with its templates evaluated; None if it is missing or invalid."""
+        return self._read(key, lambda node: node)
+
+    def _read(self, key: str, read: Callable[[Node], T | None]) -> T | None:
+        """Return what `read` makes of the value of a key; None if it is missing, and if it or `read` has an error."""
         node = self.members.get(key)
-        return None if node is None else self.context.settled(node)
+        if node is None:
+            return None
+        settled = self.context.settled(node)
+        found = read(settled) if settled.sound else None
+        if found is None:
+            self.findings.gaps.add((*self.path, key))
+        return found
 
     def text(self, key: str) -> str | None:
         """Return the non-empty text of a key; None if it is missing or invalid."""
-        node = self.settled(key)
-        if node is None:
+
+        def read(node: Node) -> str | None:
+            if isinstance(node.value, str):
+                if node.value.strip():
+                    return node.value
+                self.findings.error("E106", f"`{key}` is empty", node.span, "add a value, or remove the line")
+                return None
+            quote = f'quote it: `"{shown(node.value)}"`' if isinstance(node.value, int | float) else ""
+            self.wrong(node, f"`{key}`", "text", quote)
             return None
-        if isinstance(node.value, str):
-            if node.value.strip():
-                return node.value
-            self.findings.error("E106", f"`{key}` is empty", node.span, "add a value, or remove the line")
-            return None
-        quote = f'quote it: `"{shown(node.value)}"`' if isinstance(node.value, int | float) else ""
-        self.wrong(node, f"`{key}`", "text", quote)
-        return None
+
+        return self._read(key, read)
 
     def whole(self, key: str, low: int, high: int) -> int | None:
         """Return an integer from `low` to `high`; None if it is missing or invalid."""
-        node = self.settled(key)
-        if node is None:
-            return None
-        value = node.value
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.wrong(node, f"`{key}`", "a whole number")
-            return None
-        if not low <= value <= high:
-            message = f"`{key}` is {shown(value)}, not from {low} to {high}"
-            self.findings.error("E112", message, node.span, f"write a number from {low} to {high}", local=True)
-            return None
-        return value
+
+        def read(node: Node) -> int | None:
+            value = node.value
+            if isinstance(value, bool) or not isinstance(value, int):
+                self.wrong(node, f"`{key}`", "a whole number")
+                return None
+            if not low <= value <= high:
+                message = f"`{key}` is {shown(value)}, not from {low} to {high}"
+                self.findings.error("E112", message, node.span, f"write a number from {low} to {high}")
+                return None
+            return value
+
+        return self._read(key, read)
 
     def flag(self, key: str) -> bool | None:
         """Return `true` or `false` as a bool; None if it is missing or invalid."""
-        node = self.settled(key)
-        if node is None or isinstance(node.value, bool):
-            return None if node is None else bool(node.value)
-        text = str(node.value).lower() if isinstance(node.value, str) else ""
-        boolean = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text)
-        hint = f"write `{boolean}`: YAML 1.2 reads `{node.value}` as text" if boolean else "write `true` or `false`"
-        self.wrong(node, f"`{key}`", "`true` or `false`", hint)
-        return None
+
+        def read(node: Node) -> bool | None:
+            if isinstance(node.value, bool):
+                return node.value
+            text = str(node.value).lower() if isinstance(node.value, str) else ""
+            boolean = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text)
+            hint = f"write `{boolean}`: YAML 1.2 reads `{node.value}` as text" if boolean else "write `true` or `false`"
+            self.wrong(node, f"`{key}`", "`true` or `false`", hint)
+            return None
+
+        return self._read(key, read)
 
     def choice(self, key: str, options: Sequence[str]) -> str | None:
         """Return one of the words in `options`; None if it is missing or invalid."""
-        node = self.settled(key)
-        return None if node is None else self.chosen(node, key, options)
+        return self._read(key, lambda node: self.chosen(node, key, options))
 
     def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
         """Return the value of a node, which must be one of the words in `options`; None after an error."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
-        self.findings.error("E112", f"{kind_of(node.value)} is not valid for `{key}`", node.span, hint, local=True)
+        self.findings.error("E112", f"{kind_of(node.value)} is not valid for `{key}`", node.span, hint)
         return None
 
     def duration(self, key: str) -> float | None:
@@ -169,23 +209,20 @@ class Section:
             require_unit(value)
             return parse_duration(value)
 
-        return self._parsed(key, parse)
+        return self._read(key, lambda node: self.findings.parsed(parse, node.value, node.span))
 
     def size(self, key: str) -> int | None:
         """Return a size in bytes; None if it is missing or invalid."""
-        return self._parsed(key, parse_size)
-
-    def _parsed(self, key: str, parse: Callable[[object], T]) -> T | None:
-        node = self.settled(key)
-        return None if node is None else self.findings.parsed(parse, node.value, node.span, local=True)
+        return self._read(key, lambda node: self.findings.parsed(parse_size, node.value, node.span))
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """Return the members of a map with unevaluated templates; empty if the map is missing."""
+        """Return the members of a map with unevaluated templates; empty if the map is missing or invalid."""
         node = self.members.get(key)
         if node is None:
             return {}
         if isinstance(node.value, dict):
             return node.value
+        self.findings.gaps.add((*self.path, key))
         self.wrong(node, f"`{key}`", "a map", "write `name: value` pairs")
         return {}
 
@@ -198,17 +235,19 @@ class Section:
             return [node]
         if isinstance(node.value, list):
             return node.value
+        self.findings.gaps.add((*self.path, key))
         self.wrong(node, f"`{key}`", "a list", "write `[a, b]`")
         return []
 
     def text_nodes(self, key: str) -> list[Node]:
-        """Return the items of a list of strings, with templates evaluated."""
+        """Return the valid items of a list of strings, with templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
             node = self.context.settled(item)
-            if node is not None and isinstance(node.value, str) and node.value:
+            if isinstance(node.value, str) and node.value:
                 found.append(node)
-            elif node is not None:
+            else:
+                self.findings.gaps.add((*self.path, key))
                 self.wrong(node, f"an item of `{key}`", "text")
         return found
 

@@ -2,54 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
+from asct.plan.model import Gap
 from asct.values.error import BadValueError
 
 MOST = 500
 """Maximum number of findings kept; any others are only counted."""
+
+_ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
+"""Errors of sweeps, which entries inherit: their messages name the entry, but they are one mistake at one place."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """The diagnostics of one plan: at most `MOST`, each listed once even if it affects several hosts or points."""
+    """The diagnostics of one plan: at most `MOST`, each listed once even if it affects several hosts or points.
 
-    def __init__(self) -> None:
+    `gaps` are the parts of the plan that errors hide: a name that is missing there may exist once they are fixed, so it
+    is not reported as unknown.
+    """
+
+    def __init__(self, gaps: Iterable[Gap] = ()) -> None:
         self._items: dict[tuple[str, str, Span | None], Diagnostic] = {}
         self._omitted = 0
-        self._blocking = False
+        self.gaps = set(gaps)
         self.errors = 0
         """The number of errors so far, including repeated ones. To check whether a step failed, compare it before and
         after."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Add diagnostics. All errors among them count as blocking."""
-        self._blocking = self._blocking or any(item.severity == "error" for item in diagnostics)
+        """Add diagnostics."""
         for item in diagnostics:
-            self._add(item)
+            self.errors += item.severity == "error"
+            text = "" if item.code in _ONCE_PER_PLACE else item.message
+            key = (item.code, text, item.span)
+            if key not in self._items and len(self._items) >= MOST:
+                self._omitted += 1
+            else:
+                self._items.setdefault(key, item)
 
-    def _add(self, item: Diagnostic) -> None:
-        self.errors += item.severity == "error"
-        if len(self._items) < MOST:
-            self._items.setdefault((item.code, item.message, item.span), item)
-        else:
-            self._omitted += 1
+    def error(self, code: str, message: str, span: Span | None, hint: str = "", *notes: Note) -> None:
+        """Report an error at `span`."""
+        self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
-    def error(
-        self, code: str, message: str, span: Span | None, hint: str = "", *notes: Note, local: bool = False
-    ) -> None:
-        """Report an error at `span`. After a `local` error, later findings are still reliable (see `blocking`)."""
-        self._blocking = self._blocking or not local
-        self._add(Diagnostic(code, message, span, hint=hint, notes=notes))
+    def hides(self, *path: str) -> bool:
+        """Return whether an error hides what the plan defines at a path, or at a part of it."""
+        return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
         """Report a warning, which does not cause the plan to be rejected."""
-        self._add(Diagnostic(code, message, span, hint=hint, severity="warning"))
+        self.add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
         """Report the diagnostics in an exception."""
@@ -63,35 +70,26 @@ class Findings:
             self.take(problem)
             return None
 
-    def parsed(
-        self, parse: Callable[..., T], value: object, span: Span, code: str = "E112", *, local: bool = False
-    ) -> T | None:
+    def parsed(self, parse: Callable[..., T], value: object, span: Span, code: str = "E112") -> T | None:
         """Parse a value. If `parse` rejects it, report the error at `span` and return None."""
         try:
             return parse(value)
         except BadValueError as problem:
-            self.bad_value(problem, span, code, local=local)
+            self.bad_value(problem, span, code)
             return None
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
         """Report a second definition at `span`, with a note that points to the first one."""
         self.error(code, message, span, hint, ("first defined here", first))
 
-    def bad_value(self, problem: BadValueError, span: Span, code: str = "E112", *, local: bool = False) -> None:
+    def bad_value(self, problem: BadValueError, span: Span, code: str = "E112") -> None:
         """Report a value rejected by a parser of `asct.values`."""
-        self._blocking = self._blocking or not local
-        self._add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
+        self.add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
 
     @property
     def failed(self) -> bool:
         """Whether an error was reported."""
         return self.errors > 0 or self._omitted > 0
-
-    @property
-    def blocking(self) -> bool:
-        """Whether an error makes the rest of the plan unreliable, so that further checks would report spurious
-        errors."""
-        return self._blocking or self._omitted > 0
 
     def all(self) -> tuple[Diagnostic, ...]:
         """Return all findings, ordered by file, line and column, and at the end the number of omitted ones."""

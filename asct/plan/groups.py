@@ -36,10 +36,10 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
     found = Groups()
     if node is None:
         return found
-    for name, body in Section(context, node, "`groups`", None).members.items():
+    for name, body in Section(context, node, "`groups`", None, ("hosts",)).members.items():
         if _usable(name, body, hosts, context.findings):
             whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
-            section = Section(context, whole, f"group `{shown(name)}`", _KEYS)
+            section = Section(context, whole, f"group `{shown(name)}`", _KEYS, ("groups", name))
             section.required("hosts", "add `hosts: [...]`")
             found.written[name] = section.text_nodes("hosts")
             found.config[name] = section.mapping("config")
@@ -47,6 +47,11 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
     for name in found.written:
         chosen = _flattened(name, found, hosts, context.findings, (name,))
         found.members[name] = tuple(host for host in hosts if host in chosen)
+        if UNKNOWN in chosen:
+            context.findings.gaps.add(("groups", name, "hosts"))
+        hidden = context.findings.hides("groups", name, "hosts")
+        if (hidden and found.vars[name]) or context.findings.hides("groups", name, "vars"):
+            context.findings.gaps.update(("hosts", host, "vars") for host in (hosts if hidden else found.members[name]))
     return found
 
 
@@ -56,7 +61,8 @@ def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> 
         what = "a host has the same name" if name in hosts else "the name is reserved"
         findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another name")
         return False
-    return findings.parsed(partial(folder_name, what="a group"), name, span, "E111") is not None
+    findings.parsed(partial(folder_name, what="a group"), name, span, "E111")
+    return True
 
 
 def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findings, path: tuple[str, ...]) -> set[str]:
@@ -84,13 +90,20 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
         return {word}
     if word == "all":
         return set(hosts)
-    pattern = is_pattern(word)
-    chosen = set(matching(word, hosts)) if pattern else set()
-    if pattern and not chosen:
-        findings.error("E114", f"pattern `{shown(word)}` matches no host", node.span, did_you_mean(word, hosts))
-    elif not pattern:
-        findings.error("E114", f"unknown host or group `{shown(word)}`", node.span, did_you_mean(word, known))
-    return chosen
+    chosen = set(matching(word, hosts)) if is_pattern(word) else set()
+    if chosen:
+        return chosen
+    if not findings.hides("hosts"):
+        what = (
+            f"pattern `{shown(word)}` matches no host" if is_pattern(word) else f"unknown host or group `{shown(word)}`"
+        )
+        hint = did_you_mean(word, hosts if is_pattern(word) else known)
+        findings.error("E114", what, node.span, hint)
+    return {UNKNOWN}
+
+
+UNKNOWN: Final = ""
+"""The member of a group that stands for unknown hosts."""
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:

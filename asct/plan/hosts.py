@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
-from asct.errors import PlanError
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
-from asct.plan.model import HostSpec, Node
+from asct.plan.model import REJECTED, HostSpec, Node
 from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
-from asct.plan.scope import Scope
+from asct.plan.scope import hidden_names
 from asct.plan.sources import path_near
-from asct.plan.templates import evaluate, resolved_vars
+from asct.plan.templates import resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
 from asct.values.error import BadValueError, shown
@@ -43,6 +43,7 @@ class HostMaps:
             return
         if len(self.maps) >= MAX_HOSTS:
             findings.error("E118", f"more than {MAX_HOSTS} hosts", span, "split the plan")
+            findings.gaps.add(("hosts",))
             return
         self.maps[name] = body
         self.spans[name] = span
@@ -52,23 +53,34 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
     """Return the hosts in a `hosts:` map, except `from` and `defaults` (see `default_host`)."""
     found = HostMaps()
     if not isinstance(node.value, dict):
-        findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
+        if node.value is not REJECTED:
+            findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
+        findings.gaps.add(("hosts",))
         return found
     for key, body in node.value.items():
-        if key in ("defaults", "from") or not _is_map(body, f"host `{shown(key)}`", findings):
+        if key in ("defaults", "from"):
             continue
-        span = body.location
-        try:
-            names = [folder_name(name, "a host") for name in expand_range(key)]
-        except BadValueError as problem:
-            findings.bad_value(problem, span, "E118" if "[" in key else "E111")
-            continue
-        for name in names:
-            if name in RESERVED:
-                findings.error("E111", f"`{name}` cannot be the name of a host", span, "the name is reserved")
-                continue
-            found.add(name, under(None, body), span, findings)
+        for name in _names(key, body.location, findings):
+            if not _is_map(body, f"host `{shown(key)}`", findings):
+                findings.gaps.add(("hosts", name))
+            found.add(name, under(None, body), body.location, findings)
     return found
+
+
+def _names(key: str, span: Span, findings: Findings) -> list[str]:
+    """Return the hosts that a key of `hosts` names. An invalid name is reported, but known to the rest of the plan."""
+    try:
+        names = expand_range(key)
+    except BadValueError as problem:
+        findings.bad_value(problem, span, "E118")
+        findings.gaps.add(("hosts",))
+        return []
+    if any(findings.parsed(partial(folder_name, what="a host"), name, span, "E111") is None for name in names):
+        return [key]
+    if set(names) & set(RESERVED):
+        findings.error("E111", f"`{names[0]}` cannot be the name of a host", span, "the name is reserved")
+        return []
+    return names
 
 
 def default_host(node: Node | None, findings: Findings) -> Node | None:
@@ -82,13 +94,14 @@ def default_host(node: Node | None, findings: Findings) -> Node | None:
 def _is_map(node: Node, what: str, findings: Findings) -> bool:
     if node.value is None or isinstance(node.value, dict):
         return True
-    findings.error("E106", f"{what} must be a map", node.span, "write `{address: ..., user: ...}`")
+    if node.value is not REJECTED:
+        findings.error("E106", f"{what} must be a map", node.span, "write `{address: ..., user: ...}`")
     return False
 
 
 def under(defaults: Node | None, body: Node) -> Node:
-    """Return a host's map merged over its defaults. An empty value counts as an empty map."""
-    whole = body._replace(value={}) if body.value is None else body
+    """Return a host's map merged over its defaults. An empty or invalid value counts as an empty map."""
+    whole = body if isinstance(body.value, dict) else body._replace(value={})
     if defaults is None or defaults.value is None:
         return whole
     return merged(defaults, whole)._replace(span=body.span, key_span=body.key_span)
@@ -117,8 +130,9 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
     named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
-    extra = transport_of(chosen).options if isinstance(chosen, str) else ()
-    return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra))
+    kinds = [chosen] if chosen in sources() else sources()
+    extra = [key for kind in kinds for key in transport_of(kind).options]
+    return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
 
 
 def _implied(name: str, address: Node | None) -> str:
@@ -147,8 +161,10 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
     workdir = _workdir(section)
     if workdir is not None:
         spec = spec._replace(workdir=workdir)
-    scope = section.context.scope._replace(host=spec)
-    return spec._replace(vars=resolved_vars(section.mapping("vars"), scope, section.findings, "host.vars"))
+    variables = section.mapping("vars")
+    hidden = (*section.context.scope.hidden, *hidden_names(section.findings.gaps, spec))
+    scope = section.context.scope._replace(host=spec, hidden=hidden)
+    return spec._replace(vars=resolved_vars(variables, scope, section.findings, "host.vars"))
 
 
 def _path(section: Section, key: str) -> str | None:
@@ -169,9 +185,10 @@ def _labels(section: Section) -> Mapping[str, str]:
     labels: dict[str, str] = {}
     for key, node in section.mapping("labels").items():
         value = section.context.settled(node)
-        if value is not None and isinstance(value.value, str | int | float):
+        if isinstance(value.value, str | int | float):
             labels[key] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
-        elif value is not None:
+        else:
+            section.findings.gaps.add((*section.path, "labels", key))
             section.wrong(value, f"label `{shown(key)}`", "text")
     return labels
 
@@ -234,20 +251,13 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
-    transport, scope = transport_of(chosen.value), context.scope._replace(host=HostSpec(name))
+    transport, inner = transport_of(chosen.value), context._replace(scope=context.scope._replace(host=HostSpec(name)))
     given = {key: body.value[key] for key in transport.split_keys if key in body.value}
     try:
-        for suffix, changes in transport.split({key: _value(node, scope) for key, node in given.items()}):
+        values = {key: settled.value for key, node in given.items() if (settled := inner.settled(node)).sound}
+        for suffix, changes in transport.split(values):
             kept = {key: item for key, item in body.value.items() if key not in given}
             kept |= {key: given[key]._replace(value=value) for key, value in changes.items()}
             yield folder_name(f"{name}-{suffix}", "a host"), body._replace(value=kept)
     except BadValueError as problem:
         context.findings.bad_value(problem, next(iter(given.values())).span, "E112")
-
-
-def _value(node: Node, scope: Scope) -> object:
-    """Return the value of a key; None after an error, which is reported when the host is read."""
-    try:
-        return evaluate(node, scope).value
-    except PlanError:
-        return None

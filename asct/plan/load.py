@@ -18,10 +18,10 @@ from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
 from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, split_hosts, under
-from asct.plan.model import Execution, Loaded, Node, Plan
+from asct.plan.model import REJECTED, Execution, Loaded, Node, Plan
 from asct.plan.names import folder_name
 from asct.plan.nodes import parse_yaml
-from asct.plan.scope import Scope
+from asct.plan.scope import Scope, hidden_names
 from asct.plan.sections import (
     EXECUTION_KEYS,
     filled,
@@ -60,8 +60,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
         plan = _Loading(path, sources, findings).plan(root, profile, sets)
     elif not findings.failed:
         findings.error("E107", f"{path} is empty", None, "a plan starts with `plan: 1`; `asct init` creates one")
-    partial = None if findings.blocking else plan
-    return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts), partial)
+    return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts), plan)
 
 
 class _Loading:
@@ -77,7 +76,7 @@ class _Loading:
         if not self._is_plan(root):
             return None
         context = ParseContext(self._findings, Scope())
-        section = Section(context, root, "the plan", PLAN_KEYS, whole=True)
+        section = Section(context, root, "the plan", PLAN_KEYS)
         section.required("name", "add `name: ...`; it names the folder of the results")
         gathered = FileMerger(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)
@@ -88,9 +87,9 @@ class _Loading:
         """Return whether the file is a plan of a supported version."""
         findings = self._findings
         if not isinstance(root.value, dict):
-            findings.error(
-                "E106", f"a plan must be a map, not {kind_of(root.value)}", root.span, "start the file with `plan: 1`"
-            )
+            if root.value is not REJECTED:
+                message = f"a plan must be a map, not {kind_of(root.value)}"
+                findings.error("E106", message, root.span, "start the file with `plan: 1`")
             return False
         version = root.value.get("plan")
         if version is None:
@@ -103,10 +102,11 @@ class _Loading:
         if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
             message = f"version {shown(version.value)} of the plan language is newer than this asct supports"
             findings.error("E110", message, version.span, f"use a newer asct, or write `plan: {LANGUAGE_VERSION}`")
-        else:
+            return False
+        if version.value is not REJECTED:
             message = f"{kind_of(version.value)} is not a version of the plan language"
             findings.error("E110", message, version.span, f"write `plan: {LANGUAGE_VERSION}`")
-        return False
+        return "benchmarks" in root.value
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
         """Return the plan with included files, the profile and `--set` applied, except those for hosts and
@@ -122,15 +122,17 @@ class _Loading:
     def _scope(self, section: Section) -> Scope:
         """Return the names that templates outside of hosts and `config` may read."""
         named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
-        scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
-        return scope._replace(vars=resolved_vars(section.mapping("vars"), scope, self._findings))
+        inputs, variables = read_inputs(section), section.mapping("vars")
+        scope = Scope(plan=named, inputs=inputs, environment=None, hidden=hidden_names(self._findings.gaps))
+        return scope._replace(vars=resolved_vars(variables, scope, self._findings))
 
     def _read(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Plan:
         scope = self._scope(section)
         context = ParseContext(self._findings, scope)
         section = Section(context, section.node, "the plan", None)
         part = section.members.get
-        named = gathered.hosts.maps or {LOCAL: Node({}, section.node.span)}
+        local = {} if self._findings.hides("hosts") else {LOCAL: Node({}, section.node.span)}
+        named = gathered.hosts.maps or local
         hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
         hosts, grouped = split_hosts(hosts, part("groups"), context)
         groups = read_groups(grouped, list(hosts.maps), context)
@@ -138,7 +140,7 @@ class _Loading:
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile)
         check_profiles(gathered.profiles, list(scope.vars), list(entries), context)
-        return Plan(
+        plan = Plan(
             name=self._name(section),
             description=section.text("description") or "",
             path=str(self._path),
@@ -160,11 +162,13 @@ class _Loading:
             inputs=tuple(scope.inputs),
             overrides=tuple(overrides.settings),
         )
+        return plan._replace(gaps=frozenset(self._findings.gaps))
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
         """Return the entries of `benchmarks` with the profile and `extends` applied."""
         node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
         if node is None:
+            self._findings.gaps.add(("benchmarks",))
             return {}
         found = collect_entries(node, self._findings)
         chosen = gathered.profiles.get(profile) if profile is not None else None
@@ -184,7 +188,7 @@ def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
     strict = Execution(strict=section.flag("strict"))
     if node is None:
         return filled(strict), {}
-    defaults = Section(section.context, node, "`defaults`", (*EXECUTION_KEYS, "config"))
+    defaults = Section(section.context, node, "`defaults`", (*EXECUTION_KEYS, "config"), ("defaults",))
     return filled(filled(read_execution(defaults), below=strict)), defaults.mapping("config")
 
 
@@ -229,7 +233,7 @@ class FileMerger:
     def _included(self, node: Node, chain: tuple[str, ...]) -> MergedFiles:
         source = self._sources.beside(node, "`include`")
         if source is None:
-            return MergedFiles()
+            return self._nothing()
         name, text = source
         if name in chain:
             circle = " -> ".join([*chain[chain.index(name) :], name])
@@ -239,13 +243,19 @@ class FileMerger:
             return MergedFiles()
         if len(self._seen) >= _MOST_FILES:
             self._findings.error("E109", f"the plan includes more than {_MOST_FILES} files", node.span, "include fewer")
-            return MergedFiles()
+            return self._nothing()
         self._seen.add(name)
+        before = self._findings.errors
         body = parse_yaml(text, name, self._findings)
         if body is None:
-            return MergedFiles()
-        section = Section(self._context, body, f"the included file {shown(name)}", INCLUDED_KEYS, whole=True)
-        return self.gather(section, (*chain, name))
+            return MergedFiles() if self._findings.errors == before else self._nothing()
+        section = Section(self._context, body, f"the included file {shown(name)}", INCLUDED_KEYS)
+        return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
+
+    def _nothing(self) -> MergedFiles:
+        """Return the parts of a file that cannot be read, which may define anything."""
+        self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
+        return MergedFiles()
 
     def _merge(self, found: MergedFiles, other: MergedFiles) -> None:
         self._once(found.vars, other.vars, "variable")
@@ -280,13 +290,17 @@ class FileMerger:
         """Add the hosts of `from`. Keys set in the plan override those of the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
-        if node is None or source is None:
+        if node is None:
+            return
+        if source is None:
+            self._findings.gaps.add(("hosts",))
             return
         from asct.plan.inventory import read_inventory  # imported here, because it is rarely needed
 
         given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
         inventory = read_inventory(source[1], source[0], node.span, self._findings, given)
         if inventory is None:
+            self._findings.gaps.add(("hosts",))
             return
         listed = expand_hosts(Node(inventory.hosts, node.span), self._findings)
         for name, body in listed.maps.items():

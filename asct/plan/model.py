@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from enum import Enum
+from typing import Any, Final, Literal, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
 
 Order = Literal["interleaved", "grouped", "random"]
 OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
+
+
+class _Rejected(Enum):
+    """The type of REJECTED."""
+
+    VALUE = "rejected"
+
+
+REJECTED: Final = _Rejected.VALUE
+"""The value of a node whose error has been reported. Whatever depends on it is skipped without another error."""
+
+Gap = tuple[str, ...]
+"""The path of a part of the plan of which an error hides what it defines: ("hosts",), ("groups", "lab")."""
 
 
 class Node(NamedTuple):
@@ -27,6 +41,19 @@ class Node(NamedTuple):
     def location(self) -> Span:
         """The location of the key, or of the value if there is no key."""
         return self.key_span or self.span
+
+    @property
+    def sound(self) -> bool:
+        """Whether no part of the value was rejected."""
+        if isinstance(self.value, dict):
+            return all(node.sound for node in self.value.values())
+        if isinstance(self.value, list):
+            return all(node.sound for node in self.value)
+        return self.value is not REJECTED
+
+    def rejected(self) -> Node:
+        """Return the node without its value, after its error has been reported."""
+        return self._replace(value=REJECTED)
 
     def plain(self) -> Any:
         """Return the value without locations."""
@@ -207,13 +234,15 @@ class Plan(NamedTuple):
     inputs: tuple[str, ...] = ()
     overrides: tuple[tuple[str, Node], ...] = ()
     """Settings of benchmarks changed by `--set`: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+    gaps: frozenset[Gap] = frozenset()
+    """What errors hide (see `Findings.gaps`)."""
 
 
 class Loaded(NamedTuple):
     """The result of loading: the plan if there are no errors, and all findings.
 
-    `partial` is the plan even if it has errors, provided that all of them are local (a misspelled key, a value out of
-    range). The planner resolves it in order to report all errors at once, but it is never executed. Without errors, it
+    `partial` is the plan even if it has errors: its sound parts, with REJECTED values and `gaps` in place of the
+    others. The planner resolves it in order to report all errors at once, but it is never executed. Without errors, it
     is the same as `plan`.
     """
 

@@ -15,7 +15,7 @@ import yaml
 
 from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
-from asct.plan.model import Node
+from asct.plan.model import REJECTED, Node
 from asct.plan.scalars import has_leading_zero, resolve
 from asct.values.error import BadValueError, shown
 
@@ -38,9 +38,12 @@ class _Open:
     key: str | None = None
     key_span: Span | None = None
     skip: bool = False
-    """Whether to skip the next value because its key was rejected."""
+    """Whether to skip the next value because its key is not text."""
+    reject: bool = False
+    """Whether to reject the next value because of an error in its key."""
     discard: bool = False
-    """Whether to drop the collection when it is complete."""
+    """Whether to drop the collection when it is complete, because it is a key."""
+    tagged: bool = False
     keys: dict[str, Span] = field(default_factory=dict)
 
 
@@ -148,21 +151,24 @@ class _Builder:
             )
             raise _TooMuchError
 
-    def _tag(self, event: Any) -> None:
+    def _tag(self, event: Any) -> bool:
+        """Report a tag. Returns whether there is one."""
         if event.tag is not None:
             hint = "quote text that begins with `!`" if event.tag.startswith("!") else "remove the tag"
             self._error("E108", f"tags are not supported: `{shown(event.tag)}`", event, hint)
+        return event.tag is not None
 
     def _scalar(self, event: Any) -> None:
         self._count(event)
-        self._tag(event)
+        tagged = self._tag(event)
         span = self._span(event)
         top = self.stack[-1] if self.stack else None
         plain = not event.style
         if top is not None and isinstance(top.node.value, dict) and top.key_span is None:
             self._key(top, event.value, span, plain)
             return
-        self._add(Node(self._value(event.value, span, plain), span, top.key_span if top else None))
+        value = REJECTED if tagged else self._value(event.value, span, plain)
+        self._add(Node(value, span, top.key_span if top else None))
 
     def _value(self, text: str, span: Span, plain: bool) -> Any:
         if not plain:
@@ -171,14 +177,14 @@ class _Builder:
             value = resolve(text)
         except BadValueError as problem:
             self.findings.bad_value(problem, span)
-            return text
+            return REJECTED
         if has_leading_zero(text):
             hint = f"write `{value}`, or `0o...` for octal; quote it if it is text"
             self.findings.warn("E130", f"`{text}` is read as the number {value}", span, hint)
         return value
 
     def _key(self, top: _Open, text: str, span: Span, plain: bool) -> None:
-        top.key, top.key_span, top.skip = text, span, False
+        top.key, top.key_span, top.skip, top.reject = text, span, False, False
         if plain and text == "<<":
             self.findings.error(
                 "E108", "merge keys (`<<`) are not supported: they are not part of YAML 1.2", span, "use `extends`"
@@ -186,15 +192,15 @@ class _Builder:
             top.skip = True
         elif text in top.keys:
             self.findings.twice("E105", f"duplicate key `{shown(text)}`", span, top.keys[text], "remove one of them")
-            top.skip = True
         elif plain and not isinstance(self._value(text, span, plain), str):
             hint = f'write `"{shown(text)}":`' if text else "add a name before the colon"
             self.findings.error("E106", f"key `{shown(text)}` is not text", span, hint)
+            top.reject = True
         top.keys.setdefault(text, span)
 
     def _start(self, event: Any) -> None:
         self._count(event)
-        self._tag(event)
+        tagged = self._tag(event)
         if len(self.stack) >= MAX_DEPTH:
             self._error(
                 "E109", f"the nesting is deeper than {MAX_DEPTH} levels", event, "a plan needs about six levels"
@@ -212,7 +218,7 @@ class _Builder:
             discard = True
         span = self._span(event)
         empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self.stack.append(_Open(Node(empty, span, top.key_span if top else None), discard=discard))
+        self.stack.append(_Open(Node(empty, span, top.key_span if top else None), discard=discard, tagged=tagged))
 
     def _end(self) -> None:
         done = self.stack.pop()
@@ -220,18 +226,17 @@ class _Builder:
             top = self.stack[-1]
             top.key, top.key_span, top.skip = "", done.node.span, True
             return
-        self._add(done.node)
+        self._add(done.node.rejected() if done.tagged else done.node)
 
     def _alias(self, event: Any) -> None:
         name = shown(event.anchor)
         hint = f'repeat the value, or use `extends` or `vars`; quote patterns: `"*{name}"`'
         self._error("E108", f"aliases are not supported: `*{name}`", event, hint)
         top = self.stack[-1] if self.stack else None
-        if top is not None and isinstance(top.node.value, dict):
-            if top.key_span is None:
-                top.key, top.key_span, top.skip = "", self._span(event), True
-            else:
-                top.key = top.key_span = None
+        if top is not None and isinstance(top.node.value, dict) and top.key_span is None:
+            top.key, top.key_span, top.skip = "", self._span(event), True
+        else:
+            self._add(Node(REJECTED, self._span(event), top.key_span if top else None))
 
     def _add(self, node: Node) -> None:
         if not self.stack:
@@ -242,8 +247,21 @@ class _Builder:
             top.node.value.append(node)
             return
         if not top.skip and top.key is not None:
-            top.node.value[top.key] = node
+            first = top.node.value.get(top.key)
+            node = node.rejected() if top.reject else node
+            top.node.value[top.key] = node if first is None else _joined(first, node)
         top.key = top.key_span = None
+
+
+def _joined(first: Node, second: Node) -> Node:
+    """Return the values of a duplicate key as one, so that both are checked: maps and lists are joined, of other values
+    the first one counts."""
+    if isinstance(first.value, dict) and isinstance(second.value, dict):
+        return first._replace(value={**second.value, **first.value})
+    if isinstance(first.value, list) and isinstance(second.value, list):
+        known = [item.plain() for item in first.value]
+        return first._replace(value=first.value + [item for item in second.value if item.plain() not in known])
+    return first
 
 
 _BREAKS: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")

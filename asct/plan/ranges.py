@@ -67,6 +67,8 @@ def _check_keys(node: Node) -> None:
         for key, item in members.items()
         if key not in _KEYS
     ]
+    if found:
+        raise PlanError(*found)
     found += [
         Diagnostic("E124", f"the range has no `{key}`", node.span, hint=_HINT)
         for key in ("from", "to")

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.model import HostSpec, Node, Plan
+from asct.plan.model import REJECTED, Gap, HostSpec, Node, Plan
 
 ROOTS = ("vars", "host", "needs", "plan", "env")
 _HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")
@@ -26,7 +26,8 @@ class UndefinedError(Exception):
 class Scope(NamedTuple):
     """The names available to a template. `host` and `needs` (the aliases) are None if templates cannot read them.
 
-    If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read.
+    If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read. `hidden`
+    are the paths that an error hides (`host.labels.rack`): they are not undefined, and neither are those below them.
     """
 
     vars: Mapping[str, Node] = {}
@@ -35,12 +36,22 @@ class Scope(NamedTuple):
     plan: Mapping[str, str] = {}
     inputs: Collection[str] = ()
     environment: Mapping[str, str] | None = None
+    hidden: Collection[str] = ()
 
     def lookup(self, path: str) -> Any:
-        """Return the value of a path. For `needs`, check only the alias and return None.
+        """Return the value of a path, or REJECTED if an error hides it. For `needs`, check only the alias and return
+        None.
 
         Raises UndefinedError if the path is undefined.
         """
+        try:
+            return self._found(path)
+        except UndefinedError:
+            if any(f"{path}.".startswith(f"{name}.") for name in self.hidden):
+                return REJECTED
+            raise
+
+    def _found(self, path: str) -> Any:
         root, *rest = path.split(".")
         if root not in ROOTS:
             hint = did_you_mean(root, ROOTS, f"a path starts with {', '.join(ROOTS[:-1])}")
@@ -105,11 +116,24 @@ class Scope(NamedTuple):
 def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | None = None) -> Scope:
     """Return the scope of a loaded plan, on one host if `host` is given."""
     named = {"name": plan.name, "description": plan.description}
-    return Scope(plan.vars, host, needs, named, plan.inputs)
+    return Scope(plan.vars, host, needs, named, plan.inputs, hidden=hidden_names(plan.gaps, host))
+
+
+def hidden_names(gaps: Iterable[Gap], host: HostSpec | None = None) -> tuple[str, ...]:
+    """Return the paths of templates that errors hide: `vars`, `env`, and those of one host (`host.vars`)."""
+    whole = {("vars",): "vars", ("inputs",): "env"}
+    found = [whole[gap] for gap in gaps if gap in whole]
+    if host is not None:
+        found += [] if host.name else ["host"]
+        inside = [gap[2:] for gap in gaps if gap[:1] == ("hosts",) and gap[1:2] in ((), (host.name,))]
+        found += [".".join(("host", *names)) for names in inside]
+    return tuple(found)
 
 
 def _descend(node: Node, path: str, names: list[str]) -> Any:
     for name in names:
+        if node.value is REJECTED:
+            return REJECTED
         if not isinstance(node.value, dict):
             raise UndefinedError(f"`{path}` is not defined", f"the value before `.{name}` is not a map")
         if name not in node.value:

@@ -8,6 +8,7 @@ from typing import Final, Literal, cast
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.formats import report_formats
 from asct.plan.model import (
+    REJECTED,
     Bound,
     Destroys,
     Execution,
@@ -36,32 +37,33 @@ def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expecta
         return ()
     if not isinstance(node.value, list):
         hint = "write `- {metric: ID.METRIC, max: 130 ns}`"
-        context.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
+        if node.value is not REJECTED:
+            context.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
         return ()
-    found = [_expectation(Section(context, item, "an expectation", _EXPECT_KEYS)) for item in node.value]
-    return tuple(item for item in found if item is not None)
+    sections = [
+        Section(context, item, "an expectation", _EXPECT_KEYS, ("expect", str(index)))
+        for index, item in enumerate(node.value)
+    ]
+    return tuple(_expectation(section) for section in sections if isinstance(section.node.value, dict))
 
 
-def _expectation(section: Section) -> Expectation | None:
+def _expectation(section: Section) -> Expectation:
     section.required("metric", "add `metric: ID.METRIC`")
-    metric = section.settled("metric")
+    metric = section.settled("metric") or section.node.rejected()
+    if not isinstance(metric.value, str) or not metric.value:
+        section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
+        metric = metric.rejected()
     bound, by = _bound(section), _by(section)
-    if not any((bound.min, bound.max, bound.no_worse_than, by)) and isinstance(section.node.value, dict):
+    if not any((bound.min, bound.max, bound.no_worse_than, by)) and not section.hides("by"):
         hint = "add `min`, `max` or `no_worse_than`"
         section.findings.error("E107", "the expectation has no bound", section.node.span, hint)
     severity = section.choice("severity", ("fail", "warn", "info"))
     missing = section.choice("if_missing", ("fail", "warn", "pass"))
-    versus = section.choice("versus", ("baseline",))
-    if metric is None:
-        return None
-    if not isinstance(metric.value, str) or not metric.value:
-        section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
-        return None
-    at = {key: section.context.settled(node) for key, node in section.mapping("at").items()}
+    versus = "baseline" if section.choice("versus", ("baseline",)) or section.hides("versus") else None
     return Expectation(
         metric=metric,
         span=section.node.span,
-        at={key: node for key, node in at.items() if node is not None},
+        at={key: section.context.settled(node) for key, node in section.mapping("at").items()},
         bound=bound,
         by=by,
         of=_scalar(section, "of"),
@@ -72,10 +74,13 @@ def _expectation(section: Section) -> Expectation | None:
 
 
 def _scalar(section: Section, key: str) -> Node | None:
+    """Return the value of a key, which is REJECTED after an error; None if it is missing."""
     node = section.settled(key)
-    if node is not None and isinstance(node.value, list | dict):
+    if node is None:
+        return section.members[key].rejected() if key in section.members else None
+    if isinstance(node.value, list | dict):
         section.wrong(node, f"`{key}`", "one value")
-        return None
+        return node.rejected()
     return node
 
 
@@ -95,17 +100,21 @@ def read_safety(node: Node | None, context: ParseContext) -> Safety:
     """Read the `safety:` section. Consent entries must be literal, so templates are rejected."""
     if node is None:
         return Safety()
-    section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"))
+    section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"), ("safety",))
     destroys = section.members.get("destroys")
     if destroys is not None and not isinstance(destroys.value, list):
         section.wrong(destroys, "`destroys`", "a list", "write `- {host: ..., device: ..., serial: ...}`")
+        section.findings.gaps.add(("safety", "destroys"))
     items = destroys.value if destroys is not None and isinstance(destroys.value, list) else []
     consents = [_consent(section.context, item) for item in items]
+    if None in consents:
+        section.findings.gaps.add(("safety", "destroys"))
     return Safety(tuple(item for item in consents if item is not None), section.size("max_written"))
 
 
 def _consent(context: ParseContext, node: Node) -> Destroys | None:
-    section = Section(context, node, "an item of `destroys`", ("host", "device", "serial", "overwrite", "reason"))
+    keys = ("host", "device", "serial", "overwrite", "reason")
+    section = Section(context, node, "an item of `destroys`", keys, ("safety", "consent"))
     for key in ("host", "device"):
         section.required(key, "consent must name a host and a device")
     host, device = section.text("host"), section.text("device")
@@ -123,7 +132,7 @@ def read_limits(node: Node | None, context: ParseContext) -> Limits:
     """Read the `limits:` section; the default is 5,000 points."""
     if node is None:
         return Limits()
-    section = Section(context, node, "`limits`", ("points", "duration"))
+    section = Section(context, node, "`limits`", ("points", "duration"), ("limits",))
     return Limits(section.whole("points", 1, _MOST_POINTS) or Limits().points, section.duration("duration"))
 
 
@@ -131,7 +140,7 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     """Read the `report:` section; the default formats are html and markdown."""
     if node is None:
         return ReportSpec()
-    section = Section(context, node, "`report`", ("title", "formats"))
+    section = Section(context, node, "`report`", ("title", "formats"), ("report",))
     known = tuple(report_formats())
     formats = [section.chosen(item, "formats", known) for item in section.text_nodes("formats")]
     if "formats" not in section.members:
@@ -143,9 +152,9 @@ def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
     """Return the run in `baseline: {run: ...}`: a path, `latest` or a label."""
     if node is None:
         return None
-    section = Section(context, node, "`baseline`", ("run",))
+    section = Section(context, node, "`baseline`", ("run",), ("baseline",))
     section.required("run", "add `run: PATH`; `latest` and labels work too")
-    return section.settled("run") if section.text("run") is not None else None
+    return section.settled("run") if section.text("run") is not None else node.rejected()
 
 
 def read_inputs(section: Section) -> tuple[str, ...]:
@@ -154,7 +163,8 @@ def read_inputs(section: Section) -> tuple[str, ...]:
     for node in section.items("inputs"):
         if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
             found.append(node.value)
-        else:
+        elif node.value is not REJECTED:
+            section.findings.gaps.add(("inputs",))
             hint = "write `inputs: [NAME]`"
             section.findings.error("E112", f"{kind_of(node.value)} is not an environment variable", node.span, hint)
     return tuple(found)
@@ -194,7 +204,7 @@ def _retry(section: Section) -> Retry | None:
     node = section.members.get("retry")
     if node is None:
         return None
-    retry = Section(section.context, node, "`retry`", RETRY_KEYS)
+    retry = Section(section.context, node, "`retry`", RETRY_KEYS, (*section.path, "retry"))
     causes = [retry.chosen(item, "on", RETRY_ON) for item in retry.text_nodes("on")]
     most = retry.whole("max", 0, 100)
     on = tuple(cause for cause in causes if cause is not None)

@@ -7,6 +7,7 @@ of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -19,7 +20,7 @@ from asct.errors import PlanError
 from asct.plan.calculation import Run, compiled
 from asct.plan.expressions import Expression, ExpressionError, Seconds, parse_expression, paths
 from asct.plan.findings import Findings
-from asct.plan.model import Node, PendingValue
+from asct.plan.model import REJECTED, Node, PendingValue
 from asct.plan.names import identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
@@ -60,17 +61,23 @@ def has_template(node: Node, mark: str = "${") -> bool:
     return any(has_template(item, mark) for item in inner)
 
 
-def evaluate(node: Node, scope: Scope) -> Node:
+def evaluate(node: Node, scope: Scope, findings: Findings) -> Node:
     """Replace all templates in the node, including those in its lists and maps, with their values. Locations are
     preserved.
 
-    A value may be a PendingValue. Raises PlanError with all errors in the node (E120 to E122).
+    A value may be a PendingValue. Errors (E120 to E122) are reported, and the texts with them are REJECTED, as are
+    those that read a rejected value.
     """
-    findings: list[Diagnostic] = []
-    result = _evaluated(node, scope, findings)
-    if findings:
-        raise PlanError(*findings)
-    return result
+    value = node.value
+    if isinstance(value, str):
+        return _text(node, scope, findings) if "$" in value else node
+    if isinstance(value, list):
+        items = [evaluate(item, scope, findings) for item in value]
+        return node if all(map(is_, items, value)) else node._replace(value=items)
+    if isinstance(value, dict):
+        members = {key: evaluate(item, scope, findings) for key, item in value.items()}
+        return node if all(map(is_, members.values(), value.values())) else node._replace(value=members)
+    return node
 
 
 def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
@@ -94,7 +101,8 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     """Compile a `where` to a function of a point's axes. Variables and host values are evaluated immediately.
 
-    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123).
+    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123), and without
+    diagnostics if it reads a rejected value.
     """
     if isinstance(node.value, bool):
         return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
@@ -113,7 +121,7 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
             finding = _known_to_where(path, axes, scope, known)
             if finding:
                 findings.append(replace(finding, span=_inside(node, at, length)))
-    if findings:
+    if findings or REJECTED in known.values():
         raise PlanError(*findings)
     names = tuple(dict.fromkeys(path for path, _, _ in read if path in axes))
     return Condition(names, node, compiled(tree, known))
@@ -133,34 +141,13 @@ def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[
     return None
 
 
-def _evaluated(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
-    value = node.value
-    if isinstance(value, str):
-        return _text(node, scope, findings) if "$" in value else node
-    if isinstance(value, list):
-        items = [_evaluated(item, scope, findings) for item in value]
-        return node if all(map(is_, items, value)) else node._replace(value=items)
-    if isinstance(value, dict):
-        members = {key: _evaluated(item, scope, findings) for key, item in value.items()}
-        return node if all(map(is_, members.values(), value.values())) else node._replace(value=members)
-    return node
-
-
-def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
-    known: dict[str, Any] = {}
+def _text(node: Node, scope: Scope, findings: Findings) -> Node:
     try:
         parts = _split(node.value)
         read = _read_paths(parts)
-        for path, at, length in read:
-            try:
-                value = scope.lookup(path)
-            except UndefinedError as problem:
-                findings.append(Diagnostic("E121", problem.message, _inside(node, at, length), hint=problem.hint))
-                continue
-            if not path.startswith("needs."):
-                known[path] = value
-        if any(path not in known and not path.startswith("needs.") for path, _, _ in read):
-            return node
+        known = _looked_up(node, read, scope, findings)
+        if known is None:
+            return node.rejected()
         needed = [
             (path.removeprefix("needs."), _inside(node, at, length))
             for path, at, length in read
@@ -171,8 +158,23 @@ def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
             return node._replace(value=PendingValue(node.value, aliases, node.span, known, tuple(needed)))
         return node._replace(value=_joined(parts, known))
     except ExpressionError as problem:
-        findings.append(_located(problem, node))
-        return node
+        findings.add(_located(problem, node))
+        return node.rejected()
+
+
+def _looked_up(node: Node, read: list[tuple[str, int, int]], scope: Scope, findings: Findings) -> dict[str, Any] | None:
+    """Return the values of the paths in a text, except those of `needs`; None after an error or if one is rejected."""
+    known: dict[str, Any] = {}
+    problems = []
+    for path, at, length in read:
+        try:
+            known[path] = scope.lookup(path)
+        except UndefinedError as problem:
+            problems.append(Diagnostic("E121", problem.message, _inside(node, at, length), hint=problem.hint))
+    if REJECTED in known.values():
+        return None
+    findings.add(*problems)
+    return None if problems else {path: value for path, value in known.items() if not path.startswith("needs.")}
 
 
 @lru_cache(maxsize=1024)
@@ -280,22 +282,25 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     for name, node in nodes.items():
         if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
             named[name] = node
+        elif start := _IDENTIFIER.match(name):
+            named.setdefault(start.group(), node.rejected())  # `${vars.max-qd}` reads `vars.max`
     if not any(has_template(node, "$") for node in named.values()):
         return named
-    lazy = _Lazy(named, scope)
-    reading = scope._replace(vars=lazy) if where == "vars" else scope
-    lazy.scope = reading
-    found: dict[str, Node] = {}
-    for name, node in named.items():
-        found[name] = findings.attempt(lazy.__getitem__, name) or node
-    return found
+    lazy = _Lazy(named, scope, findings)
+    if where == "vars":
+        lazy.scope = scope._replace(vars=lazy)
+    return {name: lazy[name] for name in named}
+
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class _Lazy(Mapping[str, Node]):
-    """Variables that are evaluated when first read."""
+    """Variables that are evaluated when first read. Errors are reported, and their variables are rejected."""
 
-    def __init__(self, nodes: Mapping[str, Node], scope: Scope) -> None:
+    def __init__(self, nodes: Mapping[str, Node], scope: Scope, findings: Findings) -> None:
         self._nodes = nodes
+        self._findings = findings
         self._done: dict[str, Node] = {}
         self._open: list[str] = []
         self.scope = scope
@@ -306,19 +311,17 @@ class _Lazy(Mapping[str, Node]):
         node = self._nodes[name]
         if name in self._open:
             circle = " -> ".join([*self._open[self._open.index(name) :], name])
-            message = f"variables form a cycle: {circle}"
-            raise PlanError(
-                Diagnostic("E115", message, self._nodes[name].span, hint="set one of them to a value without variables")
-            )
+            return self._rejected(node, f"variables form a cycle: {circle}")
         if len(self._open) > 50:
-            message = "variables refer to one another in a chain of more than 50"
-            raise PlanError(Diagnostic("E115", message, node.span, hint="set one of them to a value without variables"))
+            return self._rejected(node, "variables refer to one another in a chain of more than 50")
         self._open.append(name)
-        try:
-            self._done[name] = evaluate(node, self.scope)
-        finally:
-            self._open.pop()
+        self._done[name] = evaluate(node, self.scope, self._findings)
+        self._open.pop()
         return self._done[name]
+
+    def _rejected(self, node: Node, message: str) -> Node:
+        self._findings.error("E115", message, node.span, "set one of them to a value without variables")
+        return node.rejected()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._nodes)

@@ -3,14 +3,15 @@ construction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
-from asct.plan.model import Entry, Node, Plan
+from asct.plan.model import Entry, HostSpec, Node, Plan
 from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
@@ -35,22 +36,39 @@ class ResolveContext:
 
     plan: Plan
     catalog: Catalog
-    findings: Findings = field(default_factory=Findings)
+    findings: Findings = field(init=False)
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
     """Points by entry and by everything that they depend on. Hosts with the same settings share them."""
 
     def __post_init__(self) -> None:
+        self.findings = Findings(self.plan.gaps)
+        self.plan = self._as_meant()
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. If there is none, report the name at `span`."""
+        """Return the benchmark with this name or alias. If there is none, report the name (unless it is empty after an
+        error) at `span`, and return the one that is probably meant."""
         found = self.catalog.get(name)
-        if found is None:
+        if found is None and name:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
             self.findings.error("E201", f"unknown benchmark `{name}`", span, hint)
+            found = self.catalog.get(nearest(name, self.catalog.names(), ALIKE) or "")
         return found
+
+    def _as_meant(self) -> Plan:
+        """Return the plan; an entry without `id` of which the benchmark is misspelled has the id that is meant."""
+        ids = {entry.id for entry in self.plan.benchmarks}
+        unknown = {name for name in ids if self.catalog.get(name) is None}
+        renamed = {
+            entry.id: meant
+            for entry in self.plan.benchmarks
+            if entry.id == entry.uses and entry.id in unknown
+            if (meant := nearest(entry.id, self.catalog.names(), ALIKE)) and meant not in ids
+        }
+        entries = tuple(entry._replace(id=renamed.get(entry.id, entry.id)) for entry in self.plan.benchmarks)
+        return self.plan._replace(benchmarks=entries) if renamed else self.plan
 
     def settings(self, benchmark: Benchmark[Any]) -> Settings:
         """Return the reader of a benchmark's settings."""
@@ -77,6 +95,8 @@ class ResolveContext:
             known = ids | set(names)
             fitting = [name for name in known if path.startswith(f"{name}.") and len(path) > len(name) + 1]
             head = max(fitting, key=len, default=None)  # the longest, because ids may contain dots
+            if head is None and self.findings.hides("benchmarks"):
+                continue
             if head is None:
                 first = path.partition(".")[0]
                 hint = did_you_mean(first, known, "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
@@ -91,7 +111,9 @@ class JobDraft(NamedTuple):
     """A job under construction, with the information about its settings that other jobs and expectations need.
 
     `explicit` contains the settings whose value differs from the default, `aliases` the needs that its templates read,
-    and `pinned` the swept settings that `--set` fixes.
+    and `pinned` the swept settings that `--set` fixes. `axes` contains the values of the settings that vary within the
+    job. `rejected` contains the settings that are unknown because of an error (ANY if it may be any setting); the job
+    then has no points.
     """
 
     job: Job
@@ -100,8 +122,16 @@ class JobDraft(NamedTuple):
     explicit: frozenset[str] = frozenset()
     aliases: frozenset[str] = frozenset()
     pinned: frozenset[str] = frozenset()
+    axes: Mapping[str, Sequence[Any]] = {}
+    rejected: frozenset[str] = frozenset()
 
     @property
     def swept(self) -> tuple[str, ...]:
         """The settings that vary within the job, in order."""
-        return tuple(self.job.points[0].swept)
+        return tuple(self.axes)
+
+
+ANY = "*"
+"""Stands in `JobDraft.rejected` for all settings."""
+NOWHERE: Final = HostSpec("")
+"""Stands for the hosts of an entry that names only unknown ones, so that its settings are checked."""

@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.errors import PlanError
+from asct.plan.fields import ALIKE
 from asct.plan.model import Bound, Expectation, Node
-from asct.planner.context import JobDraft, ResolveContext
+from asct.planner.context import ANY, JobDraft, ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
@@ -37,9 +38,12 @@ def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
-        expected = _matched(context, expectation, drafts)
+        _check_reference(context, expectation)
+        expected = _matched(context, expectation, drafts) if expectation.metric.sound else []
+        limits = _limits(context, expectation, expected)
+        place = _place(context, expectation, expected)
         if expected and context.findings.errors == before:
-            found += _checks(context, expectation, expected)
+            found += _checks(expectation, expected, place, limits)
     return found
 
 
@@ -52,6 +56,7 @@ def split_metric(text: str) -> tuple[str, str] | None:
 
 
 def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
+    """Return the metrics that an expectation names. An unknown id or metric is reported and read as the similar one."""
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
@@ -62,20 +67,28 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     job, name = parts
     known = {entry.id for entry in context.plan.benchmarks} | {draft.job.id for draft in drafts}
     if not any(fnmatchcase(item, job) for item in known):
+        if context.findings.hides("benchmarks"):
+            return []
         context.findings.error("E230", f"no benchmark of the plan has the id `{job}`", span, did_you_mean(job, known))
-        return []
+        job = nearest(job, known, ALIKE) or ""
     meant = [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
-    found = [
-        ExpectedMetric(draft, item)
-        for draft in meant
-        for item in draft.benchmark.metrics
-        if fnmatchcase(item.name, name)
-    ]
+    found = _metrics(meant, name)
     if meant and not found:
         names = {item.name for draft in meant for item in draft.benchmark.metrics}
         hint = f"`asct list metrics {meant[0].benchmark.name}` lists them"
         context.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, hint))
+        found = _metrics(meant, nearest(name, names, ALIKE) or "")
     return _comparable(context, found, name, span)
+
+
+def _metrics(drafts: Sequence[JobDraft], name: str) -> list[ExpectedMetric]:
+    """Return the metrics of jobs that match a name or pattern."""
+    return [
+        ExpectedMetric(draft, item)
+        for draft in drafts
+        for item in draft.benchmark.metrics
+        if fnmatchcase(item.name, name)
+    ]
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
@@ -88,23 +101,25 @@ def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str,
     return kept
 
 
-def _checks(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> list[Check]:
-    before = context.findings.errors
-    unit = _unit(context, expectation, expected)
-    if expectation.of is not None and (name := str(expectation.of.value)) not in RELATIVE:
-        message = f"a bound cannot be a percentage of `{name}`"
-        context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
-    _versus(context, expectation, expected)
-    place = read_coordinates(context, expectation, expected)
-    if unit is None or context.findings.errors > before:
-        return []
-    general = read_limits(context, expectation, expectation.bound, unit)
-    special = _by_host(context, expectation, expected, unit)
-    if context.findings.errors > before:
-        return []
+def _place(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> dict[str, Any]:
+    """Check the jobs against the baseline and `at`. Returns the canonical `at`."""
+    if expected and expectation.versus and all(item.metric.better == "neither" for item in expected):
+        message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
+        context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
+    return read_coordinates(context, expectation, expected)
+
+
+def _checks(
+    expectation: Expectation,
+    expected: Sequence[ExpectedMetric],
+    place: Mapping[str, Any],
+    limits: Mapping[str | None, NumericBounds],
+) -> list[Check]:
     running = dict.fromkeys(item.draft.job.host for item in expected)
+    special = {host: limits[host] for host in limits if host is not None and host in running}
+    general = limits[None]
     rest = tuple(host for host in running if host not in special)
-    made = [_check(expectation, place, (host,), limits) for host, limits in special.items()]
+    made = [_check(expectation, place, (host,), bounds) for host, bounds in special.items()]
     if rest and general.nodes:
         made.insert(0, _check(expectation, place, rest if special else None, general))
     return made
@@ -141,7 +156,7 @@ def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[
         message = f"{metrics}; one bound cannot apply to all of them"
         context.findings.error("E233", message, expectation.metric.span, "write an expectation for each metric")
         return None
-    return units[0]
+    return units[0] if units else None
 
 
 def _bounds(expectation: Expectation) -> list[Bound]:
@@ -149,41 +164,41 @@ def _bounds(expectation: Expectation) -> list[Bound]:
     return [expectation.bound, *(bound for _, bound in expectation.by.values())]
 
 
-def _versus(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> None:
+def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
+    """Check what the bounds refer to: the fact named by `of`, and the baseline."""
+    findings, of = context.findings, expectation.of
+    if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
+        findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
     limits = (bound.no_worse_than for bound in _bounds(expectation) if bound.no_worse_than is not None)
     limit = next(limits, None)
     if limit is not None and expectation.versus is None:
-        context.findings.error("E239", "`no_worse_than` needs a baseline", limit.span, "add `versus: baseline`")
-    if expectation.versus is None:
-        return
-    if limit is None:
+        findings.error("E239", "`no_worse_than` needs a baseline", limit.span, "add `versus: baseline`")
+    if expectation.versus is not None and limit is None:
         message = "`versus: baseline` has no limit"
-        context.findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
-    if context.plan.baseline is None:
+        findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
+    if expectation.versus is not None and context.plan.baseline is None:
         hint = "add `baseline: {run: PATH}`; PATH may also be `latest` or a label"
-        context.findings.error("E239", "the plan has no `baseline`", expectation.span, hint)
-    if all(item.metric.better == "neither" for item in expected):
-        message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
-        context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
+        findings.error("E239", "the plan has no `baseline`", expectation.span, hint)
 
 
-def _by_host(
-    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric], unit: str
-) -> dict[str, NumericBounds]:
-    """Return the bounds of individual hosts. Keys that a host does not set under `by` come from the general bound."""
-    running = dict.fromkeys(item.draft.job.host for item in expected)
-    found: dict[str, NumericBounds] = {}
+def _limits(
+    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
+) -> dict[str | None, NumericBounds]:
+    """Return the general bounds (None) and those of individual hosts, which take missing keys from the general ones."""
+    unit = _unit(context, expectation, expected)
+    found: dict[str | None, NumericBounds] = {None: read_limits(context, expectation, expectation.bound, unit)}
     for word, (node, bound) in expectation.by.items():
         hosts = hosts_named(word, context.plan)
-        if not hosts:
+        hidden = context.findings.hides("hosts") or context.findings.hides("groups", word)
+        if not hosts and not hidden:
             message, hint = unknown_host(word, context.plan)
             context.findings.error("E237", message, node.location, hint)
-        elif not any(_anywhere(expectation, host, context) for host in hosts):
+        elif expected and not hidden and not any(_anywhere(expectation, host, context) for host in hosts):
+            running = dict.fromkeys(item.draft.job.host for item in expected)
             message = f"`{expectation.metric.value}` is not measured on `{word}`"
-            context.findings.error("E237", message, node.location, "it runs on " + ", ".join(running))
+            context.findings.error("E237", message, node.location, "it runs on " + ", ".join(filter(None, running)))
         whole = Bound._make(own or general for own, general in zip(bound, expectation.bound, strict=True))
-        limits = read_limits(context, expectation, whole, unit)
-        found |= {host: limits for host in hosts if host in running}
+        found |= dict.fromkeys(hosts, read_limits(context, expectation, whole, unit))
     return found
 
 
@@ -192,7 +207,8 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
     parts = split_metric(str(expectation.metric.value))
     meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
     words = [str(node.value) for entry in meant for node in entry.hosts or ()]
-    if not meant or any(entry.hosts is None for entry in meant):
+    hidden = any(context.findings.hides("benchmarks", entry.id, "hosts") for entry in meant)
+    if not meant or hidden or any(entry.hosts is None for entry in meant):
         return True
     return any(host in hosts_named(word, context.plan) for word in words)
 
@@ -211,26 +227,25 @@ class NumericBounds(NamedTuple):
     nodes: tuple[DescribedBound, ...] = ()
 
 
-def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
-    """Return the numeric bounds of one `Bound`, and report invalid values."""
+def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str | None) -> NumericBounds:
+    """Return the numeric bounds of one `Bound`, and report invalid values. `unit` is None if it is unknown."""
     lowest = _read_bound(context, bound.min, unit, relative=expectation.of is not None)
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
-    worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
+    worse = _share(context, bound.no_worse_than) if bound.no_worse_than and bound.no_worse_than.sound else None
     if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
         context.findings.error("E234", "`min` is above `max`", bound.max.span, "no value can meet both bounds")
     described = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
     nodes = tuple((words, node) for words, node in described if node is not None)
-    if not nodes and not expectation.by:
-        hint = "add `min`, `max`, or `versus: baseline` with `no_worse_than`"
-        context.findings.error("E234", "the expectation has no bound", expectation.span, hint)
     return NumericBounds(lowest, highest, worse, nodes)
 
 
-def _read_bound(context: ResolveContext, node: Node | None, unit: str, *, relative: bool) -> float | None:
-    if node is None:
+def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *, relative: bool) -> float | None:
+    if node is None or not node.sound:
         return None
     if relative:
         return _share(context, node)
+    if unit is None:
+        return None
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
         message = f"`{shown(node.value)}` has no reference: this metric is in {unit}"
         context.findings.error(
@@ -307,6 +322,8 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
     coordinates: dict[str, Any] = {}
     for key, node in at.items():
         name = settings.spellings.get(key, "")
+        if not node.sound:
+            continue
         if key in metric.coords and key not in draft.swept:
             coordinates[key] = _coordinate(key, node, metric)
         elif name in draft.swept:
@@ -315,7 +332,7 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
             except InvalidSettings as error:
                 problem = error.problems[0]
                 raise _mismatch("E236", f"`{key}`: {problem.message}", problem.hint, node) from None
-        else:
+        elif not name or draft.rejected.isdisjoint((ANY, name)):
             raise _unknown(draft, metric, key, name, node)
     _check_point_exists(draft, swept)
     return {name: value for name, (value, _) in swept.items()} | coordinates
@@ -334,15 +351,29 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
     """Raise PlanError unless there is a point with all the swept values."""
     wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
+    if draft.rejected:
+        _check_values_exist(draft, swept)
+        return
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
         return
-    for name, (_, node) in swept.items():
-        present = {frozen_key(value): value for value in (point.swept.get(name) for point in points)}
-        if wanted[name] not in present:
-            message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
-            raise _mismatch("E236", message, _listed(present.values()), node)
+    for name, (value, node) in swept.items():
+        _check_value_exists(draft, name, value, node, [point.swept.get(name) for point in points])
     message = f"`at` matches nothing: no point of `{draft.job.id}` has this combination of values"
     raise _mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
+
+
+def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
+    """Raise PlanError if one of the values is on no axis, for a job of which errors hide the points."""
+    for name, (value, node) in swept.items():
+        if draft.rejected.isdisjoint((ANY, name, "include")):
+            _check_value_exists(draft, name, value, node, draft.axes[name])
+
+
+def _check_value_exists(draft: JobDraft, name: str, value: Any, node: Node, values: Iterable[Any]) -> None:
+    present = {frozen_key(item): item for item in values}
+    if frozen_key(value) not in present:
+        message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
+        raise _mismatch("E236", message, _listed(present.values()), node)
 
 
 def _listed(values: Iterable[Any], most: int = 12) -> str:

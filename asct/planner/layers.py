@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.errors import PlanError
+from asct.plan.fields import ALIKE, flow
 from asct.plan.model import Entry, HostSpec, Node, PendingValue
 from asct.plan.ranges import axis_values
 from asct.plan.scope import Scope, scope_of
 from asct.plan.templates import Condition, compile_where, evaluate, evaluate_pending
-from asct.planner.context import ResolveContext
+from asct.planner.context import ANY, ResolveContext
 from asct.planner.model import Origin
 from asct.planner.settings import InvalidSettings, SettingError, Settings
 from asct.sdk.benchmark import Benchmark
@@ -64,10 +65,11 @@ def _layer(
     found: dict[str, GivenSetting] = {}
     for spelling, node in config.items():
         name = settings.spellings.get(spelling)
+        if name is None and rank >= CONFIG_RANK:
+            name = unknown_setting(context, spelling, node, settings)
         if name is None:
-            if rank >= CONFIG_RANK:
-                unknown_setting(context, spelling, node, settings)
-        elif name in found:
+            continue
+        if name in found:
             first = found[name]
             message = f"`{first.spelling}` and `{spelling}` are the same setting"
             note = (f"`{first.spelling}` is set here", first.node.location)
@@ -78,11 +80,13 @@ def _layer(
     return found
 
 
-def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> None:
-    """Report a setting that the benchmark does not have."""
+def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
+    """Report a setting that the benchmark does not have. Returns the one that is probably meant."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
+    meant = nearest(spelling, settings.spellings, ALIKE)
+    return None if meant is None else settings.spellings[meant]
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
@@ -151,30 +155,41 @@ class SettingValue(NamedTuple):
 
 @dataclass(slots=True)
 class ValueReader:
-    """A reader of the settings of one benchmark on one host. `needed` maps the aliases that templates may read to their
-    benchmarks."""
+    """A reader of the settings of one benchmark on one host.
+
+    `needed` maps the aliases that templates may read to their benchmarks (None if unknown). `rejected` collects what
+    errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
+    """
 
     context: ResolveContext
     settings: Settings
     host: HostSpec
-    needed: Mapping[str, Benchmark[Any]]
+    needed: Mapping[str, Benchmark[Any] | None]
+    rejected: set[str] = field(default_factory=set)
     scope: Scope = field(init=False)
     _examples: dict[str, Scalar] = field(init=False)
 
     def __post_init__(self) -> None:
         self.scope = scope_of(self.context.plan, self.host, self.needed)
         self._examples = {
-            f"{alias}.{item.path}": item.example for alias, needed in self.needed.items() for item in needed.results
+            f"{alias}.{item.path}": item.example
+            for alias, needed in self.needed.items()
+            for item in (needed.results if needed is not None else ())
         }
+
+    def hides(self, *names: str) -> bool:
+        """Return whether an error hides one of these settings or parts."""
+        return not self.rejected.isdisjoint((ANY, *names))
 
     def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
         """Return the values of all valid settings, and report the invalid ones."""
         found = {name: self._given(item) for name, item in given.items()}
+        self.rejected.update(name for name, value in found.items() if value is None)
         return {name: value for name, value in found.items() if value is not None}
 
     def _given(self, item: GivenSetting) -> SettingValue | None:
         node = self._listed(item.name, self.evaluated(item.node))
-        if node is None:
+        if node is None or not node.sound:
             return None
         final = node.plain()
         aliases = tuple(dict.fromkeys(_aliases(final)))
@@ -188,20 +203,22 @@ class ValueReader:
             return None
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
-    def _listed(self, name: str, node: Node | None) -> Node | None:
+    def _listed(self, name: str, node: Node) -> Node | None:
         """Expand a list of steps that is written as a range, in the same way as an axis."""
-        if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
+        if name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         items = self.axis(name, node)
         return None if items is None else node._replace(value=items)
 
     def axis(self, name: str, node: Node) -> list[Node] | None:
         """Return the raw values of an axis; None after an error."""
+        if not isinstance(node.value, list) and not node.sound:
+            return None
         return self.context.findings.attempt(axis_values, node, self.settings.kinds.get(name))
 
-    def evaluated(self, node: Node) -> Node | None:
-        """Return the node with its templates evaluated; None after an error."""
-        return self.context.findings.attempt(evaluate, node, self.scope)
+    def evaluated(self, node: Node) -> Node:
+        """Return the node with its templates evaluated. What has an error is REJECTED."""
+        return evaluate(node, self.scope, self.context.findings)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
         """Return `raw` in the type of the setting, as a 1-tuple. After an error, report it at `node` and return
@@ -209,15 +226,27 @@ class ValueReader:
         try:
             return (self.settings.read(name, raw, written=written),)
         except InvalidSettings as error:
+            if raw and isinstance(raw, list | dict) and not any(problem.path for problem in error.problems):
+                self._not_one(name, raw, node)
+                return None
             for problem in error.problems:
                 self._invalid(name, problem, node)
             return None
+
+    def _not_one(self, name: str, raw: Any, node: Node) -> None:
+        """Report a list or range in place of one value, with the form that sweeps it."""
+        if isinstance(raw, dict) and "from" not in raw:
+            message, hint = f"`{name}` must be one value, not a map", f"write `{name}: VALUE`"
+        else:
+            message = f"`{name}` takes one value, not {'a list' if isinstance(raw, list) else 'a range'}"
+            hint = f"to measure each value, write `sweep: {{{name}: {flow(raw)}}}` beside `config`"
+        self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
         """Return one value of an axis, an exclude or an include, as a 1-tuple; None after an error. It cannot be
         pending."""
         found = self.evaluated(node)
-        if found is None:
+        if not found.sound:
             return None
         if any(True for _ in _aliases(found.plain())):
             message = (
@@ -229,8 +258,12 @@ class ValueReader:
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
         """Return the condition of a sweep over `names`, in all their spellings; None after an error."""
-        spellings = [word for word, name in self.settings.spellings.items() if name in names]
-        return self.context.findings.attempt(compile_where, node, spellings, self.scope)
+        spellings = [word for word, name in self.settings.spellings.items() if name in names or self.hides(name)]
+        found = self.context.findings.attempt(compile_where, node, spellings, self.scope) if node.sound else None
+        if found is None or self.hides(*(self.settings.spellings[word] for word in found.names)):
+            self.rejected.add("where")
+            return None
+        return found
 
     def _invalid(self, name: str, problem: SettingError, node: Node) -> None:
         place = node
@@ -266,6 +299,8 @@ class ValueReader:
         if path in self._examples:
             return
         benchmark = self.needed[alias]
+        if benchmark is None:
+            return
         known = [item.path for item in benchmark.results]
         hint = did_you_mean(result, known, f"its results: {', '.join(known)}" if known else "it has no results")
         self.context.findings.error("E224", f"`{result}` is not a result of `{benchmark.name}`", span, hint)

@@ -8,7 +8,7 @@ from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry
-from asct.planner.context import JobDraft, ResolveContext
+from asct.planner.context import NOWHERE, JobDraft, ResolveContext
 from asct.sdk.benchmark import Benchmark, Dependency
 
 Key = tuple[str, str]
@@ -17,13 +17,14 @@ Build = Callable[[Entry, str], JobDraft | None]
 """A function that creates the job for an entry and a host; returns None after an error."""
 
 
-def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
-    """Return the aliases that templates of an entry may read, and their benchmarks."""
+def needed_benchmarks(
+    context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]
+) -> dict[str, Benchmark[Any] | None]:
+    """Return the aliases that templates of an entry may read, and their benchmarks (None if it is unknown)."""
     uses = {other.id: other.uses for other in context.plan.benchmarks}
     names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
-    names |= {alias: uses[str(node.value)] for alias, node in entry.needs.items() if str(node.value) in uses}
-    found = {alias: context.catalog.get(name) for alias, name in names.items()}
-    return {alias: needed for alias, needed in found.items() if needed is not None}
+    names |= {alias: uses.get(str(node.value), "") for alias, node in entry.needs.items()}
+    return {alias: context.catalog.get(name) for alias, name in names.items()}
 
 
 class DependencyResolver:
@@ -72,6 +73,8 @@ class DependencyResolver:
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
         findings = self._context.findings
+        if target is None and findings.hides("benchmarks"):
+            return None
         if target is None:
             hint = did_you_mean(str(node.value), self._entries)
             if self._context.catalog.get(str(node.value)) is not None:
@@ -79,8 +82,12 @@ class DependencyResolver:
             message = f"`{draft.job.id}` needs `{node.value}`, but the plan has no such id"
             findings.error("E220", message, node.span, hint)
             return None
-        if draft.job.host not in self._where[target.id]:
-            runs = ", ".join(self._where[target.id]) or "no host"
+        hosts = self._where[target.id]
+        unknown = NOWHERE.name in (draft.job.host, *hosts) or findings.hides("benchmarks", target.id, "hosts")
+        if draft.job.host not in hosts and unknown:
+            return None
+        if draft.job.host not in hosts:
+            runs = ", ".join(hosts)
             message = f"`{draft.job.id}` on {draft.job.host} needs `{target.id}`, which does not run there"
             findings.error(
                 "E221", message, node.span, f"add {draft.job.host} to the hosts of `{target.id}` (now {runs})"
@@ -158,7 +165,7 @@ def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[Job
     """Order the jobs by host, then as in the plan, but with each job after those that it needs. Report cycles as
     errors."""
     found: list[JobDraft] = []
-    for host in context.plan.hosts:
+    for host in (*context.plan.hosts, NOWHERE.name):
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
         graph = {name: [need for need in draft.job.needs.values() if need in own] for name, draft in own.items()}
         if _acyclic(graph, own, context):

@@ -11,12 +11,12 @@ from asct.diagnostics.model import Span
 from asct.plan.model import Entry, Node, Retry
 from asct.plan.sections import filled
 from asct.plan.templates import Condition
-from asct.planner.context import JobDraft, ResolveContext
+from asct.planner.context import ANY, NOWHERE, JobDraft, ResolveContext
 from asct.planner.identity import POINT_DIGITS, canonical_json, frozen_key
 from asct.planner.layers import SET_RANK, SettingValue, ValueReader, layered
 from asct.planner.model import Job, Origin, Point
 from asct.planner.needs import needed_benchmarks
-from asct.planner.settings import InvalidSettings, Settings, copied, plain_settings
+from asct.planner.settings import InvalidSettings, Settings, contradictions, copied, plain_settings
 from asct.planner.sweep import (
     Axes,
     ExcludeRule,
@@ -51,9 +51,15 @@ class _EntrySweep(NamedTuple):
     axes: Axes
     where: Condition | None
     excludes: Sequence[ExcludeRule]
-    includes: Sequence[Mapping[str, Any]]
+    includes: Sequence[Mapping[str, Any] | None]
     names: tuple[str, ...]
     pinned: frozenset[str]
+    rejected: frozenset[str]
+    """What errors hide (see `ValueReader`)."""
+
+    def hides(self, *names: str) -> bool:
+        """Return whether an error hides one of these settings or parts."""
+        return not self.rejected.isdisjoint((ANY, *names))
 
     @property
     def span(self) -> Span:
@@ -61,19 +67,21 @@ class _EntrySweep(NamedTuple):
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """Return the job of an entry on a host, with its points but without its needs; None after an error."""
+    """Return the job of an entry on a host, with its points but without its needs; None for an unknown benchmark. After
+    an error, it has no points."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
-    sweep = _declared(context, entry, host, benchmark) if benchmark is not None else None
-    points = _shared(sweep, host) if sweep is not None else None
-    if benchmark is None or sweep is None or points is None:
+    if benchmark is None:
         return None
+    sweep = _declared(context, entry, host, benchmark)
+    points = _shared(sweep, host)
+    rejected = sweep.rejected if points or sweep.rejected else frozenset({"points"})
     how = filled(entry.execution, context.plan.execution)
     job = Job(
         id=entry.id,
         benchmark=benchmark.name,
         version=benchmark.version,
         host=host,
-        points=points,
+        points=() if rejected else points,
         repeats=how.repeats or 1,
         warmup=how.warmup or 0,
         timeout_s=how.timeout_s,
@@ -84,28 +92,59 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
         origins=_origins(sweep),
     )
     aliases = frozenset(alias for value in sweep.base.values() for alias in value.aliases)
-    return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, sweep.pinned)
+    axes = {name: _values(sweep, name) if rejected else () for name in sweep.names}
+    return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, sweep.pinned, axes, rejected)
 
 
-def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
-    """Read and count the sweep without expanding it. Returns None after an error."""
-    before = context.findings.errors
+def _values(sweep: _EntrySweep, name: str) -> list[Any]:
+    """Return the values of a setting that varies."""
+    columns = [(axis, axis.names.index(name)) for axis in sweep.axes.axes if name in axis.names]
+    found = [row[column] for axis, column in columns for row in axis.rows]
+    return found + [point[name] for point in sweep.includes if point is not None and name in point]
+
+
+def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep:
+    """Read and count the sweep without expanding it."""
     settings = context.settings(benchmark)
-    reader = ValueReader(context, settings, context.plan.hosts[host], needed_benchmarks(context, entry, benchmark))
+    spec = context.plan.hosts.get(host, NOWHERE)
+    reader = ValueReader(context, settings, spec, needed_benchmarks(context, entry, benchmark))
+    _mark_gaps(reader, entry)
     written = declared_axes(reader, entry)
-    total = math.prod(len(item.columns[0]) for item in written)
-    if not _countable(context, entry, total):
-        return None
+    if not _countable(context, entry, math.prod(len(item.columns[0]) for item in written)):
+        reader.rejected.add(ANY)
+        written = []
     base = reader.base(layered(context, entry, host, settings))
     axes = read_axes(reader, written, base)
     excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
+    if None in includes:
+        reader.rejected.add("include")
     swept = names_of(axes.axes)
     where = reader.where(entry.sweep.where, swept) if entry.sweep.where else None
-    if context.findings.errors > before or not _countable(context, entry, combinations(axes.axes)):
-        return None
+    if written and not _countable(context, entry, combinations(axes.axes)):
+        reader.rejected.add(ANY)
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
-    names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point)]))
-    return _EntrySweep(context, entry, settings, base, axes, where, excludes, includes, names, pinned)
+    names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point or ())]))
+    rejected = frozenset(reader.rejected)
+    return _EntrySweep(context, entry, settings, base, axes, where, excludes, includes, names, pinned, rejected)
+
+
+def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
+    """Add to the reader what errors in the plan hide of an entry."""
+    findings, plan = reader.context.findings, reader.context.plan
+    if findings.hides("benchmarks", entry.id, "sweep"):
+        reader.rejected.add(ANY)
+    inside = ("where", "exclude", "include", "zip")
+    reader.rejected.update(word for word in inside if findings.hides("benchmarks", entry.id, "sweep", word))
+    if "zip" in reader.rejected:
+        reader.rejected.add(ANY)
+    layers = [("benchmarks", entry.id, "config"), ("defaults", "config"), ("hosts", reader.host.name, "config")]
+    layers += [("groups", name, "config") for name in plan.groups]
+    layers += [("groups", name, "hosts") for name in plan.group_config]
+    elsewhere = plan.group_config or plan.host_config
+    if any(findings.hides(*layer) for layer in layers) or (elsewhere and not reader.host.name):
+        reader.rejected.add("config")
+    if findings.hides("benchmarks", entry.id, "needs"):
+        reader.scope = reader.scope._replace(hidden=(*reader.scope.hidden, "needs"))
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
@@ -128,6 +167,8 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
     limit = context.plan.limits.points
     if total <= limit:
         return True
+    if context.findings.hides("limits", "points"):
+        return False
     message = f"`{entry.id}` has {total:,} points, but `limits.points` is {limit:,}"
     context.findings.error(
         "E217",
@@ -138,7 +179,7 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
     return False
 
 
-def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
+def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...]:
     """Return the points. Hosts with identical settings share the tuple."""
     reads_host = sweep.where is not None and "host." in str(sweep.where.node.value)
     key = canonical_json(
@@ -148,38 +189,37 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
             [[axis.names, axis.rows] for axis in sweep.axes.axes],
             [rule.values for rule in sweep.excludes],
             sweep.includes,
+            sorted(sweep.rejected),
             host if reads_host else "",
         ]
     )
     known = sweep.context.points
     if (sweep.entry.id, key) not in known:
-        points = _expanded(sweep)
-        if points is None:
-            return None
-        known[sweep.entry.id, key] = points
+        known[sweep.entry.id, key] = _expanded(sweep)
     return known[sweep.entry.id, key]
 
 
-def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
-    """Expand the sweep and validate every point. Returns None after an error."""
-    before = sweep.context.findings.errors
-    found = sweep.context.findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
+def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
+    """Expand the sweep and validate every point. Returns an empty tuple after an error.
+
+    If errors hide parts of the sweep, only what does not depend on them is checked.
+    """
+    findings = sweep.context.findings
+    found = None if sweep.hides() else findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
     if found is None:
-        return None
-    values = {
-        name: [row[column] for row in axis.rows] for axis in sweep.axes.axes for column, name in enumerate(axis.names)
-    }
-    report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
-    if sweep.context.findings.errors > before:
-        return None
-    if not found.rows and not sweep.includes:
+        return ()
+    before = findings.errors
+    values = {name: _values(sweep, name) for name in names_of(sweep.axes.axes)}
+    unsure = {ANY} if sweep.pinned else sweep.rejected
+    report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, unsure, values)
+    if not found.rows and not sweep.includes and not sweep.rejected:
         message = f"the sweep of `{sweep.entry.id}` has no points"
-        hint = "`where` and `exclude` remove every combination"
-        sweep.context.findings.error("E218", message, sweep.span, hint)
-        return None
-    if not _few_enough(sweep.context, sweep.entry, len(found.rows) + len(sweep.includes)):
-        return None
-    return _materialised(sweep, found.rows)
+        findings.error("E218", message, sweep.span, "`where` and `exclude` remove every combination")
+    total = len(found.rows) + len(sweep.includes)
+    if sweep.hides("where", "exclude") or not _few_enough(sweep.context, sweep.entry, total):
+        return ()
+    points = _materialised(sweep, found.rows) if not sweep.hides("config") else ()
+    return points if findings.errors == before else ()
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
@@ -201,13 +241,12 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
         yield dict(zip(names, row, strict=True)), sweep.span
     pinned = {name: sweep.base[name].value for name in sweep.pinned}
     for point, node in zip(sweep.includes, sweep.entry.sweep.include, strict=True):
-        yield {**point, **pinned}, node.span
+        if point is not None:
+            yield {**point, **pinned}, node.span
 
 
-def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
-    """Return all points, validated by the benchmark's model and `check`, and identified by their content; None after an
-    error."""
-    before = sweep.context.findings.errors
+def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
+    """Return all points, validated by the benchmark's model and `check`, and identified by their content."""
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
     waiting = {name: value.final for name, value in sweep.base.items() if value.waits}
@@ -218,11 +257,14 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
             params, pattern = maker.make(varying)
         except InvalidSettings as error:
             for problem in error.problems:
-                _report(sweep, problem.setting, problem.message, problem.hint, varying)
+                if problem.setting not in sweep.rejected:
+                    _report(sweep, problem.setting, problem.message, problem.hint, varying)
             continue
-        for name, message in benchmark.check(params):
+        for name, message in contradictions(benchmark, params, sweep.rejected):
             if name not in waiting:
                 _report(sweep, settings.spellings.get(name, name), message, "", varying)
+        if sweep.rejected:
+            continue
         identity = pattern.identity(varying)
         if identity in found:
             if not sweep.pinned:  # otherwise, --set made them equal, and one of them is enough
@@ -232,7 +274,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
             continue
         values = pattern.settings(varying)
         found[identity] = Point(identity, {name: values[name] for name in sweep.names}, values)
-    return tuple(found.values()) if sweep.context.findings.errors == before else None
+    return tuple(found.values())
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
@@ -271,7 +313,7 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
         if value.waits or name not in defaults or frozen_key(value.value) != frozen_key(defaults[name])
     }
     swept = {name for name in sweep.names if sweep.axes.origins.get(name, Origin("include")).layer != "default"}
-    return frozenset(given | swept)
+    return frozenset(given | swept | sweep.rejected)
 
 
 class PointPattern:

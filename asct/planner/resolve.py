@@ -8,7 +8,7 @@ from typing import NamedTuple
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
 from asct.plan.model import Plan
-from asct.planner.context import ResolveContext
+from asct.planner.context import NOWHERE, ResolveContext
 from asct.planner.costs import check_costs, check_points, check_timeouts
 from asct.planner.expectations import checks
 from asct.planner.identity import job_seed, plan_hash
@@ -49,20 +49,21 @@ class Resolution(NamedTuple):
 def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
     """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors."""
     context = ResolveContext(plan, catalog)
+    plan = context.plan
     check_shared(context)
     check_consent(plan, context.findings)
-    where = {entry.id: hosts_of(entry, plan, context.findings) for entry in plan.benchmarks}
+    where = {entry.id: hosts_of(entry, plan, context.findings) or [NOWHERE.name] for entry in plan.benchmarks}
     pairs = select(plan, selection or Selection(), where, context.findings)
     found = DependencyResolver(context, where, lambda entry, host: draft_job(context, entry, host)).resolve(pairs)
     drafts = ordered(found, context)
     found_checks = checks(context, drafts)
-    jobs = [draft.job for draft in drafts]
+    sound = [draft for draft in drafts if draft.job.points and draft.job.host]
+    jobs = [draft.job for draft in sound]
+    whole = selection in (None, Selection()) and not (plan.gaps or context.findings.errors)
     check_points(plan, jobs, context.findings)
-    if not context.findings.errors:
-        check_costs(plan, jobs, catalog, context.findings)
-        check_writes(plan, jobs, catalog, context.findings, whole=selection in (None, Selection()))
-    if not context.findings.errors:
-        check_timeouts(drafts, context.findings)
+    check_costs(plan, jobs, catalog, context.findings)
+    check_writes(plan, jobs, catalog, context.findings, whole=whole)
+    check_timeouts(sound, context.findings)
     diagnostics = context.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)

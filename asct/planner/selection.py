@@ -9,6 +9,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
 from asct.plan.names import is_pattern, matching
+from asct.planner.context import NOWHERE
 
 Pair = tuple[str, str]
 """An entry id and a host."""
@@ -44,10 +45,12 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
         return list(plan.hosts)
     found: set[str] = set()
     for node in entry.hosts:
-        named = hosts_named(str(node.value), plan)
-        if not named:
-            message, hint = unknown_host(str(node.value), plan)
+        word = str(node.value)
+        named = hosts_named(word, plan)
+        if not named and not findings.hides("hosts") and not findings.hides("groups", word):
+            message, hint = unknown_host(word, plan)
             findings.error("E206", message, node.span, hint)
+            findings.gaps.add(("benchmarks", entry.id, "hosts"))
         found.update(named)
     return [name for name in plan.hosts if name in found]
 
@@ -55,6 +58,8 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
 def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
     """Return a message and a hint for a word that matches no host."""
     known = [*plan.hosts, *plan.groups]
+    if word in plan.groups:
+        return f"group `{word}` has no hosts", "add a host to it"
     if is_pattern(word):
         return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
     return f"unknown host or group `{word}`", did_you_mean(word, known)
@@ -77,11 +82,11 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
 
 
 def _hosts(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
-    found: set[str] = set() if words else set(plan.hosts)
+    found: set[str] = set() if words else {*plan.hosts, NOWHERE.name}
     for word in (part for text in words for part in text.split(",")):
         named = hosts_named(word, plan)
         found.update(named)
-        if not named:
+        if not named and not findings.hides("hosts"):
             message, hint = unknown_host(word, plan)
             findings.error("E207", f"`--host {word}` matches nothing: {message}", None, hint)
     return found
@@ -93,7 +98,7 @@ def _ids(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     for word in words:
         named = [word] if word in known else matching(word, known) if is_pattern(word) else []
         found.update(named)
-        if not named:
+        if not named and not findings.hides("benchmarks"):
             message = f"`--benchmark {word}` matches nothing: the plan has no such id"
             findings.error("E207", message, None, did_you_mean(word, known))
     return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
@@ -111,6 +112,38 @@ class Settings:
             except BadValueError as error:
                 path = () if index is None else (index,)
                 raise InvalidSettings([SettingError(name, path, error.message, error.hint)]) from None
+
+
+class _HiddenSetting(Exception):
+    """Raised if `check` reads a setting whose value is unknown because of an error."""
+
+
+def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the contradictory settings that `check` reports, up to the first that reads one of `hidden`."""
+    if not hidden:
+        yield from benchmark.check(params)
+        return
+    with suppress(_HiddenSetting):
+        yield from benchmark.check(_guarded(params, hidden))
+
+
+def _guarded(params: Params, hidden: Collection[str]) -> Params:
+    """Return settings that raise _HiddenSetting if one of `hidden`, or all of them at once, are read."""
+    guarded = params.model_copy()
+    guarded.__class__ = _guard(type(params), frozenset(hidden))
+    return guarded
+
+
+@lru_cache(maxsize=64)
+def _guard(model: type[Params], hidden: frozenset[str]) -> type[Params]:
+    unreadable = hidden | {"__dict__", "model_dump", "model_copy"}
+
+    def read(self: Params, name: str) -> Any:
+        if name in unreadable:
+            raise _HiddenSetting
+        return object.__getattribute__(self, name)
+
+    return type(model.__name__, (model,), {"__getattribute__": read, "__module__": __name__})
 
 
 def plain(value: Any) -> Any:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.fields import ALIKE
 from asct.plan.model import Entry, Node
-from asct.planner.context import ResolveContext
+from asct.planner.context import ANY, ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
 from asct.planner.model import Origin
@@ -115,7 +116,7 @@ class Axes:
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
     """Return the axes and zips of an entry by main name.
 
-    Report unknown, duplicate and empty axes, and zips of unequal length.
+    Report unknown, duplicate and empty axes, and zips of unequal length; the reader then rejects their settings.
     """
     taken: dict[str, Node] = {}
     found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
@@ -127,9 +128,10 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
     """Return one axis, or the members of a zip; None after an error."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
-        name = axis_name(reader, key, node)
+        name = _axis_name(reader, key, node)
         values = _values(reader, name, node)
         if name is None or values is None:
+            reader.rejected.add(name or ANY)
             continue
         if name in taken:
             first = taken[name].location
@@ -140,6 +142,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         taken[name] = node
         columns[name] = values
     if len(columns) < len(members) or not columns:
+        reader.rejected.update(columns)
         return None
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -147,13 +150,15 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         node = next(iter(members.values()))
         message = f"the lists of a zip have different lengths: {counts}"
         reader.context.findings.error("E213", message, node.location, "list the same number of values for each")
+        reader.rejected.update(columns)
         return None
     places = tuple(taken[name].location for name in columns)
     return DeclaredAxes(tuple(columns), tuple(columns.values()), places)
 
 
-def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
-    """Return the main name of a swept setting. After an error, report it at the setting's key and return None."""
+def _axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
+    """Return the main name of a swept setting. An error is reported at the setting's key; for an unknown name, the one
+    that is probably meant is returned, otherwise None."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.location
@@ -161,16 +166,18 @@ def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
         benchmark = settings.benchmark.name
         hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` lists them")
         findings.error("E210", f"unknown axis `{key}`: `{benchmark}` has no such setting", place, hint)
+        meant = nearest(key, settings.spellings, ALIKE)
+        name = None if meant is None else settings.spellings[meant]
     elif name in settings.steps:
         single = settings.steps[name]
         findings.error("E210", f"`{key}` is itself a list of values for `{single}`", place, f"sweep `{single}`")
-        return None
+        name = single
     return name
 
 
 def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node] | None:
     found = reader.evaluated(node)
-    return None if found is None or name is None else reader.axis(name, found)
+    return None if name is None else reader.axis(name, found)
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
@@ -179,7 +186,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
     axes = Axes()
     for item in written:
         axis = _read(reader, item, base, axes)
-        if axis is not None:
+        if axis.rows:
             axes.axes.append(axis)
     swept = {name for item in written for name in item.names}
     for steps, single in reader.settings.steps.items():
@@ -187,15 +194,15 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
     return axes
 
 
-def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis | None:
-    """Return the typed values of one axis or zip, and report duplicates; None after an error."""
-    before = reader.context.findings.errors
+def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis:
+    """Return the typed values of one axis or zip without invalid ones, and report duplicates."""
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
     ]
-    if reader.context.findings.errors > before:
-        return None
-    rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in zip(*columns, strict=True)]
+    whole = [cells for cells in zip(*columns, strict=True) if None not in cells]
+    if len(whole) < len(columns[0]):
+        reader.rejected.update(item.names)
+    rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in whole]
     pinned = [name for name in item.names if name in base and base[name].rank == SET_RANK]
     rows = [
         tuple(base[name].value if name in pinned else value for name, value in zip(item.names, row, strict=True))
@@ -228,7 +235,8 @@ def _add_steps(
 ) -> None:
     """Add a list of steps as an axis of its setting, unless a higher layer sets that setting."""
     listed, fixed = base.get(steps), base.get(single)
-    if swept and (listed is None or listed.rank < SWEEP_RANK):
+    if reader.hides(steps, single) or (swept and (listed is None or listed.rank < SWEEP_RANK)):
+        reader.rejected.update([single] if reader.hides(steps) else [])
         return
     if fixed is not None and (listed is None or fixed.rank >= listed.rank):
         if listed is not None and fixed.rank == listed.rank:
@@ -243,6 +251,7 @@ def _add_steps(
             f"`{steps}` lists points and cannot use results of `needs`, because points must be known before jobs run"
         )
         reader.context.findings.error("E219", message, listed.node.span, "list the values")
+        reader.rejected.add(single)
         return
     if swept:
         axes.axes = [axis for axis in axes.axes if single not in axis.names]
@@ -278,20 +287,23 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """Return the rules of `exclude`, and report settings that are not swept."""
+    """Return the rules of `exclude` without invalid ones, and report settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude:
         values: dict[str, Any] = {}
-        for key, item in _members(reader.context, node, "exclude"):
-            name = reader.settings.spellings.get(key)
-            if name not in names:
+        members = list(_members(reader.context, node, "exclude"))
+        for key, item in members:
+            name = reader.settings.spellings.get(key, "")
+            if name not in names and not (name and reader.hides(name)):
                 hint = did_you_mean(key, names, f"swept: {', '.join(names)}" if names else "nothing is swept")
                 reader.context.findings.error("E215", f"`{key}` in `exclude` is not swept", item.location, hint)
-            elif name and (cell := reader.swept(name, item)):
+            elif (cell := reader.swept(name, item)) and name in names:
                 values[name] = cell[0]
-        if values:
+        if values and len(values) == len(members):
             found.append(ExcludeRule(values, node.span))
+        else:
+            reader.rejected.add("exclude")
     return found
 
 
@@ -304,15 +316,16 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
     return []
 
 
-def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
-    """Return the points of `include`. An omitted setting has its value without the sweep (from `config`, then the
-    default)."""
+def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
+    """Return the points of `include`; None for an invalid one. An omitted setting has its value without the sweep (from
+    `config`, then the default)."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
-def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
+def _included(reader: ValueReader, node: Node) -> dict[str, Any] | None:
     point: dict[str, Any] = {}
-    for key, item in _members(reader.context, node, "include"):
+    members = list(_members(reader.context, node, "include"))
+    for key, item in members:
         name = reader.settings.spellings.get(key)
         if name is None:
             unknown_setting(reader.context, key, item, reader.settings)
@@ -329,7 +342,7 @@ def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
         cell = reader.swept(name, item)
         if cell:
             point[name] = cell[0]
-    return point
+    return point if point and len(point) == len(members) else None
 
 
 def report_unmatched(
@@ -337,17 +350,15 @@ def report_unmatched(
     job_id: str,
     rules: Sequence[ExcludeRule],
     found: Expansion,
-    pinned: Collection[str],
+    unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules of `exclude` that match nothing, unless `--set` fixes a swept setting.
+    """Report rules of `exclude` that match nothing, unless they concern a setting in `unsure` (ANY: all of them).
 
     The message names `job_id`, because an entry may inherit the rule.
     """
-    if pinned:
-        return
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
-        if matched:
+        if matched or not rule.values.keys().isdisjoint(unsure) or ANY in unsure:
             continue
         if dropped:
             message, hint = f"`exclude` of `{job_id}` matches only points that `where` already removes", "remove it"

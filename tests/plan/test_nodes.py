@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic
 from asct.plan.findings import MOST, Findings
+from asct.plan.model import REJECTED
 from asct.plan.nodes import MAX_BYTES, MAX_NODES, decode, parse_yaml
 
 
@@ -140,7 +141,12 @@ def test_what_is_refused(text: str, code: str, place: tuple[int, int], message: 
 def test_reading_goes_on_behind_what_is_refused() -> None:
     found, findings = read("a: 1\na: 2\nb: &x [1]\nc: *x\n<<: {d: 1}\n1: e\nf: [*x, 2]\n? {g: 1}\n: {h: 2}\ni: 3")
     assert [item.code for item in findings] == ["E105", "E108", "E108", "E106", "E108", "E106"]
-    assert found == {"a": 1, "b": [1], "1": "e", "f": [2], "i": 3}
+    assert found == {"a": 1, "b": [1], "c": REJECTED, "1": REJECTED, "f": [REJECTED, 2], "i": 3}
+
+
+def test_the_values_of_a_duplicate_key_are_both_read() -> None:
+    assert read("a: {x: 1, y: 2}\na: {x: 3, z: 4}")[0] == {"a": {"x": 1, "y": 2, "z": 4}}
+    assert read("a: [1, 2]\na: [2, 3]")[0] == {"a": [1, 2, 3]}
 
 
 def test_a_duplicate_shows_both_places() -> None:
@@ -176,7 +182,7 @@ def test_an_alias_bomb_stays_small() -> None:
     )
     found, findings = read(bomb)
     assert {item.code for item in findings} == {"E108"}
-    assert found["i"] == []
+    assert found["i"] == [REJECTED, REJECTED]
 
 
 def test_size_and_number_of_values_are_bounded() -> None:

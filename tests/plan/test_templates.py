@@ -32,8 +32,18 @@ VARS = node_of(
 SCOPE = Scope(VARS, HOST, ("cache",), {"name": "lab"}, ("HOME",), {"HOME": "/h", "PATH": "/p"})
 
 
+def evaluated(node: Node, scope: Scope = SCOPE) -> Node:
+    """The node with its templates evaluated. Raises PlanError with the errors, of which each rejects its text."""
+    findings = Findings()
+    found = evaluate(node, scope, findings)
+    assert found.sound is not findings.failed
+    if findings.failed:
+        raise PlanError(*findings.all())
+    return found
+
+
 def value(text: str, scope: Scope = SCOPE) -> Any:
-    return evaluate(Node(text, Span("f", 1, 1, len(text))), scope).plain()
+    return evaluated(Node(text, Span("f", 1, 1, len(text))), scope).plain()
 
 
 def problems(text: str, scope: Scope = SCOPE) -> tuple[Diagnostic, ...]:
@@ -155,7 +165,7 @@ def test_errors_at_their_place(text: str, code: str, column: int, length: int, m
 def test_places_in_quoted_and_in_escaped_text() -> None:
     for text, column in (("a: '${vars.x}'", 7), ('a: "${vars.x}"', 7), ("a: ${vars.x}", 6), ("a: '''${vars.x}'", 4)):
         with pytest.raises(PlanError) as caught:
-            evaluate(node_of(text), SCOPE)
+            evaluated(node_of(text))
         (found,) = caught.value.diagnostics
         assert found.span is not None
         assert found.span.column == column, text
@@ -163,13 +173,13 @@ def test_places_in_quoted_and_in_escaped_text() -> None:
 
 def test_every_error_of_a_node_at_once() -> None:
     with pytest.raises(PlanError) as caught:
-        evaluate(node_of("{a: '${vars.x}', b: ['${vars.y} ${vars.z}'], c: '${'}"), SCOPE)
+        evaluated(node_of("{a: '${vars.x}', b: ['${vars.y} ${vars.z}'], c: '${'}"))
     assert [item.code for item in caught.value.diagnostics] == ["E121", "E121", "E121", "E120"]
 
 
 def test_deep_over_lists_and_maps_with_places() -> None:
     node = node_of("a: [1, '${vars.qd}']\nb: {c: 'x${vars.qd}'}\nd: same")
-    found = evaluate(node, SCOPE)
+    found = evaluated(node)
     assert found.plain() == {"a": [1, 128], "b": {"c": "x128"}, "d": "same"}
     assert found.value["a"].value[1].span == node.value["a"].value[1].span
     assert found.value["d"] is node.value["d"]
@@ -177,7 +187,7 @@ def test_deep_over_lists_and_maps_with_places() -> None:
 
 def test_a_node_without_templates_comes_back_itself() -> None:
     node = node_of("a: [1, {b: c}]")
-    assert evaluate(node, SCOPE) is node
+    assert evaluated(node) is node
     assert not has_template(node)
     assert has_template(node_of("a: [{b: '${c}'}]"))
 
@@ -194,7 +204,7 @@ def test_an_environment_variable_that_is_not_set() -> None:
 
 
 def test_results_of_needs_stay_pending() -> None:
-    found = evaluate(Node("${needs.cache.dram.size * vars.qd}", Span("f", 3, 5, 34)), SCOPE).value
+    found = evaluated(Node("${needs.cache.dram.size * vars.qd}", Span("f", 3, 5, 34))).value
     assert isinstance(found, PendingValue)
     assert found.aliases == ("cache",)
     assert found.paths == (("cache.dram.size", Span("f", 3, 7, 21)),)
@@ -297,7 +307,7 @@ EXPRESSION = st.lists(
 @given(st.one_of(EXPRESSION, EXPRESSION.map(lambda text: "${" + text + "}"), st.text()))
 def test_hostile_templates_end_in_diagnostics(text: str) -> None:
     try:
-        evaluate(Node(text, Span("f", 1, 1, max(1, len(text)))), SCOPE)
+        evaluated(Node(text, Span("f", 1, 1, max(1, len(text)))))
         evaluate_pending(text, {"cache.x": 3}, {"vars.qd": 1, "vars.runtime": "30s"})
     except PlanError as problem:
         for item in problem.diagnostics:
