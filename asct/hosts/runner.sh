@@ -186,13 +186,15 @@ strays() {
     done
 }
 
-# end_strays SECONDS: give strays this time to clean up (huge pages, for example), then kill them. A killed process
-# holds the lock until it is scheduled once more, so wait for it.
+# Terminate strays, and kill those that are left after 10 s; the guardian of huge pages ignores TERM until the pages are back.
+# A killed process holds the lock until it is scheduled once more, so wait for it.
 end_strays() {
-    left=$1
+    left=100
     strays
+    [ -z "$strays" ] || kill -s TERM $strays 2>/dev/null
     while [ -n "$strays" ] && [ "$left" -gt -20 ]; do
-        if [ "$left" -gt 0 ]; then sleep 1; else kill -s KILL $strays 2>/dev/null; sleep 0.1; fi
+        [ "$left" -gt 0 ] || kill -s KILL $strays 2>/dev/null
+        sleep 0.1
         left=$((left - 1))
         strays
     done
@@ -317,7 +319,7 @@ removed() {
 # goes last, so that whoever finds the host locked is told by whom.
 over_and_out() {
     ending=1
-    end_strays 10
+    end_strays
     if removed "$1"; then
         [ -n "$strays" ] || flock -u 9
         rm -f -- "$LOCK.$$"

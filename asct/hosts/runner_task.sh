@@ -66,7 +66,7 @@ settle_task() {
     { read -r finished recent <"$root/.done"; } 2>/dev/null
     [ "$finished" != "$key" ] || return 0
     if alive "$root/.task"; then kill -s KILL -- "-$pid"; fi
-    end_strays 3
+    end_strays
     say "died $key"
 }
 
@@ -74,7 +74,7 @@ settle_task() {
 over() {
     printf '%s %s\n' "$key" "$read_at" >"$root/.done"
     for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
-    [ "${status:-0}" -le 128 ] || end_strays 3
+    [ "${status:-0}" -le 128 ] || end_strays
     exit 0
 }
 

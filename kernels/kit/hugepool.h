@@ -189,8 +189,8 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) /* otherwise a reader of the kernel's output would wait for the end of the guardian */
         dup2(null, fd);
-    for (int fd = 3; fd < 1024; fd++)
-        if (fd != socket)
+    for (int fd = 3; fd < 1024; fd++) /* but not what the program has inherited: the host stays locked until the pages are back */
+        if (fd != socket && (fcntl(fd, F_GETFD) & FD_CLOEXEC))
             close(fd);
     while (recv(socket, &asked, sizeof asked, 0) == sizeof asked) {
         struct hugepool_reply reply = hugepool_serve(&asked, accounts);

@@ -168,9 +168,11 @@ static inline void opts_inform(const struct opts *opts, const char *word)
     exit(0);
 }
 
-/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. */
+/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. From now on,
+ * the program ends with the shell of the runner that started it: nobody waits for the result any more. */
 static inline void opts_parse(const struct opts *opts, int argc, char **argv)
 {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (size_t i = 0; i < opts->count; i++)
         opts_take(&opts->table[i], opts->table[i].fallback);
     for (int i = 1 + asroot_take(argv); i < argc; i += 2) {

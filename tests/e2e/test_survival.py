@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -157,11 +160,16 @@ def test_a_killed_asct_leaves_this_machine_locked_while_its_point_is_measured(he
     assert not Path(f"/proc/{task}").exists()
 
 
-def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path) -> None:
+IGNORING = ["sh", "-c", "trap '' HUP INT QUIT; exec \"$@\"", "sh"]
+"""As the background of a script and some CI runners start programs; nohup ignores SIGHUP only."""
+
+
+@pytest.mark.parametrize("started_by", [[], IGNORING], ids=["terminal", "ignoring"])
+def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path, started_by: list[str]) -> None:
     plan = PLAN.replace("duration: 2s", "duration: 60s")
     (tmp_path / "plan.yaml").write_text(plan + here)
     process = subprocess.Popen(
-        [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
+        [*started_by, sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
         cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     until(lambda: bool(list(tmp_path.glob("work/run-*/.task"))) and points_of(tmp_path, "read", "point-started") > 0)
@@ -169,3 +177,79 @@ def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path
     assert process.wait(30) == 130
     assert sessions(tmp_path) == []
     assert asct("apply", "plan.yaml", "--benchmark", "before", cwd=tmp_path).code == 0, "the lock is free"
+
+
+@pytest.mark.parametrize(("started_by", "code"), [([], 143), (["nohup"], 0)], ids=["terminal", "nohup"])
+def test_a_closed_terminal_ends_a_run_unless_it_was_started_by_nohup(
+    here: str, tmp_path: Path, started_by: list[str], code: int
+) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN + here)
+    process = subprocess.Popen(
+        [*started_by, sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"], cwd=tmp_path,
+        env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until(lambda: points_of(tmp_path, "read", "point-started") > 0)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(60) == code
+    assert sessions(tmp_path) == []
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Start a run that does not finish reading the facts of this machine as long as the file `gate` exists."""
+    place, reached, gate = tmp_path / "bin" / "awk", tmp_path / "reached", tmp_path / "gate"
+    place.parent.mkdir()
+    gate.touch()
+    wait = f"touch {reached}; while [ -e {gate} ]; do sleep 0.05; done"
+    place.write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("awk")} "$@"\n')
+    place.chmod(0o755)
+
+    def start() -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"], cwd=tmp_path,
+            env=environment({"PATH": f"{place.parent}:{os.environ['PATH']}"}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: reached.exists() or process.poll() is not None)
+        assert process.poll() is None
+        return process
+
+    yield start
+    gate.unlink(missing_ok=True)
+
+
+def test_a_run_that_is_ended_while_facts_are_read_leaves_nothing(
+    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[bytes]]
+) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN + here)
+    process = reading()
+    process.terminate()
+    assert process.wait(60) == 143
+    assert sessions(tmp_path) == []
+    assert not any(str(tmp_path / "bin") in text for text in command_lines()), "the shell that reads has ended"
+
+
+def test_a_death_while_facts_are_read_loses_no_session(
+    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[bytes]]
+) -> None:
+    """The journal names the session before the host is opened."""
+    (tmp_path / "plan.yaml").write_text(PLAN + here)
+    process = reading()
+    process.kill()
+    process.wait()
+    (session,) = sessions(tmp_path)
+    (tmp_path / "gate").unlink()
+    ended = asct("resume", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "resumed the earlier session" in ended.err
+    events = lines(latest(tmp_path) / "journal.jsonl")
+    assert [f"run-{one['session']}" for one in events if one["t"] == "host-opening"] == [session.name]
+    assert sessions(tmp_path) == []
+
+
+def command_lines() -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().decode(errors="replace"))
+    return found

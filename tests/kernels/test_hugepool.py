@@ -117,6 +117,38 @@ def test_a_signal_puts_the_pool_back(number: signal.Signals, chase: Path) -> Non
     assert eventually(lambda: pool() == before and not guardians(chase))
 
 
+def test_the_host_stays_locked_until_the_pages_are_back(chase: Path, tmp_path: Path) -> None:
+    """The guardian keeps what the kernel has inherited: the locks of the session and of the host."""
+    before = pool()
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [str(chase), *ENDLESS, "--pages", "2m", "--sizes", str(lacking())]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=(lock.fileno(),))
+    assert process.stdout is not None
+    assert '"pages":"2m"' in process.stdout.readline()
+    (guardian,) = set(guardians(chase)) - {process.pid}
+    os.kill(guardian, signal.SIGSTOP)
+    process.kill()
+    process.communicate()
+    with (tmp_path / "lock").open() as lock:
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.kill(guardian, signal.SIGCONT)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    assert pool() == before
+
+
+def test_a_kernel_ends_with_the_shell_that_started_it(chase: Path) -> None:
+    before = pool()
+    line = f"{chase} {' '.join(ENDLESS)} --pages 2m --sizes {lacking()}; true"
+    with subprocess.Popen(["sh", "-c", line], stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None and '"pages":"2m"' in shell.stdout.readline()
+        shell.kill()
+    assert eventually(lambda: pool() == before and not guardians(chase))
+
+
 def test_a_failure_puts_the_pool_back(chase: Path) -> None:
     before = pool()
     with Path("/dev/full").open("w") as full:
