@@ -88,6 +88,8 @@ def test_what_a_host_says_when_it_is_opened(own_sshd: Sshd, tmp_path: Path, case
     error = ends(own_sshd, tmp_path)
     assert error is not None
     assert all(len(item.message) < 1000 for item in error.diagnostics)
+    if "without end" in case:  # it is not told as silence
+        assert error.diagnostics[0].code == "E327"
 
 
 @pytest.mark.parametrize("case", LIES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from asct.errors import ConnectError, HostLocked
+from asct.hosts import script
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
@@ -106,3 +109,64 @@ def test_the_card_goes_after_the_lock(tmp_path: Path, monkeypatch: pytest.Monkey
     host.close()
     assert log.read_text().splitlines()[-3:] == [f"rm -rf -- {work}", "flock -u 9", f"rm -f -- {card}"]
     assert not os.path.lexists(card)
+
+
+def plant(kind: str, path: Path) -> None:
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(path.with_name("target"))
+    else:
+        path.mkdir()
+
+
+@pytest.fixture
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The lock of hosts in a folder of the test."""
+    path = tmp_path / "shared" / "asct.lock"
+    path.parent.mkdir()
+    text = script.runner().replace(f"LOCK={LOCK}", f"LOCK={path}")
+    monkeypatch.setattr(script, "runner", lambda: text)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "link", "folder"])
+def test_what_others_planted_in_place_of_the_lock_is_not_opened(tmp_path: Path, lock: Path, kind: str) -> None:
+    plant(kind, lock)
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    with pytest.raises(ConnectError) as error:
+        host.open(SessionSpec("tests", "the tests"))
+    found = error.value.diagnostics[0]
+    assert found.code == "E322" and f"{lock} is not a readable file" in found.message
+    assert found.hint is not None and found.hint.startswith("remove it as root"), "another `workdir` would not help"
+    assert [path.name for path in lock.parent.iterdir()] == [lock.name]
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "link", "folder"])
+def test_what_others_planted_in_place_of_cards_is_not_opened(tmp_path: Path, lock: Path, kind: str) -> None:
+    for number in range(3):
+        plant(kind, Path(f"{lock}.{number}"))
+    first, second = (make_host(HostSpec("here", "local", workdir=str(tmp_path / "work"))) for _ in range(2))
+    first.open(SessionSpec("tests", "the tests"))
+    try:
+        with pytest.raises(HostLocked) as error:
+            second.open(SessionSpec("others", "somebody else"))
+        assert error.value.owner == "the tests"
+    finally:
+        first.close()
+    assert not (lock.parent / "target").exists()
+
+
+@pytest.mark.parametrize("card", ["1 08 x", "1 a[$(>{mark})] x", "1 99999999999999999999 x", "", "1", "1 -5 x"])
+def test_hostile_cards_are_only_text(tmp_path: Path, lock: Path, card: str) -> None:
+    """Another account holds the host, and the card of its process says anything."""
+    lock.touch()
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        started = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[19]
+        text = card.replace("1", started, 1).format(mark=tmp_path / "mark") or "x"
+        Path(f"{lock}.{os.getpid()}").symlink_to(text + "\nasct:failed no")
+        with pytest.raises(HostLocked) as error:
+            make_host(HostSpec("here", "local", workdir=str(tmp_path / "work"))).open(SessionSpec("tests", "the tests"))
+    assert error.value.owner in ("x", "unknown", started)
+    assert not (tmp_path / "mark").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import stat
@@ -17,6 +18,7 @@ from asct.hosts.base import Host, SessionSpec
 from asct.hosts.factory import make_host
 from asct.sdk.facts import HostFacts
 from asct.toolchain import BuiltKernel, compilers, provide
+from asct.toolchain.hostcache import install
 from tests.sshd import Sshd
 from tests.toolchain.conftest import with_compiler, without_compiler
 
@@ -235,3 +237,15 @@ def test_the_kernels_of_asct_on_aarch64(
     assert done.status == 0, done.stderr
     assert (lines[0]["t"], lines[0]["arch"]) == ("meta", "aarch64")
     assert (lines[-1]["t"], lines[-1]["ok"]) == ("end", True)
+
+
+def test_a_copy_that_does_not_fit_leaves_no_part(local: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, here a cp that stores the first byte only."""
+    cp, target = tmp_path / "bin" / "cp", tmp_path / "cache" / "k" / "kernel"
+    cp.parent.mkdir()
+    cp.write_text('#!/bin/sh\nhead -c 1 "$2" >"$3"; exit 1\n')
+    cp.chmod(0o755)
+    (tmp_path / "built").write_text("kernel")
+    monkeypatch.setenv("PATH", f"{cp.parent}:{os.environ['PATH']}")
+    assert not install(local, str(tmp_path / "built"), str(target))
+    assert list(target.parent.iterdir()) == []
