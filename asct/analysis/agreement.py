@@ -15,7 +15,7 @@ from typing import Any, Final
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.quantity import Quantity
-from asct.sdk.record import DISAGREES, Record, Scalar
+from asct.sdk.record import DISAGREES, Record, Scalar, is_invalid
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
@@ -103,7 +103,7 @@ def disagreements(
     by other versions of a benchmark are ignored.
     """
     settings = _settings(resolved)
-    usable = [record for record in records if record.repeat >= 1 and not _is_invalid(record)]
+    usable = [record for record in records if record.repeat >= 1 and not is_invalid(record.flags)]
     sightings: list[_Sighting] = []
     for (host, job_id, _), mine in grouped(usable, lambda one: (one.host, one.id, one.point_id)).items():
         known = settings.get((host, job_id))
@@ -127,7 +127,7 @@ def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Re
         return list(records)
     return [
         record.model_copy(update={"flags": [*dict.fromkeys((*record.flags, *mine))]})
-        if (mine := flags.get(place_of(record))) and record.repeat >= 1 and not _is_invalid(record)
+        if (mine := flags.get(place_of(record))) and record.repeat >= 1 and not is_invalid(record.flags)
         else record
         for record in records
     ]
@@ -145,10 +145,6 @@ def _settings(resolved: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str,
         for job in (jobs if isinstance(jobs, list) else ())
         if isinstance(job, dict) and isinstance(job.get("settings"), dict)
     }
-
-
-def _is_invalid(record: Record) -> bool:
-    return any(flag.startswith("invalid") for flag in record.flags)
 
 
 def _sightings(

@@ -10,7 +10,7 @@ from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coord
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar
+from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar, is_invalid
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -89,7 +89,7 @@ def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> b
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
     """Return the best valid value. If there are several values and none is valid, return a headline without a value."""
-    valid = [place for place in places if not _is_invalid(place)]
+    valid = [place for place in places if not is_invalid(place.doubts)]
     if len(places) > 1 and not valid:
         detail = f"all {len(places)} values are invalid"
         return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, "invalid", None)
@@ -165,13 +165,9 @@ def _host_doubt(job: JobView, place: MetricGroup) -> str:
 
 def _doubt(place: MetricGroup) -> str:
     """Return `invalid`, or `noisy` if the value itself is noisy and not only its host."""
-    if _is_invalid(place):
+    if is_invalid(place.doubts):
         return "invalid"
     return "noisy" if any(flag.startswith("noisy") and flag != NOISY_HOST for flag in place.doubts) else ""
-
-
-def _is_invalid(place: MetricGroup) -> bool:
-    return any(flag.startswith("invalid") for flag in place.doubts)
 
 
 def _disagreeing(place: MetricGroup) -> list[str]:

@@ -37,6 +37,11 @@ class Diagnostic:
     verbatim: str = ""
     """Text to copy, shown on its own line after the hint and never wrapped."""
 
+    @property
+    def cause(self) -> str:
+        """The code and the message: `E424 h1: the device is mounted`."""
+        return f"{self.code} {self.message}"
+
     def to_json(self) -> dict[str, object]:
         """Return the diagnostic as an `asct.diagnostic/1` document."""
         return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asct.diagnostics.model import Diagnostic
@@ -16,7 +16,9 @@ from asct.engine.guard import refusal
 from asct.errors import HostLost
 from asct.planner.model import Job
 from asct.sdk.needs import GUARD
+from asct.sdk.record import Measurement, doubtful, is_invalid
 from asct.sdk.step import Kernel, Output
+from asct.store.model import PointStatus
 
 _TAIL_LINES = 5
 _TAIL_CHARACTERS = 400
@@ -171,6 +173,27 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
     cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
     hint = "asct reconnects and measures the other points; `retry: {max: 1, on: [host-lost]}` retries this one"
     return Diagnostic("E610", f"host {host}: connection lost during a measurement: {cause}", hint=hint)
+
+
+def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
+    """Return the status of a repeat with these values, and the reason if it counts as not measured.
+
+    Flags on details do not count: if doubtful details affect the result that summarizes them, it has a flag too.
+    """
+    results = [item for item in found if not item.detail]
+    invalid = [item for item in results if is_invalid(item.flags)]
+    doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]
+    if not doubted:
+        return "ok", None
+    share = f"{len(doubted)} of {len(results)} results" if len(results) > 1 else "the result"
+    flags = sorted({flag for item in doubted for flag in item.flags}, key=lambda flag: (not doubtful(flag), flag))
+    told = f"{share} flagged {', '.join(flags)}"
+    if invalid:
+        hint = f"`asct explain {flags[0]}` describes the flag; `asct resume` measures the repeat again"
+        return "invalid", Diagnostic("E627", f"{told}; an invalid value counts as not measured", hint=hint)
+    hint = "reduce other activity on the host, increase `repeats`, or remove `strict`"
+    message = f"{told}; with `strict`, a noisy value counts as not measured"
+    return "noisy", Diagnostic("E617", message, hint=hint, severity="warning") if strict else None
 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import asct
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import EventBus, JobEnded, PointEnded, RunEnded, RunStarted
+from asct.engine.failures import judged
 from asct.engine.run import exit_code
 from asct.engine.values import Origin, records_of
 from asct.planner.identity import digest, point_id
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Scalar, doubtful
+from asct.sdk.record import Measurement, Scalar
 from asct.store.files import write_atomic, writing
 from asct.store.folders import link_latest
 from asct.store.layout import run_id, safe_name
@@ -234,7 +235,7 @@ def _write_repeat(
     records = records_of(one.measurements, benchmark, origin)
     failure = Diagnostic("E626", f"{one.source}: {one.problem}", hint="measure again") if one.problem else None
     flags = sorted({flag for item in one.measurements if not item.detail for flag in item.flags})
-    status: PointStatus = "failed" if failure else "noisy" if any(map(doubtful, flags)) else "ok"
+    status, problem = ("failed", failure) if failure else judged(one.measurements, strict=False)
     command = CommandDocument(
         host=job.host,
         benchmark=job.benchmark,
@@ -256,13 +257,13 @@ def _write_repeat(
         started_at=_iso(one.ended_s - one.seconds),
         elapsed_s=one.seconds,
         flags=flags,
-        diagnostic=failure.to_json() if failure else None,
+        diagnostic=problem.to_json() if problem else None,
         command=command,
     )
     writer.finish_repeat(folder, document, records)
     if failure:
         events.notice(job.host, failure)
-    events.emit(PointEnded(job.host, job.id, point.id, number, status, one.seconds, diagnostic=failure))
+    events.emit(PointEnded(job.host, job.id, point.id, number, status, one.seconds, diagnostic=problem))
     return status
 
 

@@ -29,10 +29,8 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Measurement, Scalar
-from asct.store.model import HostVerdict, JobEntry, Reused, Status
+from asct.store.model import MEASURED, HostVerdict, JobEntry, Reused, Status
 from asct.values.quantity import format_quantity
-
-_MEASURED = ("ok", "noisy")
 
 
 class JobRunner:
@@ -58,6 +56,8 @@ class JobRunner:
         """The results of each repeat for other jobs, by point."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
+        self._given_up = False
+        """Whether no further repeat will be measured."""
         self._queue: deque[Attempt] = deque()
         self.job = job
         self.benchmark = run.services.benchmark(job)
@@ -71,18 +71,17 @@ class JobRunner:
             points=len(job.points),
             repeats=job.repeats,
             reason=job.reason,
+            strict=job.strict,
         )
 
     def document(self) -> JobEntry:
         """Return the job's entry in run.json.
 
-        Every planned repeat is counted once; those without a status count as skipped.
+        Every planned repeat is counted once; those without a status count as skipped, or as refused.
         """
         entry = self.entry
-        counts = dict(entry.counts)
-        missing = entry.points * entry.repeats - sum(counts.values())
-        if missing > 0:
-            _count(counts, "skipped", missing)
+        measured = {status: number for status, number in entry.counts.items() if status in entry.accepted}
+        counts = {**measured, **entry.lacking()}
         found = {"counts": counts, "host_states": entry.host_states, "host_reasons": entry.host_reasons}
         return entry.model_copy(update={name: dict(sorted(numbers.items())) for name, numbers in found.items()})
 
@@ -114,13 +113,14 @@ class JobRunner:
         """Record the reasons why the job cannot run. Does nothing if `problems` is empty."""
         self._run.events.notices(self.job.host, problems)
         if problems:
-            self.entry.note = problems[0].message
-            self.entry.refused = any(map(is_refusal, problems))
+            self._given_up = True
+            cause = next(filter(is_refusal, problems), problems[0])
+            self.entry.note, self.entry.refused = cause.cause, is_refusal(cause)
 
     def request(self) -> JobRequest | None:
         """Return the job's request to a scheduler; None if the job will not be run."""
         job = self.job
-        if self.entry.note:
+        if self._given_up:
             return None
         if self._points is not None:
             seconds = self._estimated_s(self._points)
@@ -152,7 +152,7 @@ class JobRunner:
             self._measure_all()
         finally:
             self.entry.elapsed_s = round(time.monotonic() - started, 3)
-        measured = any(self.entry.counts.get(status) for status in _MEASURED)
+        measured = any(self.entry.counts.get(status) for status in MEASURED)
         if session.is_open:
             session.host.end_job(job.id, ok=measured)
         if measured:
@@ -165,7 +165,7 @@ class JobRunner:
     def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
         """Return the points if the job may start, otherwise None. The results that it needs must exist, and its targets
         must pass the checks."""
-        if self.entry.note or self._run.stop.requested:
+        if self._given_up or self._run.stop.requested:
             return None
         try:
             self._needed = needed_values(self.job, exports)
@@ -176,9 +176,9 @@ class JobRunner:
             self._bind()
         elif self.needs.targets:
             self._give_up(self._session.assess_targets(self.needs, self._guard))
-        if not self.entry.note and self.needs.writes:
+        if not self._given_up and self.needs.writes:
             self._session.will_write(self.needs)
-        return None if self.entry.note else self._points
+        return None if self._given_up else self._points
 
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
         """Return the repeats to measure, in planned order.
@@ -236,7 +236,7 @@ class JobRunner:
                 _count(self.entry.host_reasons, what)
 
     def _measure_all(self) -> None:
-        while self._queue and not (self._run.stop.requested or self.entry.note):
+        while self._queue and not (self._run.stop.requested or self._given_up):
             repeats = self._prepared()
             if repeats is not None:
                 self._measure(repeats, self._queue.popleft())
@@ -266,7 +266,7 @@ class JobRunner:
         """Return a runner for the current connection after preparing the job; None if the preparation fails."""
         session = self._session
         if not session.is_open:
-            self.entry.note = self.entry.note or f"the connection to host {self.job.host} was lost"
+            self._given_up = True
             return None
         if self._generation != session.generation:
             self._generation = session.generation
@@ -278,8 +278,8 @@ class JobRunner:
             failure = self._repeats.prepare(self._points or (), self._generation)
             if failure is not None and not self._run.stop.at_once:
                 message = f"{self.job.id} on {self.job.host}: preparation failed: {failure.message}"
-                self._give_up([Diagnostic("E613", message, hint=failure.hint, notes=failure.notes)])
-                self.entry.refused = is_refusal(failure)
+                failed = Diagnostic("E613", message, hint=failure.hint, notes=failure.notes)
+                self._give_up([failure if is_refusal(failure) else failed])
             if failure is not None or self._run.stop.requested:
                 return None
             if not self.needs.written:  # targets that are written are checked before each step
@@ -336,14 +336,15 @@ class JobRunner:
         """Conclude the repeat with the outcome of this attempt."""
         job, point = self.job, attempt.point
         if is_refusal(attempt.diagnostic):
-            self.entry.refused, self.entry.note = True, attempt.diagnostic.message
+            self._given_up, self.entry.refused, self.entry.note = True, True, attempt.diagnostic.cause
         if attempt.repeat > 0:
             _count(self.entry.counts, attempt.status)
             self._count_host_state(attempt.telemetry.verdict if attempt.telemetry else None)
-            if attempt.status in _MEASURED:
+            if attempt.status in MEASURED:
                 self._results.setdefault(point.id, []).append(attempt.exported)
-            else:
+            if attempt.status not in self.entry.accepted:
                 self._run.stop.measurement_failed()
+                self.entry.note = self.entry.note or (attempt.diagnostic.cause if attempt.diagnostic else "")
         self._run.events.emit(
             PointEnded(
                 job.host, job.id, point.id, attempt.repeat, attempt.status, attempt.elapsed_s,

@@ -146,7 +146,7 @@ def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) 
 
 
 def _needed_failed(job: Job, job_id: str) -> Diagnostic:
-    message = f"{job.id} on {job.host}: skipped because it needs a result of {job_id}, which failed or was not run"
+    message = f"{job.id} on {job.host}: skipped because it needs a result of {job_id}, which was not measured"
     return Diagnostic(
         "E611", message, hint=f"find out why {job_id} produced no result, or set the values that it would have measured"
     )

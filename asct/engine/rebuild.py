@@ -27,11 +27,10 @@ from asct.store.documents import inside, read_text
 from asct.store.files import write_atomic
 from asct.store.folders import held
 from asct.store.layout import RepeatKey, repeat_key
-from asct.store.model import CommandDocument, JobEntry, Status
+from asct.store.model import VALUED, CommandDocument, JobEntry, Status
 from asct.store.reader import StoredRun, parsed
 from asct.store.writer import line_of
 
-MEASURED = ("ok", "noisy")
 _IMPORTED = "import"
 _OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
 
@@ -78,7 +77,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all ended repeats of a run whose status has values (ok or noisy). Writes nothing.
+    """Read all ended repeats of a run whose status has values. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """
@@ -90,7 +89,7 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
     lost: dict[str, list[str]] = {}
     for key, ended in _in_order(stored).items():
         folder = stored.layout.repeat(*key)
-        status = stored.status_if_readable(folder) if ended in MEASURED else None
+        status = stored.status_if_readable(folder) if ended in VALUED else None
         if status is None or status.status != ended:
             continue
         if name := changed_file(folder, status.files or {}):

@@ -21,12 +21,13 @@ from asct.engine.failures import (
     connection_lost,
     failure_of,
     invalid_settings,
+    judged,
     missing_result,
     steps_changed,
     unreadable,
 )
 from asct.engine.gate import JobGuard
-from asct.engine.guard import RateFeed, Rates
+from asct.engine.guard import RateFeed, Rates, is_refusal
 from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
 from asct.engine.programs import MissingProgram, process_of, texts
@@ -40,7 +41,7 @@ from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
-from asct.sdk.record import Measurement, Record, Scalar, doubtful
+from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.step import Kernel, Output, Step
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
@@ -94,8 +95,8 @@ class Attempt:
         return Attempt(self.point, self.repeat, self.number, self.previous)
 
     def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """End the attempt without values."""
-        self.status, self.diagnostic = status, diagnostic
+        """End the attempt without values. A refusal for safety reasons has a status that the reports distinguish."""
+        self.status, self.diagnostic = "refused" if is_refusal(diagnostic) else status, diagnostic
 
 
 class RepeatRunner:
@@ -214,6 +215,8 @@ class RepeatRunner:
             attempt.notes.reopen()
         else:
             self._writer.repeat_folder(attempt.folder, attempt.number)
+        if attempt.previous is not None and attempt.previous.measurements:  # noisy or invalid, and retried
+            self._writer.drop_records({(self._job.host, self._job.id, point.id, attempt.repeat)})
 
     def _run_from_notes(self, attempt: Attempt) -> None:
         """Run all steps that have no note. If the notes belong to a different measurement, start over with the first
@@ -418,7 +421,7 @@ class RepeatRunner:
             attempt.fail("failed", Diagnostic("E616", message, hint=f"the raw output is in {raw}/"))
             return []
         attempt.measurements, attempt.exported = found, exported
-        self._judge(attempt)
+        attempt.status, attempt.diagnostic = judged(found, strict=self._job.strict)
         return records
 
     def _origin(self, attempt: Attempt, raw: str) -> Origin:
@@ -432,20 +435,6 @@ class RepeatRunner:
         done, raw = attempt.steps, self._layout.relative(attempt.folder)
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
-    def _judge(self, attempt: Attempt) -> None:
-        """Set the status to `noisy` if results are flagged. With `strict`, the repeat then counts as not measured.
-
-        Flags on details do not count; if doubtful details affect the result that summarizes them, it has a flag too.
-        """
-        results = [item for item in attempt.measurements if not item.detail]
-        flags = sorted({flag for item in results for flag in item.flags if doubtful(flag)})
-        if not flags:
-            return
-        attempt.status = "noisy"
-        if self._job.strict:
-            message = f"the values are flagged {', '.join(flags)}; with `strict` they count as not measured"
-            hint = "reduce other activity on the host, increase `repeats`, or remove `strict`"
-            attempt.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
         """Discard the notes of a repeat that ran all steps but has no valid values, because it must start over."""

@@ -25,10 +25,9 @@ from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns
-from asct.store.model import Status
+from asct.store.model import MEASURED, Status
 from asct.values.timestamp import age
 
-ACCEPTED: Final = ("ok", "noisy")
 _MOST_CHANGES: Final = 6
 _PILOT_RUNS: Final = 20
 _PILOT_DAYS: Final = 30
@@ -47,7 +46,7 @@ def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
 
 def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -> Sequence[Record]:
     """Return the records of a point in its newest run with this version of the benchmark; empty if there is none."""
-    for found in runs.of(host, point_id, 1, ACCEPTED):
+    for found in runs.of(host, point_id, 1, MEASURED):
         with suppress(StoreError):
             records = found.repeats()[0].records
             if records and records[0].version == version:
@@ -57,7 +56,7 @@ def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:
     """Yield the earlier points that contain every repeat of the job's point."""
-    return runs.of(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
+    return runs.of(job.host, point_id, job.repeats, MEASURED[:1] if job.strict else MEASURED)
 
 
 ReusedRepeat = tuple[Status, Mapping[str, Scalar]]

@@ -103,32 +103,31 @@ def finish_run(
     """
     writer = run.writer
     jobs = writer.run.jobs
-    strict = {(job.host, job.id): job.strict for job in run.plan.jobs}
     broken = writer.failure is not None
-    code = exit_code(jobs, verdicts, strict=strict, findings=broken or rejected, signal=run.stop.signal)
+    code = exit_code(jobs, verdicts, findings=broken or rejected, signal=run.stop.signal)
     reports: Mapping[str, str] = {}
     try:
         writer.finish(
             verdicts=list(verdicts),
             exit_code=code,
             ended_at=now(),
-            status=_state(run, strict),
+            status=_state(run),
             findings=[{**diagnostic.to_json(), "host": host} for host, diagnostic in run.events.findings],
         )
         if render is not None:
             reports = render(writer.layout)
         elapsed = round(time.monotonic() - run.started, 3)
-        run.events.emit_last(RunEnded(run.id, _state(run, strict), code, elapsed, reports))
+        run.events.emit_last(RunEnded(run.id, _state(run), code, elapsed, reports))
         writer.seal()
     finally:
         writer.close()
     return code
 
 
-def _state(run: RunContext, strict: Mapping[tuple[str, str], bool]) -> RunState:
+def _state(run: RunContext) -> RunState:
     if run.stop.signal is not None:
         return "interrupted"
-    lacking = exit_code(run.writer.run.jobs, (), strict=strict, findings=run.writer.failure is not None)
+    lacking = exit_code(run.writer.run.jobs, (), findings=run.writer.failure is not None)
     return "incomplete" if lacking else "complete"
 
 
@@ -213,19 +212,19 @@ class HostRunner:
             self._set("skipped", "the run was stopped")
             return
         self._run.events.notices(self.entry.name, error.diagnostics)
-        self._set(status, "; ".join(item.message for item in error.diagnostics))
+        self._set(status, "; ".join(item.cause for item in error.diagnostics))
         for job in self.jobs:
-            job.entry.note = job.entry.note or f"host {self.entry.name}: {status}"
+            job.entry.note = job.entry.note or error.diagnostics[0].cause
 
     def _lost(self) -> None:
         reason = "the connection was lost and could not be restored"
         message = f"host {self.entry.name}: {reason}; its remaining measurements are skipped"
         hint = "`asct resume` measures them when the host can be reached again"
-        self._run.events.notice(self.entry.name, Diagnostic("E610", message, hint=hint))
-        self._set("lost", reason)
+        finding = Diagnostic("E610", message, hint=hint)
+        self._run.events.notice(self.entry.name, finding)
+        self._set("lost", f"{finding.code} {reason}")
         for job in self.jobs:
-            if not job.entry.counts:
-                job.entry.note = job.entry.note or f"host {self.entry.name} was lost"
+            job.entry.note = job.entry.note or (finding.cause if job.document().lacking() else "")
 
     def _set(self, status: HostStatus, reason: str) -> None:
         self.entry.status, self.entry.reason = status, reason
@@ -321,36 +320,28 @@ def _abandon(writer: RunWriter) -> None:
 
 
 OK, EXPECTATION, NOT_MEASURED, REFUSED = 0, 1, 3, 4
-_MEASURED = ("ok", "noisy")
 
 
 def exit_code(
     jobs: Iterable[JobEntry],
     verdicts: Iterable[Verdict],
     *,
-    strict: Mapping[tuple[str, str], bool] | None = None,
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
     """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code of 0, 1, 3 and
     4.
 
-    `strict` maps (host, job id) to True if noisy repeats of that job count as not measured. `findings` is True if there
-    was a failure outside the jobs: the results tree could not be written, or values that disagree were rejected.
+    `findings` is True if there was a failure outside the jobs: the results tree could not be written, or values that
+    disagree were rejected.
     """
     if signal is not None:
         return 128 + signal
-    of_jobs = [_of_job(job, bool(strict and strict.get((job.host, job.id)))) for job in jobs]
-    return max(OK, NOT_MEASURED if findings else OK, *of_jobs, *map(_of_verdict, verdicts))
+    return max(OK, NOT_MEASURED if findings else OK, *map(_of_job, jobs), *map(_of_verdict, verdicts))
 
 
-def _of_job(job: JobEntry, strict: bool) -> int:
-    if job.refused:
-        return REFUSED
-    measured = _MEASURED[:1] if strict else _MEASURED
-    missing = sum(number for status, number in job.counts.items() if status not in measured)
-    complete = sum(job.counts.values()) >= job.points * job.repeats
-    return NOT_MEASURED if missing or not complete else OK
+def _of_job(job: JobEntry) -> int:
+    return REFUSED if job.refused else NOT_MEASURED if job.lacking() else OK
 
 
 def _of_verdict(verdict: Verdict) -> int:

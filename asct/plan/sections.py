@@ -173,7 +173,7 @@ def read_inputs(section: Section) -> tuple[str, ...]:
 RETRY_KEYS: Final = ("max", "on")
 EXECUTION_KEYS: Final = ("repeats", "warmup", "timeout", "retry", "order", "strict")
 ORDERS: Final = ("interleaved", "grouped", "random")
-RETRY_ON: Final = ("host-lost", "timeout", "failed", "noisy")
+RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
 DEFAULTS: Final = Execution(repeats=1, warmup=0, retry=Retry(), order="interleaved", strict=False)
 
 _MOST_REPEATS: Final = 100_000

@@ -3,7 +3,7 @@ asct.record/1)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -82,6 +82,11 @@ class Stats(BaseModel):
             else tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
             moved=self.moved,
         )
+
+
+def is_invalid(flags: Iterable[str]) -> bool:
+    """Return whether one of the flags marks its value as invalid: `invalid`, or a flag with this prefix."""
+    return any(flag.startswith("invalid") for flag in flags)
 
 
 def doubtful(flag: str) -> bool:

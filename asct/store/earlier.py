@@ -10,7 +10,7 @@ from threading import Lock
 
 from asct.errors import StoreError
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Record
+from asct.sdk.record import Record, is_invalid
 from asct.store.checksums import changed_file
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error
 from asct.store.find import list_runs
@@ -166,10 +166,11 @@ class EarlierRuns:
         return tuple(found)
 
     def _usable(self, status: Status, accepted: Sequence[str]) -> bool:
-        invalid = any(flag.startswith("invalid") for flag in status.flags)
         state = status.host_state.state if status.host_state is not None else "unknown"
         noisy = state == "noisy" and "noisy" not in accepted
-        return status.status in accepted and not (invalid or noisy) and self._is_recent(status.started_at)
+        return (
+            status.status in accepted and not (is_invalid(status.flags) or noisy) and self._is_recent(status.started_at)
+        )
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
@@ -11,7 +11,12 @@ from asct.sdk.record import Scalar
 from asct.store.checksums import text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
-PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
+PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted"]
+"""How a repeat ended. `invalid`: it has values, but at least one result counts as not measured."""
+MEASURED: Final = ("ok", "noisy")
+"""The statuses of measured repeats. In a strict job, only the first counts as measured."""
+VALUED: Final = (*MEASURED, "invalid")
+"""The statuses of repeats that have values."""
 
 
 class _Document(BaseModel):
@@ -73,7 +78,9 @@ class JobEntry(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
     note: str = ""
-    """The reason why repeats were not measured."""
+    """The first reason why repeats were not measured, with its error code if there is one."""
+    strict: bool = False
+    """Whether noisy repeats count as not measured."""
     refused: bool = False
     """Whether the job was refused for safety reasons, which decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
@@ -82,6 +89,19 @@ class JobEntry(_Document):
     """Number of repeats by host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
     """Number of repeats by reason for the host state (such as `steal`, `others`, `quota`)."""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The statuses of the repeats that count as measured."""
+        return MEASURED[:1] if self.strict else MEASURED
+
+    def lacking(self) -> dict[str, int]:
+        """Return the number of repeats that count as not measured, by status. Planned repeats without a status are
+        `refused` if the job was refused, otherwise `skipped`."""
+        left = self.points * self.repeats - sum(self.counts.values())
+        rest = {"refused" if self.refused else "skipped": left} if left > 0 else {}
+        found = {status: number for status, number in self.counts.items() if number and status not in self.accepted}
+        return {status: found.get(status, 0) + rest.get(status, 0) for status in {**found, **rest}}
 
 
 class Run(_Document):

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
+from asct.engine.failures import judged
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
@@ -323,3 +324,21 @@ def _check_figure(figure: Figure) -> None:
         assert series.low == () or len(series.low) == len(series.x)
         assert series.high == () or len(series.high) == len(series.x)
         assert all(value is None or math.isfinite(value) for value in series.y)
+
+
+def qualifications() -> list[Any]:
+    """The recorded repeats of every benchmark that looks for a steady state."""
+    return [case for case in cases() if {"excursion", "slope"} <= set(case.values[0].params_model.model_fields)]
+
+
+@pytest.mark.parametrize(("benchmark", "path"), qualifications())
+def test_a_qualification_that_did_not_become_steady_is_not_measured(benchmark: Benchmark[Any], path: Path) -> None:
+    params, outputs, facts = _parse_arguments(benchmark, path)
+    if getattr(params, "test", "") == "stimulus":
+        pytest.skip("the stimulus test begins without a steady state")
+    if path.stem == "steady":
+        pytest.skip("ended by its steady state: without one, the test would not be over")
+    unreachable = params.model_copy(update={"excursion": 1e-9, "slope": 1e-9})
+    status, problem = judged(benchmark.parse(unreachable, outputs, facts), strict=False)
+    assert (status, problem and problem.code) == ("invalid", "E627")
+    assert "invalid-not-steady" in problem.message

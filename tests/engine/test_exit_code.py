@@ -36,6 +36,8 @@ GOOD = entry({"ok": 2})
         ([entry({"ok": 1, "failed": 1})], [], 3),
         ([entry({"ok": 1, "failed": 1})], [verdict("fail")], 3),
         ([entry({"ok": 1, "skipped": 1})], [], 3),
+        ([entry({"ok": 1, "invalid": 1})], [], 3),
+        ([entry({"ok": 1, "invalid": 1})], [verdict("unknown", if_missing="warn")], 3),
         ([entry({"ok": 1})], [], 3),
         ([entry({"skipped": 2}, refused=True), GOOD], [verdict("unknown")], 4),
         ([], [], 0),
@@ -46,9 +48,8 @@ def test_the_highest_that_applies(jobs: list[JobEntry], verdicts: list[Verdict],
 
 
 def test_strict_jobs_need_quiet_values() -> None:
-    noisy = entry({"ok": 1, "noisy": 1})
-    assert exit_code([noisy], [], strict={("h", "a"): True}) == 3
-    assert exit_code([noisy], [], strict={("h", "a"): False}) == 0
+    assert exit_code([entry({"ok": 1, "noisy": 1}, strict=True)], []) == 3
+    assert exit_code([entry({"ok": 2}, strict=True)], []) == 0
 
 
 def test_signals_and_findings() -> None:

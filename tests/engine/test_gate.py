@@ -76,7 +76,7 @@ def test_a_refused_device_is_never_written(tmp_path: Path, say: dict[str, Any], 
     guard = Guard(tmp_path, **say)
     done = run(tmp_path, guard, writing(), job(name="b"))
     assert (done.code, done.codes(), guard.programs) == (4, [code], 0)
-    assert done.stored.run.counts == {"ok": 1, "skipped": 1} and done.stored.run.jobs[0].refused
+    assert done.stored.run.counts == {"ok": 1, "refused": 1} and done.stored.run.jobs[0].refused
     (look,) = audit(done)["looks"]
     assert (look["decision"], look["refusals"][0]["code"]) == ("refused", code)
     assert verify(done.stored) == []
@@ -98,7 +98,7 @@ def test_a_device_that_changes_before_its_job_is_refused(tmp_path: Path) -> None
 def test_a_step_that_is_refused_ends_its_job(tmp_path: Path) -> None:
     guard = Guard(tmp_path, checks={"exclusive": [False, "busy"]}, **{"from": 4})
     done = run(tmp_path, guard, writing({}, {}, {}, retry=Retry(2, ("failed",))), job(name="b"))
-    assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "failed": 1, "skipped": 1})
+    assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "refused": 2})
     assert len(guard.calls) == 4, "a refusal is not tried again"
     status = done.status(number=1)
     assert status.diagnostic["code"] == "E442"
@@ -164,7 +164,7 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     guard = Guard(tmp_path, takes=400)
     done = run(tmp_path, guard, writing(repeats=2), writing({}, {}, name="b"), safety=consented(1000))
     assert limits(guard) == [1000, 600, 200]
-    assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "failed": 1, "skipped": 1})
+    assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "refused": 2})
     diagnostic = done.status("b").diagnostic
     assert (diagnostic["code"], "`safety.max_written` allows 1000 B" in diagnostic["message"]) == ("E446", True)
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200

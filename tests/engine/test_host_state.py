@@ -178,6 +178,6 @@ def test_a_quota_makes_what_was_measured_invalid(lab: Lab, quota: None) -> None:
     found = telemetry(done)
     assert found.verdict.state == "invalid", found
     assert "quota" in {reason.what for reason in found.verdict.reasons if reason.state == "invalid"}
-    assert (done.code, done.stored.run.counts) == (0, {"noisy": 1})
+    assert (done.code, done.stored.run.counts) == (3, {"invalid": 1})
     assert done.stored.records()[0].flags == ["invalid-host"]
     assert done.status().flags == ["invalid-host"]

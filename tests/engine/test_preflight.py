@@ -142,8 +142,8 @@ def test_an_existing_file_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
     done = lab.run(job(point(script=writes, writes=str(target))), job(name="b"))
     assert (done.code, done.codes()) == (4, ["E430"])
     assert target.read_text() == "mine"
-    assert done.stored.run.jobs[0].refused
-    assert done.stored.run.counts == {"ok": 1, "skipped": 1}
+    assert done.stored.run.jobs[0].refused and done.stored.run.jobs[0].note.startswith("E430 ")
+    assert done.stored.run.counts == {"ok": 1, "refused": 1}
     done = lab.run(job(point(script=writes, writes=str(target), overwrite=True)))
     assert (done.code, target.read_text()) == (0, "gone\n")
 

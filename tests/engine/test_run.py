@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -179,6 +180,34 @@ def test_noisy_counts_unless_strict(lab: Lab) -> None:
     assert done.stored.run.status == "incomplete"
 
 
+def test_an_invalid_result_counts_as_not_measured(lab: Lab) -> None:
+    done = lab.run(job(point(script="echo invalid 3", index=1), point(script="echo 1", index=2)))
+    assert (done.code, done.stored.run.counts) == (3, {"invalid": 1, "ok": 1})
+    assert done.stored.run.status == "incomplete"
+    assert [record.flags for record in done.stored.records()] == [["invalid"], []]  # the values are kept
+    [found] = [status for status in map(done.stored.status, done.stored.repeats()) if status.status == "invalid"]
+    assert found.diagnostic["code"] == "E627" and "flagged invalid" in found.diagnostic["message"]
+    assert done.stored.run.jobs[0].note == f"E627 {found.diagnostic['message']}"
+    [ended] = [event for event in done.stored.journal() if event.get("status") == "invalid"]
+    assert ended["diagnostic"]["code"] == "E627"
+
+
+def test_resume_and_retry_measure_an_invalid_repeat_again(lab: Lab, tmp_path: Path) -> None:
+    once = f"test -e {tmp_path}/seen && echo 2 || {{ touch {tmp_path}/seen; echo invalid 1; }}"
+    first = lab.run(job(point(script=once)))
+    assert (first.code, first.values()) == (3, [1])
+    again = plant.run(lab.results, lab.plan(job(point(script=once))), resume=first.stored.layout)
+    assert (again.code, again.values(), again.stored.run.counts) == (0, [2], {"ok": 1})
+    (tmp_path / "seen").unlink()
+    retried = lab.run(job(point(script=once), retry=Retry(1, ("invalid",))))
+    assert (retried.code, retried.values()) == (0, [2])
+
+
+def test_an_invalid_detail_leaves_the_repeat_measured(lab: Lab) -> None:
+    done = lab.run(job(point(script="echo 1; echo detail:invalid 3")))
+    assert (done.code, done.stored.run.counts) == (0, {"ok": 1})
+
+
 def test_a_noisy_detail_leaves_the_repeat_measured(lab: Lab) -> None:
     done = lab.run(job(point(script="echo 1; echo detail:noisy 3"), strict=True))
     assert (done.code, done.stored.run.counts) == (0, {"ok": 1})
@@ -205,7 +234,7 @@ def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> Non
     assert done.stored.run.counts == {"failed": 1, "ok": 1, "skipped": 1}
     assert "E611" in done.codes()
     entry = next(item for item in done.stored.run.jobs if item.id == "b")
-    assert "it needs a result of a, which failed or was not run" in entry.note
+    assert "it needs a result of a, which was not measured" in entry.note
 
 
 def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:

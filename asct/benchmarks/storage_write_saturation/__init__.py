@@ -19,7 +19,7 @@ from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics, response_values
-from asct.instruments.qualification.results import BURST, TARGET, opening_flags
+from asct.instruments.qualification.results import BURST, NOT_STEADY, TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST, precondition_fell
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
@@ -52,7 +52,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         FAST: "measured with the profile fast, which ends the test as soon as a few rounds are steady",
         BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (a "
         "cache, the credits of a volume) lasts longer than the test, these are values of the burst",
-        "still-changing": "the last rounds differ by more than excursion and slope permit: no level is stable",
+        NOT_STEADY: "the last rounds differ by more than excursion and slope permit: no level is stable",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
     }

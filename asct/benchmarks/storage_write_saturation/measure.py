@@ -20,7 +20,7 @@ from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import fio_step, limit_s
 from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
-from asct.instruments.qualification.results import BURST
+from asct.instruments.qualification.results import BURST, NOT_STEADY
 from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, doubtful
@@ -174,7 +174,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
     level = joined([one.whole for one in last])
-    marks = flags if _is_level(rates, goal) else (*(flag for flag in flags if flag != BURST), "still-changing")
+    marks = flags if _is_level(rates, goal) else (*(flag for flag in flags if flag != BURST), NOT_STEADY)
     yield Measurement("iops", level.iops, stats=stats_of(rates, independent=False), flags=marks)
     yield Measurement("bandwidth", level.bandwidth, flags=marks)
     latency = merged(one.latency for one in last if one.latency is not None)
