@@ -15,16 +15,18 @@ from statistics import median
 from typing import Any
 
 from asct.analysis.agreement import Disagreement, Place, place_of
+from asct.analysis.losses import Loss
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record, doubtful
-from asct.store.model import Run, Verdict
+from asct.store.model import JobEntry, Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 """Maps the names that `of:` accepts to the paths of facts."""
-NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
+_VALUED = ("noisy", "invalid")
+"""Statuses of repeats that have values, which have their own verdicts even if they count as not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,27 @@ class MetricGroup:
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: its counts, and why repeats were not measured."""
+
+    run: Run
+    losses: Sequence[Loss]
+
+    def cause(self, check: Check, host: str, job_id: str = "") -> str:
+        """Return ` (E601 ...)`, the first cause of values missing at the place of the check, and the number of others;
+        empty if there is none."""
+        found = dict.fromkeys(
+            loss.cause
+            for loss in self.losses
+            if loss.host == host
+            and (loss.id == job_id if job_id else fnmatchcase(loss.id, check.job_id))
+            and all(same(wanted, loss.at[key]) for key, wanted in check.at.items() if key in loss.at)
+        )
+        first, *more = found or [""]
+        return f" ({first}{f', and {len(more)} more' if more else ''})" if first else ""
+
+
 def judge(
     checks: Sequence[Check],
     records: Sequence[Record],
@@ -59,12 +82,13 @@ def judge(
     *,
     strict: Collection[str] = (),
     disagreements: Sequence[Disagreement] = (),
+    losses: Sequence[Loss] = (),
 ) -> list[Verdict]:
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
     `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
     as not measured. `disagreements` are those between `records`. If a bound lies between a value and another value of
-    the same quantity, it cannot be judged.
+    the same quantity, it cannot be judged. `losses` are the causes of missing values, which the verdicts repeat.
     """
     places = gather(records, disagreements)
     verdicts: list[Verdict] = []
@@ -72,7 +96,7 @@ def judge(
         if check.versus == "baseline":
             verdicts.append(_verdict(check, None, "this version of asct does not compare runs with a baseline"))
         else:
-            verdicts.extend(_judge_one(check, places, run, facts, strict))
+            verdicts.extend(_judge_one(check, places, Outcome(run, losses), facts, strict))
     return verdicts
 
 
@@ -112,8 +136,9 @@ def same(wanted: Any, found: Any) -> bool:
 
 
 def _judge_one(
-    check: Check, places: Sequence[MetricGroup], run: Run, facts: Mapping[str, HostFacts], strict: Collection[str]
+    check: Check, places: Sequence[MetricGroup], ended: Outcome, facts: Mapping[str, HostFacts], strict: Collection[str]
 ) -> list[Verdict]:
+    run = ended.run
     jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
     hosts = list(check.hosts) if check.hosts is not None else list(dict.fromkeys(host for host, _ in jobs))
     if not hosts:
@@ -122,10 +147,10 @@ def _judge_one(
     for host in hosts:
         matching = [place for place in places if place.host == host and _matches(check, place)]
         if not matching:
-            verdicts.append(_verdict(check, host, _why_missing(check, host, places, run)))
+            verdicts.append(_verdict(check, host, _why_missing(check, host, places, ended)))
             continue
         verdicts.extend(_judge_place(check, place, _whole(check, place, places, facts), strict) for place in matching)
-        verdicts.extend(_gaps(check, host, matching, run))
+        verdicts.extend(_gaps(check, host, matching, ended))
     return verdicts
 
 
@@ -236,7 +261,8 @@ def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -
     return ""
 
 
-def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Run) -> str:
+def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], ended: Outcome) -> str:
+    run = ended.run
     entry = next((item for item in run.hosts if item.name == host), None)
     if entry is None:
         return f"`{host}` is not a host of this run"
@@ -247,30 +273,30 @@ def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Ru
         return f"this host has no job `{check.job_id}`"
     here = [place for place in places if place.host == host and fnmatchcase(place.id, check.job_id)]
     if not here:
-        lost = [f"{count} {status}" for job in jobs for status, count in _lost(job.counts)]
-        return "no values were measured" + (f": {', '.join(lost)}" if lost else "")
+        lost = [part for job in jobs for part in _lost(job)]
+        return "no values were measured" + (f": {', '.join(lost)}" if lost else "") + ended.cause(check, host)
     if not any(fnmatchcase(place.metric, check.metric) for place in here):
-        return f"`{check.metric}` was not measured"
+        return f"`{check.metric}` was not measured" + ended.cause(check, host)
     at = ", ".join(f"{key} = {value}" for key, value in check.at.items())
-    return f"`{check.metric}` was not measured at {at}"
+    return f"`{check.metric}` was not measured at {at}" + ended.cause(check, host)
 
 
-def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return [(status, counts[status]) for status in NOT_MEASURED if counts.get(status)]
+def _lost(job: JobEntry) -> list[str]:
+    return [f"{count} {status}" for status, count in sorted(job.lacking().items()) if status not in _VALUED]
 
 
-def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) -> list[Verdict]:
+def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outcome) -> list[Verdict]:
     """Return an unknown verdict for each job that lacks measurements to which the check may apply."""
     verdicts = []
-    for job in run.jobs:
-        lost = _lost(job.counts)
+    for job in ended.run.jobs:
+        lost = _lost(job)
         if job.host != host or not lost or not fnmatchcase(job.id, check.job_id):
             continue
         swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
         if swept and swept <= set(check.at):
             continue  # the check selects one place, which was measured
-        text = ", ".join(f"{count} {status}" for status, count in lost)
-        verdicts.append(_verdict(check, host, f"part of the job is missing: {text}", id=job.id))
+        reason = f"part of the job is missing: {', '.join(lost)}{ended.cause(check, host, job.id)}"
+        verdicts.append(_verdict(check, host, reason, id=job.id))
     return verdicts
 
 

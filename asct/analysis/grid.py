@@ -12,7 +12,8 @@ from asct.sdk.figure import Column, Table
 from asct.values.quantity import format_quantity
 
 Align = Literal["left", "right"]
-Tone = Literal["", "good", "bad", "doubt", "muted"]
+Tone = Literal["", "good", "doubt", "invalid", "bad", "refused", "missing", "unknown", "muted"]
+"""The color of a text, for all formats. Each kind of outcome has its own."""
 
 _BINARY = ("", "K", "M", "G", "T", "P")
 ABSENT = "–"

@@ -6,7 +6,8 @@ Hosts with the same outcomes share a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,10 +16,20 @@ from asct.store.model import JobEntry, Run
 from asct.values.grouping import grouped
 from asct.values.timestamp import age
 
-WORST_FIRST: Final = (
-    "refused", "failed", "timeout", "host-lost", "interrupted", "skipped", "noisy", "ok",
-)  # fmt: skip
-_TONES: Final[dict[str, Tone]] = {"ok": "good", "noisy": "doubt", "skipped": "doubt", "interrupted": "doubt"}
+TONES: Final[Mapping[str, Tone]] = {
+    "refused": "refused", "failed": "bad", "timeout": "bad", "host-lost": "missing", "interrupted": "missing",
+    "not finished": "missing", "skipped": "missing", "invalid": "invalid", "noisy": "doubt", "ok": "good",
+    "fail": "bad", "unknown": "unknown", "warning": "doubt", "info": "muted", "pass": "good",
+}  # fmt: skip
+"""The color of each status of a repeat and of each outcome of an expectation, worst first."""
+WORST_FIRST: Final = tuple(TONES)
+
+
+def tone_of(word: str) -> Tone:
+    """Return the color of a status or outcome, also of one that a results tree from another source invented."""
+    return TONES.get(word, "bad")
+
+
 _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 
@@ -38,7 +49,7 @@ class JobOutcome:
     @property
     def tone(self) -> Tone:
         """The color of the status."""
-        return _TONES.get(self.status, "bad")
+        return tone_of(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +92,31 @@ def matrix(run: Run) -> OutcomeMatrix:
 
 def outcome(job: JobEntry) -> JobOutcome:
     """Return the worst outcome of a job's measurements."""
-    if job.refused:
-        return JobOutcome("refused", 1, 1)
-    of = sum(job.counts.values())
-    worst = next((status for status in WORST_FIRST if job.counts.get(status)), "skipped")
-    return JobOutcome(worst, job.counts.get(worst, of), of)
+    counts = {**job.counts, "skipped": 0, **job.lacking()}
+    worst = next((status for status in WORST_FIRST if counts.get(status)), "skipped")
+    return JobOutcome(worst, counts.get(worst, 0), planned([job]))
+
+
+def unmeasured(jobs: Iterable[JobEntry]) -> Counter[str]:
+    """Return the number of repeats that count as not measured, by status."""
+    return sum((Counter(job.lacking()) for job in jobs), Counter[str]())
+
+
+def planned(jobs: Iterable[JobEntry]) -> int:
+    """Return the number of repeats, with those that were planned but have no status."""
+    return sum(max(job.points * job.repeats, sum(job.counts.values())) for job in jobs)
+
+
+def share(part: int, whole: int, noun: str) -> str:
+    """Return a part of a whole in words: `the only point`, `all 3 points`, `2 of 3 points`."""
+    if part == whole:
+        return f"the only {noun}" if whole == 1 else f"all {whole:,} {noun}s"
+    return f"{part:,} of {whole:,} {noun}s"
+
+
+def causes(jobs: Iterable[JobEntry]) -> list[str]:
+    """Return why repeats were not measured, with the error codes, each cause once."""
+    return list(dict.fromkeys(plain(job.note) for job in jobs if job.note and job.lacking()))
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:

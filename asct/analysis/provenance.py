@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, shown, size_text, without_empty_columns
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, plain, shown, size_text, without_empty_columns
+from asct.analysis.outcomes import planned, share, tone_of
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
@@ -39,9 +40,15 @@ class Failure:
     label: str
     status: str
     message: str
-    hint: str
-    tail: str
-    folder: str
+    hint: str = ""
+    tail: str = ""
+    folder: str = ""
+    """Empty if the repeats were not started."""
+
+    @property
+    def tone(self) -> Tone:
+        """The color of the status."""
+        return tone_of(self.status)
 
 
 def text_at(item: Mapping[str, Any], key: str) -> str:
@@ -133,10 +140,10 @@ def remarks_of(job: JobView) -> list[str]:
 
 
 def _remarks(item: RepeatView) -> list[str]:
-    if item.status is None or not item.measured:
+    if item.status is None or not item.valued:
         return []
     why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
-    doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if item.status.status == "noisy" else []
+    doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if item.status.status == "noisy" and item.measured else []
     return [plain(text) for text in (*doubt, *item.status.notes)]
 
 
@@ -145,30 +152,37 @@ def _several(labels: Sequence[str]) -> str:
 
 
 def failures_of(root: Path, job: JobView) -> list[Failure]:
-    """Return the repeats without values.
+    """Return the repeats that count as not measured.
 
     Repeats of a point with the same outcome are merged, and shown with the end of the first one's standard error.
     """
-    lost = (item for item in job.repeats if not item.measured)
+    lost = (item for item in job.repeats if not (item.valued if item.repeat < 1 else item.measured))
     groups = grouped(lost, lambda item: (item.point_id, _problem(item)))
     return [
-        Failure(
-            _several([item.label for item in group]),
-            *problem,
-            _tail(root / group[0].folder / "stderr"),
-            group[0].folder,
-        )
-        for (_, problem), group in groups.items()
+        *unstarted(job),
+        *(
+            Failure(
+                _several([item.label for item in group]),
+                *problem,
+                _tail(root / group[0].folder / "stderr"),
+                group[0].folder,
+            )
+            for (_, problem), group in groups.items()
+        ),
     ]
 
 
+def unstarted(job: JobView) -> Iterator[Failure]:
+    """Yield the repeats that were not started, as one failure with the cause that the job recorded."""
+    if job.unstarted:
+        label = share(job.unstarted, planned([job.entry]), "measurement")
+        status = "refused" if job.entry.refused else "skipped"
+        yield Failure(label, status, plain(job.entry.note) or "not started")
+
+
 def _problem(item: RepeatView) -> tuple[str, str, str]:
-    """Return the status, message and hint of a repeat without values."""
-    if item.status is None:
-        return "not finished", "", ""
-    diagnostic = item.status.diagnostic or {}
-    message = text_at(diagnostic, "message") or "; ".join(map(plain, item.status.notes))
-    return item.status.status, message, text_at(diagnostic, "hint")
+    """Return the status, cause and hint of a repeat that was not measured."""
+    return item.word, item.cause, text_at((item.status and item.status.diagnostic) or {}, "hint")
 
 
 def _tail(path: Path) -> str:

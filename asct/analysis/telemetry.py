@@ -39,7 +39,7 @@ def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
 
 def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
     for item in job.repeats:
-        told = item.status.host_state if item.status is not None and item.measured else None
+        told = item.status.host_state if item.status is not None and item.valued else None
         for reason in told.reasons if told is not None else ():
             yield reason, item
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from asct.analysis.expectations import NOT_MEASURED, is_blocking
+from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import (
     ColumnHead,
     TableCell,
@@ -18,67 +17,104 @@ from asct.analysis.grid import (
     with_columns,
 )
 from asct.analysis.machine.rows import counted
-from asct.analysis.outcomes import reused_text
+from asct.analysis.outcomes import WORST_FIRST, causes, planned, reused_text, share, tone_of, unmeasured
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
-Outcome = Literal["good", "bad", "doubt"]
-
 _RANK = {"fail": 0, "unknown": 1, "pass": 2}
-_TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
+_MOST_CAUSES = 3
+_OF_REPEATS: Mapping[Tone, tuple[str, str]] = {
+    "refused": ("was refused", "were refused"),
+    "bad": ("failed", "failed"),
+    "missing": ("is missing", "are missing"),
+    "invalid": ("is invalid", "are invalid"),
+    "doubt": ("is noisy, which `strict` rejects", "are noisy, which `strict` rejects"),
+}
+
+Problem = tuple[Tone, str]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on a run in one `sentence`, with `details`. `tone` is its color."""
+    """The verdict on a run in one `sentence`, with `details`. `tone` is its color: green only if nothing failed and
+    nothing is unknown, missing or doubtful."""
 
     sentence: str
     details: tuple[str, ...]
-    tone: Outcome
+    tone: Tone
 
 
 def summarize(view: RunView) -> VerdictSummary:
-    """Summarize a run: first failed expectations, then unknown ones and missing measurements."""
+    """Summarize a run: the first problem is the sentence, and the others and the causes are details."""
     run = view.run
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
-    problems = [*_verdict_problems(run, counting), *_run_problems(run)]
+    problems = [*_problems(view, counting), *_doubts(view)]
+    if not problems and run.exit_code:
+        problems = [("missing", f"the run ended with exit code {run.exit_code}")]
     if not problems:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
-    (tone, first), *rest = ((tone, text[:1].upper() + text[1:]) for tone, text in problems)
-    return VerdictSummary(first, (*(text for _, text in rest), *_remarks(view)), tone)
+    (tone, first), *rest = problems
+    held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
+    details = [*_told(causes(run.jobs)), *(text for _, text in rest), *held, *_remarks(view)]
+    return VerdictSummary(first[:1].upper() + first[1:], tuple(details), tone)
 
 
-def _verdict_problems(run: Run, counting: Sequence[Verdict]) -> Iterator[tuple[Outcome, str]]:
+def _told(found: Sequence[str]) -> list[str]:
+    more = len(found) - _MOST_CAUSES
+    return [*found[:_MOST_CAUSES], *([counted(more, "other cause")] if more > 0 else [])]
+
+
+def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[Problem]:
+    """Yield what makes the run end with an exit code other than 0, causes before their consequences."""
+    run = view.run
+    lost: dict[Tone, int] = {}
+    for status, number in unmeasured(run.jobs).items():
+        lost[tone_of(status)] = lost.get(tone_of(status), 0) + number
     outcomes = [verdict.outcome for verdict in run.verdicts if is_blocking(verdict)]
-    if failed := outcomes.count("fail"):
-        yield "bad", f"{_share(failed, len(counting), 'expectation')} failed"
-    if unknown := outcomes.count("unknown"):
-        yield "doubt", _could_not(unknown, len(counting), "expectation", "judged")
-
-
-def _run_problems(run: Run) -> Iterator[tuple[Outcome, str]]:
+    yield from _repeats(lost, run, ("refused",))
     if unusable := sum(host.status != "ok" for host in run.hosts):
-        yield "doubt", _could_not(unusable, len(run.hosts), "host", "used")
-    if lost := sum(run.counts.get(status, 0) for status in NOT_MEASURED):
-        share = _share(lost, sum(run.counts.values()), "measurement")
-        yield "doubt", f"{share} {'is' if lost == 1 else 'are'} missing"
+        yield "missing", _could_not(unusable, len(run.hosts), "host", "used")
+    if failed := outcomes.count("fail"):
+        yield "bad", f"{share(failed, len(counting), 'expectation')} failed"
+    yield from _repeats(lost, run, ("bad", "missing", "invalid", "doubt"))
+    if unknown := outcomes.count("unknown"):
+        yield "unknown", _could_not(unknown, len(counting), "expectation", "judged")
     if run.status in ("running", "interrupted"):
-        yield "doubt", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}"
+        yield "missing", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}"
+
+
+def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Iterator[Problem]:
+    for tone in tones:
+        if number := lost.get(tone, 0):
+            one, several = _OF_REPEATS[tone]
+            yield tone, f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
+
+
+def _doubts(view: RunView) -> Iterator[Problem]:
+    """Yield what does not change the exit code but questions results."""
+    run = view.run
+    if noisy := sum(job.counts.get("noisy", 0) for job in run.jobs if not job.strict):
+        whole = share(noisy, planned(run.jobs), "measurement")
+        yield "doubt", f"{whole} {'is' if noisy == 1 else 'are'} noisy"
+    for quantity, sides in grouped((s for job in view.jobs for s in job.disagreements), lambda s: s.quantity).items():
+        names = ", ".join(dict.fromkeys(side.id for side in sides))
+        yield "doubt", plain(f"different results for the same {quantity}: {names}")
+    mild = [item for item in run.verdicts if word_of(item) in ("warning", "unknown") and not is_blocking(item)]
+    if mild:
+        why = (
+            f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
+            for item in mild
+        )
+        yield "doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
     if 1 < part == whole:
         return f"none of the {whole} {noun}s could be {verb}"
-    return f"{_share(part, whole, noun)} could not be {verb}"
-
-
-def _share(part: int, whole: int, noun: str) -> str:
-    if part == whole:
-        return f"the only {noun}" if whole == 1 else f"all {whole} {noun}s"
-    return f"{part} of {whole} {noun}s"
+    return f"{share(part, whole, noun)} could not be {verb}"
 
 
 def _all_good(counting: Sequence[Verdict], total: int) -> str:
@@ -87,30 +123,26 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
         if held < len(counting):
             return f"{held} of {len(counting)} expectations held, none failed"
         return "The expectation held" if held == 1 else f"All {held} expectations held"
-    return "The measurement is complete" if total == 1 else f"All {total} measurements are complete"
+    return "The measurement is complete" if total == 1 else f"All {total:,} measurements are complete"
 
 
 def _remarks(view: RunView) -> list[str]:
     run, remarks = view.run, []
-    if noisy := run.counts.get("noisy", 0):
-        remarks.append(counted(noisy, "noisy measurement"))
-    for quantity, sides in grouped((s for job in view.jobs for s in job.disagreements), lambda s: s.quantity).items():
-        names = ", ".join(dict.fromkeys(side.id for side in sides))
-        remarks.append(plain(f"Different results for the same {quantity}: {names}"))
     if hosts := hosts_line(run.jobs):
         remarks.append(f"Measured {hosts}")
     if before := reused_text(run.jobs, run.started_at):
         remarks.append(plain(before))
-    mild = [item for item in run.verdicts if item.outcome != "pass" and not is_blocking(item)]
-    if mild:
-        why = (
-            f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
-            for item in mild
-        )
-        remarks.append(f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})")
     if not run.verdicts:
         remarks.append("The plan has no expectations")
     return remarks
+
+
+def word_of(verdict: Verdict) -> str:
+    """Return the outcome in one word: a failed expectation whose severity is `warn` or `info` does not fail the run,
+    so it is a warning or information."""
+    if verdict.outcome == "fail" and verdict.severity != "fail":
+        return "warning" if verdict.severity == "warn" else "info"
+    return verdict.outcome
 
 
 def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -131,13 +163,11 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
 
 
 def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
-    tone = _TONES[verdict.outcome]
-    if verdict.outcome == "fail" and verdict.severity != "fail":
-        tone = "doubt"
+    word = word_of(verdict)
     name = f"{verdict.id}.{verdict.metric}"
     at = coordinates_text(verdict.at)
     return (
-        TableCell(verdict.outcome, float(_RANK[verdict.outcome]), tone, plain(verdict.text)),
+        TableCell(word, float(WORST_FIRST.index(word)), tone_of(word), plain(verdict.text)),
         TableCell(plain(name), name),
         TableCell(at, at),
         TableCell(plain(verdict.host or ""), verdict.host or ""),

@@ -17,7 +17,7 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.record import Record, Scalar
-from asct.store.model import CommandDocument, JobEntry, Run, Status
+from asct.store.model import MEASURED, VALUED, CommandDocument, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
 from asct.values.grouping import grouped
 
@@ -51,9 +51,28 @@ class RepeatView:
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
     @property
+    def word(self) -> str:
+        """The status of the repeat in one word."""
+        return self.status.status if self.status else "not finished"
+
+    @property
+    def valued(self) -> bool:
+        """Whether the repeat has values, although they may be invalid."""
+        return self.word in VALUED
+
+    @property
     def measured(self) -> bool:
-        """Whether the repeat has values."""
-        return self.status is not None and self.status.status in ("ok", "noisy")
+        """Whether the repeat counts as measured. If `strict` rejects a noisy repeat, it has a diagnostic."""
+        return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
+
+    @property
+    def cause(self) -> str:
+        """Why the repeat counts as not measured: the code and the message, or otherwise its notes."""
+        if self.status is None:
+            return ""
+        found = self.status.diagnostic or {}
+        parts = [str(found[key]) for key in ("code", "message") if found.get(key)]
+        return plain(" ".join(parts) or "; ".join(self.status.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,12 @@ class JobView:
     def key(self) -> str:
         """The key of the job: `host/id`."""
         return f"{self.entry.host}/{self.entry.id}"
+
+    @property
+    def unstarted(self) -> int:
+        """The number of planned repeats that were not started."""
+        started = sum(item.repeat >= 1 for item in self.repeats)
+        return max(0, self.entry.points * self.entry.repeats - started)
 
     @property
     def title(self) -> str:

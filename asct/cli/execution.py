@@ -13,6 +13,8 @@ from pathlib import Path
 
 from asct.analysis.agreement import agreed
 from asct.analysis.expectations import judge
+from asct.analysis.losses import losses_of
+from asct.analysis.view import RunView
 from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.progress import choose, describe
@@ -66,10 +68,12 @@ def execute(
     written.
     """
     reports: dict[str, Path] = {}
+    views: list[RunView] = []
 
     def render(layout: RunLayout) -> Mapping[str, str]:
         names = (*resolved.report.formats, "junit") if ci else resolved.report.formats
         view = view_of(layout.root)
+        views.append(view)
         for name in dict.fromkeys(names):
             try:
                 reports[name] = write_report(view, name, layout.root)[0]
@@ -89,9 +93,9 @@ def execute(
         verdicts, rejected = _judged(resolved, run)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True
-    print_summary(options.console, run.writer.run, run.writer.layout.root, reports)
+    print_summary(options.console, views[-1], reports)
     if ci and os.environ.get("GITHUB_ACTIONS"):
-        _annotate(options, run.writer.layout)
+        _annotate(options, views[-1], run.writer.layout)
     return CommandOutcome(run.writer.layout.root, code)
 
 
@@ -122,7 +126,8 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
     stored = read_run(run.writer.layout.root)
     facts = stored.facts()
     records, found = agreed(stored.records(), stored.resolved(), facts, installed())
-    verdicts = judge(resolved.checks, records, run.writer.run, facts, strict=strict, disagreements=found)
+    lost = losses_of(run.writer.run, resolved, stored.journal)
+    verdicts = judge(resolved.checks, records, run.writer.run, facts, strict=strict, disagreements=found, losses=lost)
     rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
     for side in rejected:
         message = f"{side.id} measured the {side.meaning}; with `strict`, values that disagree count as not measured"
@@ -131,9 +136,9 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
     return verdicts, bool(rejected)
 
 
-def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
+def _annotate(options: GlobalOptions, view: RunView, layout: RunLayout) -> None:
     """Print annotations for GitHub Actions, and append the report summary.md (at most 1 MiB) to the job summary."""
-    lines = render_report(view_of(layout.root), "github")
+    lines = render_report(view, "github")
     options.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():

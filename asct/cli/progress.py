@@ -16,6 +16,7 @@ from rich.text import Text
 from asct.cli.console import Console, discard_closed_outputs
 from asct.cli.text import counted, short_time
 from asct.engine import events
+from asct.store.model import MEASURED
 from asct.values.quantity import format_quantity
 
 Listener = Callable[[events.Event], None]
@@ -184,7 +185,7 @@ class Live(Progress):
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
 
     def show(self, event: events.Event) -> None:
-        failed = isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy")
+        failed = isinstance(event, events.PointEnded) and not _measured(event)
         if failed or isinstance(event, (events.HostReady, events.JobEnded)):
             self.console.line(describe(event))
         elif isinstance(event, events.Notice) and event.diagnostic:
@@ -249,6 +250,11 @@ def rate_text(event: events.DriveRates) -> str:
     return f"{bandwidth}, {format_quantity(event.read_iops + event.write_iops, 'ops/s')}"
 
 
+def _measured(event: events.PointEnded) -> bool:
+    """Return whether the repeat counts as measured. If `strict` rejects a noisy one, it has a diagnostic."""
+    return event.status in MEASURED and event.diagnostic is None
+
+
 def describe(event: events.Event) -> str:
     """Describe an event in one plain line. Returns an empty string if the event is not shown."""
     if isinstance(event, events.RunStarted):
@@ -264,8 +270,8 @@ def describe(event: events.Event) -> str:
     if isinstance(event, events.JobStarted):
         about = f", about {short_time(event.estimated_s)}" if event.estimated_s >= 1 else ""
         return f"{event.host}  {event.id}: {counted(event.measurements, 'measurement')}{about}"
-    if isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy"):
-        cause = event.diagnostic.message if event.diagnostic else ""
+    if isinstance(event, events.PointEnded) and not _measured(event):
+        cause = event.diagnostic.cause if event.diagnostic else ""
         return f"{event.host}  {event.id} {event.point_id} {event.status}: {cause}".rstrip(": ")
     if isinstance(event, events.JobEnded):
         counts = ", ".join(f"{number} {status}" for status, number in event.counts.items() if number)

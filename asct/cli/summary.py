@@ -10,44 +10,45 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from asct.analysis.expectations import is_blocking
-from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, reused_text, short_names
-from asct.analysis.telemetry import hosts_line
+from asct.analysis.grid import Tone
+from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
+from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
 from asct.cli.text import counted
 from asct.diagnostics.wording import resume_command
 from asct.export.text import verdict_text
 
 if TYPE_CHECKING:
+    from asct.analysis.view import RunView
     from asct.store.model import Run
 
-_SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
+_SHOWN = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
 _FEW = 8
 """Each host has its own line, up to this number of hosts."""
-_COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 MOST_ROWS: Final = 20
 """Maximum number of rows. The worst results come first."""
 _LETTERS: Final = {
-    "ok": ".", "noisy": "n", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I", "skipped": "s",
-    "refused": "R",
+    "ok": ".", "noisy": "n", "invalid": "X", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I",
+    "skipped": "s", "refused": "R",
 }  # fmt: skip
-_STYLES: Final = {"good": "green", "doubt": "yellow", "bad": "red"}
+_STYLES: Final[Mapping[Tone, str]] = {
+    "good": "green", "doubt": "yellow", "invalid": "magenta", "bad": "red", "refused": "white on red",
+    "missing": "blue", "unknown": "cyan", "muted": "dim",
+}  # fmt: skip
 _LONGEST_NAMES: Final = 32
 
 
-def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str, Path]) -> None:
+def print_summary(console: Console, view: RunView, reports: Mapping[str, Path]) -> None:
     """Print the counts by host and the verdicts to stderr, and then the paths of the reports to stdout."""
     if console.style.json:
         return
+    run = view.run
     console.line()
     _hosts(console, run)
     _matrix(console, run)
-    if reused := reused_text(run.jobs, run.started_at):
-        console.line(reused)
-    if noise := hosts_line(run.jobs):
-        console.line(f"measured {noise}; see the report")
     _verdicts(console, run)
-    console.line(_last_line(run, folder))
+    for line in _last_lines(view):
+        console.line(line)
     for name, path in reports.items():
         if name in ("html", "markdown") or console.style.verbosity:
             console.result(f"{name + ':':<10}{path}")
@@ -66,9 +67,13 @@ def _hosts(console: Console, run: Run) -> None:
     size = max([4, *map(len, labels)])
     console.line(Text("host".ljust(size) + "".join(f"  {status:>6}" for status in present), style="bold"))
     for label, (name, *_) in zip(labels, rows, strict=False):
-        cells = "".join(f"  {totals[name][status]:>{max(6, len(status))}}" for status in present)
+        line = Text(label.ljust(size))
+        for status in present:
+            number = totals[name][status]
+            line.append(" " * (2 + max(6, len(status)) - len(str(number))))
+            line.append(str(number), style=_STYLES[TONES[status]] if number else "dim")
         state = states.get(name, "ok")
-        console.line(label.ljust(size) + cells + ("" if state == "ok" else f"  {state}"))
+        console.line(line if state == "ok" else line.append("  ").append(state, style=_STYLES["missing"]))
     for line in left_out(sum(map(len, rows[MOST_ROWS:]))):
         console.line(line)
 
@@ -99,28 +104,27 @@ def _matrix(console: Console, run: Run) -> None:
 def _verdicts(console: Console, run: Run) -> None:
     if not run.verdicts:
         return
-    outcomes = Counter(verdict.outcome for verdict in run.verdicts)
-    mild = sum(verdict.outcome == "fail" and not is_blocking(verdict) for verdict in run.verdicts)
-    warnings = f" ({counted(mild, 'warning')})" if mild else ""
-    failed = f"{outcomes['fail']} failed{warnings}"
-    console.line(f"expectations: {outcomes['pass']} passed, {failed}, {outcomes['unknown']} unknown")
+    outcomes = Counter(map(word_of, run.verdicts))
+    named = {"pass": "passed", "fail": "failed", "unknown": "unknown", "warning": "not met", "info": "not met"}
+    counts = Counter(named[word] for word in outcomes.elements())
+    shown = dict.fromkeys(("passed", "failed", *named.values()))
+    console.line("expectations: " + ", ".join(f"{counts[word]} {word}" for word in shown if counts[word]))
     for verdict in run.verdicts:
         if verdict.outcome != "pass":
-            line = Text().append(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
+            word = word_of(verdict)
+            line = Text().append(word, style=_STYLES[TONES[word]]).append(" " * (8 - len(word)))
             console.line(line.append(verdict_text(verdict)))
 
 
-def _last_line(run: Run, folder: Path) -> Text:
-    colour = {0: "green", 1: "red"}.get(run.exit_code or 0, "yellow")
-    measured = sum(number for status, number in run.counts.items() if status in ("ok", "noisy"))
-    missing = sum(number for status, number in run.counts.items() if status not in ("ok", "noisy"))
-    text = Text().append(f"{run.status}: ", style=f"bold {colour}")
-    text.append(f"{counted(measured, 'measurement')}")
-    if missing:
-        imported = any(host.transport == "import" for host in run.hosts)
-        text.append(f", {missing:,} missing" + ("" if imported else f" (measure them with `{resume_command(folder)}`)"))
-    text.append(f", exit code {run.exit_code}; results in {folder}")
-    return text
+def _last_lines(view: RunView) -> Iterator[Text]:
+    """Yield the verdict of the reports in its color, its details, and where the results are."""
+    run, found = view.run, summarize(view)
+    yield Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
+    for detail in found.details:
+        yield Text(f"  {detail}")
+    if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
+        yield Text(f"  measure what is missing with `{resume_command(view.root)}`")
+    yield Text(f"exit code {run.exit_code}; results in {view.root}")
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import coordinates_text
-from asct.analysis.provenance import failures_of
+from asct.analysis.outcomes import planned, share
+from asct.analysis.provenance import failures_of, remarks_of
 from asct.analysis.report import build
-from asct.analysis.verdict import measured_text
+from asct.analysis.verdict import measured_text, summarize, word_of
 from asct.analysis.view import RunView
 from asct.diagnostics.render import Level, annotation
 from asct.store.model import Verdict
@@ -20,6 +22,9 @@ SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
 """Maximum number of errors that GitHub shows per step. The same limit applies to warnings."""
+
+
+_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class _Note:
 def render(view: RunView) -> str:
     """Return at most ten errors and ten warnings, the most severe first. A final notice states how many are omitted."""
     notes = [*_expectations(view), *_points(view), *_findings(view)]
+    if view.run.exit_code != 0 and all(note.level != "error" for note in notes):
+        notes.append(_Note("error", "asct", summarize(view).sentence, view.run.plan_file))
     lines: list[str] = []
     left = 0
     levels: tuple[Level, ...] = ("error", "warning")
@@ -51,8 +58,7 @@ def _expectations(view: RunView) -> Iterable[_Note]:
         grave = is_blocking(verdict)
         if verdict.outcome == "pass" or (verdict.severity == "info" and not grave):
             continue
-        word = "failed" if verdict.outcome == "fail" else "unknown"
-        title = f"expectation {word}: {verdict.id}.{verdict.metric}"
+        title = f"expectation {_WORDS.get(word_of(verdict), 'unknown')}: {verdict.id}.{verdict.metric}"
         yield _Note("error" if grave else "warning", title, _verdict_text(verdict), verdict.file or "", verdict.line)
 
 
@@ -65,8 +71,11 @@ def _verdict_text(verdict: Verdict) -> str:
 def _points(view: RunView) -> Iterable[_Note]:
     for job in view.jobs:
         for failure in failures_of(view.root, job):
-            message = failure.message or failure.status
-            yield _Note("error", f"not measured: {job.key}", f"{failure.label}: {message}", view.run.plan_file)
+            text = f"{failure.label}: {failure.message or failure.status}"
+            yield _Note("error", f"{failure.status}: {job.key}", text, view.run.plan_file)
+        if noisy := 0 if job.entry.strict else job.entry.counts.get("noisy", 0):
+            text = f"{share(noisy, planned([job.entry]), 'measurement')}: {'; '.join(remarks_of(job)[:1])}"
+            yield _Note("warning", f"noisy: {job.key}", text, view.run.plan_file)
 
 
 def _findings(view: RunView) -> Iterable[_Note]:

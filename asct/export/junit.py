@@ -1,14 +1,21 @@
-"""JUnit XML for CI servers: one test case per point of each job, and one per expectation."""
+"""JUnit XML for CI servers: one test case per point of each job, and one per expectation.
+
+The file is valid according to junit-10.xsd of Jenkins' xUnit plugin (jenkinsci/xunit-plugin), which allows neither
+properties nor locations in a test case. A run whose exit code is not 0 always has a failure or an error.
+"""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Sequence
 from statistics import median
 
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import coordinates_text, plain
-from asct.analysis.verdict import measured_text
+from asct.analysis.provenance import text_at, unstarted
+from asct.analysis.verdict import measured_text, summarize, word_of
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.sdk.record import Record
 from asct.store.model import Verdict
@@ -20,13 +27,14 @@ SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 """Characters that XML does not allow and that `plain` does not replace."""
-_MOST_PROPERTIES = 100
+_MOST_VALUES = 100
+_BAD = ("error", "failure")
 
 
 def render(view: RunView) -> str:
     """Return one suite per job, followed by one for the expectations.
 
-    A failed point is an error; a failed expectation is a failure.
+    A point that counts as not measured is an error, whose type is its status; a failed expectation is a failure.
     """
     root = ET.Element("testsuites", {"name": _clean(view.run.plan)})
     for job in view.jobs:
@@ -35,11 +43,22 @@ def render(view: RunView) -> str:
         suite = ET.SubElement(root, "testsuite", {"name": "expectations"})
         for verdict in view.run.verdicts:
             _verdict_case(suite, verdict)
+    if view.run.exit_code != 0 and all(case.find(kind) is None for case in root.iter("testcase") for kind in _BAD):
+        _run_suite(root, view)
     for element in root:
         _count(element)
+        element.set("skipped", str(sum(1 for _ in element.iter("skipped"))))
     _count(root)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _run_suite(root: ET.Element, view: RunView) -> None:
+    """Add an error for a run that failed although no point and no expectation did, such as one that was killed."""
+    causes = [text_at(item, "code") + " " + text_at(item, "message") for item in view.run.findings
+              if text_at(item, "severity") != "note"]  # fmt: skip
+    suite = ET.SubElement(root, "testsuite", {"name": "run"})
+    _problem(_case(suite, "run", "run", 0.0), "error", view.run.status, summarize(view).sentence, causes)
 
 
 def _clean(text: object) -> str:
@@ -50,47 +69,43 @@ def _clean(text: object) -> str:
 
 def _job_suite(root: ET.Element, job: JobView) -> None:
     suite = ET.SubElement(root, "testsuite", {"name": _clean(job.key), "hostname": _clean(job.entry.host)})
-    points = grouped(job.repeats, lambda item: item.point_id)
-    for point_id, repeats in points.items():
-        _point_case(suite, job, point_id, repeats)
-    missing = job.entry.points - len(points)
-    if missing > 0:
-        case = _case(suite, f"{missing} point{'' if missing == 1 else 's'} not started", job.key, 0.0)
-        ET.SubElement(case, "skipped", {"message": _clean(job.entry.reason or "not measured")})
+    for point_id, repeats in grouped(job.repeats, lambda item: item.point_id).items():
+        _point_case(suite, job, point_id, [item for item in repeats if item.repeat >= 1 or not item.valued])
+    for left in unstarted(job):
+        case = _case(suite, f"{left.label} not started", job.key, 0.0)
+        _problem(case, "error", left.status, left.message)
 
 
-def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: list[RepeatView]) -> None:
+def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: Sequence[RepeatView]) -> None:
     swept = coordinates_text(next((item.command.swept for item in repeats if item.command), {}))
     seconds = sum(item.status.elapsed_s for item in repeats if item.status)
     case = _case(suite, swept or job.entry.id, job.key, seconds)
-    _properties(case, job, point_id)
     bad = [item for item in repeats if not item.measured]
-    if not bad:
-        return
-    states = [item.status.status if item.status else "not finished" for item in bad]
-    kind = "skipped" if set(states) == {"skipped"} else "error"
-    diagnostic = next((item.status.diagnostic for item in bad if item.status and item.status.diagnostic), None) or {}
-    message = str(
-        diagnostic.get("message") or f"{len(bad)} of {len(repeats)} repeats: {', '.join(sorted(set(states)))}"
-    )
-    problem = ET.SubElement(case, kind, {"message": _clean(message)})
-    if kind == "error":
-        problem.set("type", states[0])
-        hint = diagnostic.get("hint")
-        problem.text = _clean("\n".join([*([f"hint: {hint}"] if hint else []), *(item.folder for item in bad)]))
+    words = Counter(item.word for item in repeats)
+    counts = ", ".join(f"{number} {word}" for word, number in words.items())
+    if bad:
+        hints = (text_at((item.status and item.status.diagnostic) or {}, "hint") for item in bad)
+        told = [*(f"hint: {hint}" for hint in dict.fromkeys(hints) if hint),
+                *(f"{item.word}: {item.folder}: {item.cause}" for item in bad)]  # fmt: skip
+        _problem(case, "error", bad[0].word, bad[0].cause or counts, told)
+    lines = [f"repeats: {counts}", *_values(job, point_id)]
+    ET.SubElement(case, "system-out").text = _clean("\n".join(lines))
 
 
-def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
-    """Add the median of every metric of the point, in base units."""
-    values = grouped((record for record in job.records if record.point_id == point_id), _property_name)
-    if values:
-        holder = ET.SubElement(case, "properties")
-        for name, found in list(values.items())[:_MOST_PROPERTIES]:
-            value = median(record.value for record in found)
-            ET.SubElement(holder, "property", {"name": _clean(name), "value": f"{value:.6g}"})
+def _problem(case: ET.Element, kind: str, word: str, message: str, lines: Sequence[str] = ()) -> None:
+    problem = ET.SubElement(case, kind, {"type": _clean(word), "message": _clean(message)})
+    problem.text = _clean("\n".join(lines)) or None
 
 
-def _property_name(record: Record) -> str:
+def _values(job: JobView, point_id: str) -> list[str]:
+    """Return the median of every metric of the point, in base units."""
+    values = grouped((record for record in job.records if record.point_id == point_id), _name_of)
+    return [
+        f"{name}: {median(record.value for record in found):.6g}" for name, found in [*values.items()][:_MOST_VALUES]
+    ]
+
+
+def _name_of(record: Record) -> str:
     at = coordinates_text(record.coords)
     return f"{record.metric}[{at}] {record.unit}" if at else f"{record.metric} {record.unit}"
 
@@ -99,19 +114,12 @@ def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
     at = coordinates_text(verdict.at)
     name = f"{verdict.id}.{verdict.metric}" + (f" at {at}" if at else "")
     case = _case(suite, name, f"expectations.{verdict.host}" if verdict.host else "expectations", 0.0)
-    if verdict.file:
-        case.set("file", _clean(verdict.file))
-    if verdict.line:
-        case.set("line", str(verdict.line))
     if verdict.outcome == "pass":
         return
     message = "; ".join(filter(None, (measured_text(verdict), verdict.reason)))
-    blocking = is_blocking(verdict)
-    kind = "skipped" if not blocking else "failure" if verdict.outcome == "fail" else "error"
-    problem = ET.SubElement(case, kind, {"message": _clean(message)})
-    if blocking:
-        problem.set("type", verdict.outcome)
-        problem.text = _clean(verdict.text)
+    kind = "skipped" if not is_blocking(verdict) else "failure" if verdict.outcome == "fail" else "error"
+    place = ":".join(str(part) for part in (verdict.file, verdict.line) if part)
+    _problem(case, kind, word_of(verdict), message, [": ".join(filter(None, (place, verdict.text)))])
 
 
 def _case(suite: ET.Element, name: str, group: str, seconds: float) -> ET.Element:
@@ -122,6 +130,6 @@ def _case(suite: ET.Element, name: str, group: str, seconds: float) -> ET.Elemen
 def _count(element: ET.Element) -> None:
     cases = list(element.iter("testcase"))
     element.set("tests", str(len(cases)))
-    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+    for attribute, tag in (("failures", "failure"), ("errors", "error")):
         element.set(attribute, str(sum(1 for case in cases if case.find(tag) is not None)))
     element.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")

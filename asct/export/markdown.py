@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from asct.analysis.disturbances import DisturbanceCard, Remedy
-from asct.analysis.grid import TextTable, plain
+from asct.analysis.grid import TableCell, TextTable, Tone, plain
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import HostCard, HostPart, ReportSection, RunReport, build
 from asct.analysis.view import RunView
@@ -25,7 +26,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
 """Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping is
 not sufficient; an invisible empty comment breaks them up (github/cmark-gfm, issue 181)."""
-_SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
+_SIGNS: Final[Mapping[Tone, str]] = {
+    "good": "✅", "doubt": "⚠️", "invalid": "🟣", "bad": "❌", "refused": "⛔", "missing": "🔵", "unknown": "❔",
+}  # fmt: skip
+"""The signs of the colors of outcomes, because Markdown has no colors."""
 
 
 def render(view: RunView) -> str:
@@ -82,11 +86,16 @@ def table(grid: TextTable) -> str:
     """Return a pipe table. If the table is long, truncate it and add a note."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
-    lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
+    lines += [_row(map(_cell, row)) for row in grid.rows[:_MOST_ROWS]]
     if len(grid.rows) > _MOST_ROWS:
         lines += ["", f"_{len(grid.rows) - _MOST_ROWS} more rows are in the other reports._"]
     lines += [f"\n_{escape(note)}_" for note in grid.notes]
     return "\n".join(lines) + "\n"
+
+
+def _cell(cell: TableCell) -> str:
+    sign = _SIGNS.get(cell.tone, "")
+    return f"{sign} {prose(cell.text)}" if sign else prose(cell.text)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -214,8 +223,9 @@ def _part(part: HostPart, hosts: int) -> list[str]:
     for grid in part.grids if hosts <= _MOST_HOSTS else ():
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     for failure in part.failures:
-        message = f"{escape(failure.label)}: {escape(failure.status)}. {prose(failure.message)}"
-        lines.append(f"- ❌ {message} ({code(failure.folder)})")
+        message = f"{escape(failure.status)}: {escape(failure.label)}: {prose(failure.message)}"
+        where = f" ({code(failure.folder)})" if failure.folder else ""
+        lines.append(f"- {_SIGNS[failure.tone]} {message}{where}")
     if part.failures_left:
         lines.append(f"- and {part.failures_left} more")
     return [*lines, ""] if part.failures else lines

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from asct.analysis.disturbances import DisturbanceCard
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
 from asct.analysis.report import HostPart, RunReport, build
-from asct.analysis.verdict import bound_text, by_outcome
+from asct.analysis.verdict import bound_text, by_outcome, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
@@ -54,7 +54,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def _verdict(verdict: Verdict, width: int) -> str:
     """Return the outcome and the text of a verdict. Continuation lines are aligned with the text."""
-    lead = f"{verdict.outcome:<9}"
+    lead = f"{word_of(verdict):<9}"
     wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
@@ -82,7 +82,7 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
     for failure in part.failures:
         lines = [_wrapped(f"{failure.status}: {failure.label}: {failure.message}", width)]
         lines += [f"    {line}" for line in failure.tail.splitlines()[-3:]]
-        blocks.append("\n".join([*lines, f"    {failure.folder}"]))
+        blocks.append("\n".join([*lines, *([f"    {failure.folder}"] if failure.folder else [])]))
     return blocks
 
 

@@ -96,12 +96,12 @@ class JobEntry(_Document):
         return MEASURED[:1] if self.strict else MEASURED
 
     def lacking(self) -> dict[str, int]:
-        """Return the number of repeats that count as not measured, by status. Planned repeats without a status are
-        `refused` if the job was refused, otherwise `skipped`."""
-        left = self.points * self.repeats - sum(self.counts.values())
-        rest = {"refused" if self.refused else "skipped": left} if left > 0 else {}
+        """Return the number of repeats that count as not measured, by status. Planned repeats that were not started are
+        `refused` if the job was refused (older versions counted them as skipped), otherwise `skipped`."""
         found = {status: number for status, number in self.counts.items() if number and status not in self.accepted}
-        return {status: found.get(status, 0) + rest.get(status, 0) for status in {**found, **rest}}
+        left = max(0, self.points * self.repeats - sum(self.counts.values())) + found.pop("skipped", 0)
+        word = "refused" if self.refused else "skipped"
+        return {**found, word: found.get(word, 0) + left} if left else found
 
 
 class Run(_Document):

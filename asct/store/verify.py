@@ -297,7 +297,7 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
 
 def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) -> Iterator[Diagnostic]:
     on_disk = Counter(status.status for status in statuses)
-    for name in ("ok", "noisy", "failed", "timeout"):
+    for name in ("ok", "noisy", "invalid", "failed", "timeout"):
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
             message = f"{path}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"

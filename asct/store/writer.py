@@ -25,7 +25,7 @@ from asct.sdk.record import Record
 from asct.store.checksums import evidence, raw_checksums, sums_text, text_checksum
 from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
-from asct.store.layout import RunLayout
+from asct.store.layout import RepeatKey, RunLayout, repeat_key
 from asct.store.model import Run, Status, StepNote
 
 _RESERVE_BYTES = 128 << 10
@@ -92,6 +92,12 @@ class RunWriter:
             if self._records is not None:
                 self._records.close()
                 self._records = LineFile(self.layout.records)
+
+    def drop_records(self, repeat: RepeatKey) -> None:
+        """Remove the records of a repeat whose attempt had values and is measured again."""
+        with self._mutex:
+            lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
+            self.replace_records("".join(line for line in lines if repeat_key(json.loads(line)) != repeat))
 
     def _begin(self, plan_text: str, resolved: str) -> None:
         self._open_streams()

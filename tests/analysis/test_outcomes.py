@@ -34,7 +34,7 @@ def run(*jobs: JobEntry, **states: str) -> Run:
         (job("a", "x", ok=2, noisy=1), JobOutcome("noisy", 1, 3), "noisy 1/3"),
         (job("a", "x", ok=2, noisy=1, failed=2), JobOutcome("failed", 2, 5), "failed 2/5"),
         (job("a", "x", skipped=4), JobOutcome("skipped", 4, 4), "skipped"),
-        (job("a", "x", refused=True, skipped=4), JobOutcome("refused", 1, 1), "refused"),
+        (job("a", "x", refused=True, skipped=4), JobOutcome("refused", 4, 4), "refused"),
         (job("a", "x"), JobOutcome("skipped", 0, 0), "skipped"),
     ],
 )

@@ -99,7 +99,7 @@ def test_the_step_of_a_long_repeat_and_the_rate_of_its_drives_are_shown_while_th
 def test_a_failed_point_is_a_line_with_its_cause_and_a_good_one_is_silent() -> None:
     problem = Diagnostic("E601", "fio ended with exit status 1")
     bad = events.PointEnded("a", "depth", "c0ffee", 1, "failed", 1.0, diagnostic=problem)
-    assert describe(bad) == "a  depth c0ffee failed: fio ended with exit status 1"
+    assert describe(bad) == "a  depth c0ffee failed: E601 fio ended with exit status 1"
     assert describe(events.PointEnded("a", "depth", "c0ffee", 1, "ok", 1.0)) == ""
 
 

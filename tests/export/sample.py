@@ -64,6 +64,7 @@ class Sample:
     verdicts: bool = True
     text: str = ""
     status: str = "complete"
+    quiet: bool = False
 
 
 def write_sample(results: Path, sample: Sample = Sample()) -> Path:
@@ -177,12 +178,14 @@ def _lost(sample: Sample) -> int:
 
 def _counts(sample: Sample) -> dict[str, int]:
     good = (1 + len(DEPTHS) * sample.repeats - _lost(sample)) * len(sample.hosts)
-    counts = {"ok": good - len(sample.hosts), "noisy": len(sample.hosts)}
+    noisy = 0 if sample.quiet else len(sample.hosts)
+    counts = {"ok": good - noisy, "noisy": noisy}
     return {**counts, "failed": _lost(sample) * len(sample.hosts)} if sample.fail_depth else counts
 
 
 def _jobs(sample: Sample, host: str) -> list[JobEntry]:
-    depth = {"ok": len(DEPTHS) * sample.repeats - _lost(sample) - 1, "noisy": 1}
+    noisy = 0 if sample.quiet else 1
+    depth = {"ok": len(DEPTHS) * sample.repeats - _lost(sample) - noisy, "noisy": noisy}
     if sample.fail_depth:
         depth["failed"] = _lost(sample)
     return [
@@ -317,7 +320,7 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
         "read_clat_p99": latency * 2.6, "read_clat_p99_99": latency * 9.5, "cpu_usr": 1.5 + rate / 30_000,
         "cpu_sys": 3 + rate / 9_000, "cpu_iowait": 20.0 / depth, "cpu_irq": 0.1, "cpu_soft": 0.3,
     }  # fmt: skip
-    noisy = (depth, repeat) == (64, 2)
+    noisy = (depth, repeat) == (64, 2) and not sample.quiet
     flags = ["noisy"] if noisy else []
     records = [_record(host, job, point, repeat, name, value, flags=flags) for name, value in values.items()]
     failed = depth == sample.fail_depth

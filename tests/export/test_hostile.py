@@ -122,7 +122,7 @@ def test_documents_mean_what_was_written(spoiled: RunView) -> None:
 def test_junit_is_xml(spoiled: RunView) -> None:
     root = ET.fromstring(str(render(spoiled, "junit")))
     assert {one.tag for one in root.iter()} == {
-        "testsuites", "testsuite", "testcase", "properties", "property", "error", "failure", "skipped",
+        "testsuites", "testsuite", "testcase", "system-out", "error", "failure", "skipped",
     }  # fmt: skip
     assert any("<img src=x onerror=" in str(one.get("message")) for one in root.iter("error"))
 

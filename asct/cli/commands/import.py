@@ -51,7 +51,6 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     from asct.export import write_all
     from asct.registry import installed
     from asct.store.layout import RunLayout
-    from asct.store.reader import read_run
 
     repeats, versions = _read(options, files)
     benchmark = installed().get("storage-fio")
@@ -68,16 +67,17 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     )
     run = import_results(repeats, benchmark, target)
     root = RunLayout(results / run.plan / run.run).root
-    written = write_all(view_of(root), ("html", "markdown"), root)
+    view = view_of(root)
+    written = write_all(view, ("html", "markdown"), root)
     reports = {name: paths[0] for name, paths in written.items()}
-    stored = read_run(root).run
+    stored = view.run
     if options.json:
         paths = {name: str(path) for name, path in reports.items()}
         document = {"schema": "asct.import/1", "run": run.run, "plan": run.plan, "path": str(root)}
         counts = {"counts": stored.counts, "exit_code": run.exit_code, "reports": paths}
         options.console.document({**document, **counts})
     else:
-        print_summary(options.console, stored, root, reports)
+        print_summary(options.console, view, reports)
     return run.exit_code or 0
 
 

@@ -53,7 +53,7 @@ def _row(item: ListedRun) -> tuple[str, ...]:
         return root.parent.name, root.name, "unreadable", "-", "-", "-", "-"
     hosts = ",".join(host.name for host in run.hosts[:3]) + (",..." if len(run.hosts) > 3 else "")
     code = "-" if run.exit_code is None else str(run.exit_code)
-    measured = sum(run.counts.get(status, 0) for status in ("ok", "noisy"))
+    measured = sum(job.counts.get(status, 0) for job in run.jobs for status in job.accepted)
     return run.plan, root.name, run.status, code, f"{measured}/{sum(run.counts.values())}", hosts, run.label or ""
 
 
@@ -88,7 +88,9 @@ def show(options: GlobalOptions, run: str, results: str) -> int:
 
 
 def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
+    from asct.analysis.outcomes import causes
     from asct.analysis.telemetry import hosts_line
+    from asct.analysis.verdict import word_of
 
     run, console = stored.run, options.console
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
@@ -99,16 +101,14 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
         console.result(f"  host     {host.name}: {host.status}" + (f", {host.description or host.reason}").rstrip(", "))
     for job in run.jobs:
         counts = ", ".join(f"{number} {status}" for status, number in job.counts.items() if number)
-        quiet = hosts_line([job])
-        console.result(
-            f"  job      {job.host}/{job.id}: {counts or 'nothing measured'}" + (f"; {quiet}" if quiet else "")
-        )
+        parts = (counts or "nothing measured", hosts_line([job]), *causes([job]))
+        console.result(f"  job      {job.host}/{job.id}: {'; '.join(filter(None, parts))}")
     for verdict in run.verdicts:
         console.result(
-            f"  expect   {verdict.outcome}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else "")
+            f"  expect   {word_of(verdict)}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else "")
         )
     for finding in run.findings:
-        console.result(f"  {finding.get('severity', 'note'):8} {finding.get('message', '')}")
+        console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
 
 
 @command.command("verify", short_help="Check the files of a run.")

@@ -1,0 +1,184 @@
+"""Every way in which a run may end: its words, its colours and its causes are the same in every report, and no report
+of a run that did not end well is green."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.outcomes import TONES
+from asct.analysis.report import build
+from asct.analysis.verdict import summarize
+from asct.analysis.view import JobView, RepeatView, RunView
+from asct.engine.run import exit_code
+from asct.export import github, html, junit, markdown, text
+from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
+from tests.export.jenkins import violations
+
+CAUSES = {
+    "invalid": ("E627", "the result flagged invalid-host; an invalid value counts as not measured"),
+    "failed": ("E601", "fio ended with exit status 1"),
+    "timeout": ("E602", "fio reached its time limit"),
+    "refused": ("E430", "/dev/sdb is mounted"),
+    "host-lost": ("E607", "the connection was lost"),
+    "noisy": ("E617", "the result flagged noisy; with `strict`, a noisy value counts as not measured"),
+}
+STATUSES = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
+
+
+def repeat(host: str, job: str, number: int, status: str, strict: bool) -> RepeatView:
+    cause = CAUSES.get(status) if status != "noisy" or strict else None
+    body: dict[str, Any] = {
+        "status": status, "point_id": f"{number:012x}", "repeat": 1, "started_at": "2026-11-21T04:28:13Z",
+        "elapsed_s": 1234.5, "diagnostic": {"code": cause[0], "message": cause[1], "hint": "look"} if cause else None,
+    }  # fmt: skip
+    folder = f"jobs/{host}/{job}/{number:012x}/r1"
+    return RepeatView(host, job, f"{number:012x}", 1, folder, Status.model_validate(body), None)
+
+
+def job_of(name: str, statuses: list[str], unstarted: int = 0, strict: bool = False, refused: bool = False) -> JobView:
+    refused = refused or "refused" in statuses
+    counts = {status: statuses.count(status) for status in statuses}
+    note = next((" ".join(CAUSES[one]) for one in statuses if one in CAUSES and (one != "noisy" or strict)), "")
+    entry = JobEntry(
+        id=name, benchmark="b", version="1", host="h", points=len(statuses) + unstarted, repeats=1, counts=counts,
+        strict=strict, refused=refused, note=note or ("E430 /dev/sdb is mounted" if refused else ""),
+    )  # fmt: skip
+    entry = entry.model_copy(update={"counts": {**counts, **entry.lacking()}})
+    return JobView(
+        entry, None, (), tuple(repeat("h", name, number, one, strict) for number, one in enumerate(statuses)), (), ()
+    )
+
+
+def view_of(jobs: list[JobView], verdicts: list[Verdict], findings: bool = False, signal: int | None = None) -> RunView:
+    entries = [job.entry for job in jobs]
+    code = exit_code(entries, verdicts, findings=findings, signal=signal)
+    totals: dict[str, int] = {}
+    for entry in entries:
+        for status, number in entry.counts.items():
+            totals[status] = totals.get(status, 0) + number
+    broken = {"code": "E505", "severity": "error", "message": "no space left on device", "hint": "", "host": None}
+    run = Run(
+        run="r", plan="p", plan_hash="0", plan_file="p.yaml", tool_version="1", started_at="2026-11-21T04:28:13Z",
+        status="interrupted" if signal else "incomplete" if code else "complete", exit_code=code, jobs=entries,
+        counts=totals, hosts=[HostEntry(name="h", transport="local", status="ok")], verdicts=verdicts,
+        findings=[broken] if findings else [],
+    )  # fmt: skip
+    return RunView(Path("/nowhere"), run, (), {}, tuple(jobs))
+
+
+def verdict(outcome: str, severity: str = "fail", if_missing: str = "fail", reason: str = "") -> Verdict:
+    body = {"outcome": outcome, "severity": severity, "if_missing": if_missing, "reason": reason, "host": "h"}
+    return Verdict.model_validate({**body, "id": "j0", "metric": "m", "file": "p.yaml", "line": 7, "text": "j0.m: 1"})
+
+
+JOBS = st.lists(
+    st.builds(
+        job_of,
+        st.just("j"),
+        st.lists(st.sampled_from(STATUSES), max_size=5),
+        st.integers(0, 2),
+        st.booleans(),
+        st.booleans(),
+    ).filter(lambda job: job.entry.points > 0),
+    min_size=1,
+    max_size=3,
+)
+VERDICTS = st.lists(
+    st.builds(
+        verdict,
+        st.sampled_from(["pass", "fail", "unknown"]),
+        st.sampled_from(["fail", "warn", "info"]),
+        st.sampled_from(["fail", "warn", "pass"]),
+    ),
+    max_size=3,
+)
+RUNS = st.builds(view_of, JOBS, VERDICTS, st.booleans(), st.sampled_from([None, None, None, 2, 15]))
+
+
+@given(RUNS)
+def test_junit_is_red_exactly_if_the_exit_code_is_and_jenkins_accepts_it(view: RunView) -> None:
+    root = ET.fromstring(junit.render(view))
+    assert violations(root) == []
+    bad = int(root.get("failures", "")) + int(root.get("errors", ""))
+    assert (bad > 0) == (view.run.exit_code != 0)
+    counted = [sum(int(suite.get(name, "")) for suite in root) for name in ("tests", "failures", "errors")]
+    assert counted == [int(root.get(name, "")) for name in ("tests", "failures", "errors")]
+
+
+@given(RUNS)
+def test_nothing_is_green_unless_everything_is_well(view: RunView) -> None:
+    doubts = {status for job in view.run.jobs for status, number in job.counts.items() if number} - {"ok"}
+    mild = [
+        one for one in view.run.verdicts if one.outcome == "unknown" or (one.outcome, one.severity) == ("fail", "warn")
+    ]
+    green = view.run.exit_code == 0 and not doubts and not mild
+    assert (summarize(view).tone == "good") == green
+    head = markdown.render(view).splitlines()[2]
+    assert head.startswith("✅") == green
+    assert ('class="verdict good"' in html.render(view)) == green
+
+
+@given(RUNS)
+def test_a_run_that_did_not_end_well_is_annotated(view: RunView) -> None:
+    errors = [line for line in github.render(view).splitlines() if line.startswith("::error")]
+    assert bool(errors) == (view.run.exit_code != 0)
+
+
+@pytest.mark.parametrize("status", [*CAUSES])
+def test_the_cause_travels_unchanged_into_every_report(status: str) -> None:
+    cause = " ".join(CAUSES[status])
+    view = view_of([job_of("j0", [status], strict=True)], [verdict("unknown", reason=f"not measured ({cause})")])
+    build.cache_clear()
+    root = ET.fromstring(junit.render(view))
+    [problem, unknown] = list(root.iter("error"))
+    assert (problem.get("type"), problem.get("message")) == (status, cause)
+    assert cause in unknown.get("message", "")
+    assert cause in summarize(view).details
+    assert f"error file=p.yaml,title={status}%3A h/j0::000000000000, repeat 1: {cause}" in github.render(view)
+    body = text.render(view, 400)
+    assert body.count(cause) >= 3, "the verdict, the expectation and the point"
+    assert markdown.prose(cause) in markdown.render(view)
+    page = html.render(view)
+    assert page.count(CAUSES[status][0]) >= 3
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_points_that_were_not_started_say_why(refused: bool) -> None:
+    """A refused run has had 0 errors and 0 failures, and `named in the plan` as the reason."""
+    view = view_of([job_of("j0", [], unstarted=2, refused=refused)], [])
+    root = ET.fromstring(junit.render(view))
+    [problem] = list(root.iter("error"))
+    assert problem.get("type") == ("refused" if refused else "skipped")
+    assert problem.get("message") == ("E430 /dev/sdb is mounted" if refused else "not started")
+    assert summarize(view).sentence == f"All 2 measurements {'were refused' if refused else 'are missing'}"
+
+
+def test_each_kind_of_outcome_has_its_own_colour_everywhere() -> None:
+    kinds = ("ok", "noisy", "invalid", "failed", "refused", "skipped", "unknown")
+    from asct.cli.summary import _STYLES
+
+    tones = [TONES[word] for word in kinds]
+    assert len(set(tones)) == len(kinds)
+    assert len({_STYLES[tone] for tone in tones}) == len(kinds)
+    assert len({markdown._SIGNS[tone] for tone in tones}) == len(kinds)
+    css = (Path(__file__).parents[2] / "templates" / "report.css").read_text()
+    assert all(f".{tone} {{ --tone: var(--{tone});" in css for tone in tones)
+
+
+def test_noisy_is_never_green_and_says_that_the_expectations_held() -> None:
+    view = view_of([job_of("j0", ["noisy"] * 6 + ["ok"] * 2)], [verdict("pass")] * 4)
+    found = summarize(view)
+    assert (view.run.exit_code, found.tone, found.sentence) == (0, "doubt", "6 of 8 measurements are noisy")
+    assert "All 4 expectations held" in found.details
+
+
+def test_a_run_that_failed_outside_its_points_is_red() -> None:
+    view = view_of([job_of("j0", ["ok"])], [], findings=True)
+    [problem] = list(ET.fromstring(junit.render(view)).iter("error"))
+    assert problem.get("message") == "The run ended with exit code 3" and "E505 no space left" in str(problem.text)
