@@ -61,7 +61,7 @@ class Outcome:
     losses: Sequence[Loss]
 
     def cause(self, check: Check, host: str, job_id: str = "") -> str:
-        """Return ` (E601 ...)`, the first cause of values missing at the place of the check, and the number of others;
+        """Return `; E601 ...`, the first cause of values missing at the place of the check, and the number of others;
         empty if there is none."""
         found = dict.fromkeys(
             loss.cause
@@ -71,7 +71,7 @@ class Outcome:
             and all(same(wanted, loss.at[key]) for key, wanted in check.at.items() if key in loss.at)
         )
         first, *more = found or [""]
-        return f" ({first}{f', and {len(more)} more' if more else ''})" if first else ""
+        return f"; {first}{f', and {len(more)} more' if more else ''}" if first else ""
 
 
 def judge(
