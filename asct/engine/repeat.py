@@ -435,7 +435,6 @@ class RepeatRunner:
         done, raw = attempt.steps, self._layout.relative(attempt.folder)
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
-
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
         """Discard the notes of a repeat that ran all steps but has no valid values, because it must start over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
