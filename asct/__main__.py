@@ -18,8 +18,25 @@ PYDANTIC_KNOWN: Final = "2.14."
 _PLUGIN_LOADER: Final = "pydantic.plugin._loader"
 
 
+_NO_MEMORY: Final = ("Cannot allocate memory", "failed to map segment")
+"""Parts of the messages of OSError and ImportError if no memory is left (strerror of ENOMEM, ld.so)."""
+
+
 def main() -> None:
     """Run the command and exit with its exit code."""
+    try:
+        _main()
+    except Exception as problem:  # noqa: BLE001 - raised before asct.cli.app could handle it
+        known = isinstance(problem, MemoryError) or any(word in str(problem) for word in _NO_MEMORY)
+        if not known:
+            import traceback
+
+            traceback.print_exc()
+        os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
+        os._exit(3 if known else 70)
+
+
+def _main() -> None:
     gc.set_threshold(*_COLLECT_AFTER)
     _skip_plugin_search()
     from asct.cli.app import on_terminate, run

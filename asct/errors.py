@@ -101,3 +101,15 @@ class Interrupted(AsctError):
         self.signal_number = signal_number
         name = {2: "SIGINT", 15: "SIGTERM"}.get(signal_number, str(signal_number))
         super().__init__(Diagnostic("E901", f"interrupted by {name}"))
+
+
+def exhausted(problem: BaseException) -> NotMeasured | None:
+    """Return an error (E916) if `problem` means that this machine has no memory or no thread left, otherwise None."""
+    if isinstance(problem, MemoryError):
+        message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
+    elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):
+        message, what = "the system starts no further thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"
+    else:
+        return None
+    hint = f"raise the limit on {what}, reduce `--forks`, then run `asct resume`"
+    return NotMeasured(Diagnostic("E916", message, hint=hint))

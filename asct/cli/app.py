@@ -23,7 +23,7 @@ from asct.cli import commands
 from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.streams import lost_output
 from asct.diagnostics.model import Diagnostic
-from asct.errors import AsctError, Interrupted, StoreError
+from asct.errors import AsctError, Interrupted, StoreError, exhausted
 
 BROKEN_PIPE = 141
 """The exit code that a shell reports for a program terminated by SIGPIPE (128 + 13)."""
@@ -140,7 +140,11 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
         options.console.diagnostics(problem.diagnostics)
         return 128 + problem.signal_number if isinstance(problem, Interrupted) else problem.exit_code
     except Exception as problem:  # noqa: BLE001 - a bug ends in a short message and a log
-        return _bug(problem, options)
+        known = exhausted(problem)
+        if known is None:
+            return _bug(problem, options)
+        options.console.diagnostics(known.diagnostics)
+        return known.exit_code
 
 
 def _closed_pipe() -> int:

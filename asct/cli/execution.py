@@ -29,7 +29,7 @@ from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext
-from asct.errors import AsctError, StoreError, UsageError
+from asct.errors import AsctError, StoreError, UsageError, exhausted
 from asct.export import render as render_report
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
@@ -77,8 +77,9 @@ def execute(
         for name in dict.fromkeys(names):
             try:
                 reports[name] = write_report(view, name, layout.root)[0]
-            except AsctError as problem:  # it must not hide the results
-                options.console.diagnostics(problem.diagnostics)
+            except (AsctError, MemoryError) as problem:  # it must not hide the results
+                known = problem if isinstance(problem, AsctError) else exhausted(problem)
+                options.console.diagnostics(known.diagnostics if known else ())
         return {name: str(path) for name, path in reports.items()}
 
     # A run creates many small objects and few cycles. With the default thresholds, garbage collection takes a tenth of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
 from rich.text import Text
@@ -137,7 +137,8 @@ class Lines(Progress):
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> Lines:
-        self._thread.start()
+        with suppress(RuntimeError):  # the system starts no further thread; a run needs no heartbeat
+            self._thread.start()
         return self
 
     def show(self, event: events.Event) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -34,7 +34,7 @@ from asct.engine.resume import EarlierResults, reopen
 from asct.engine.reuse import earlier_runs, pilot_runs
 from asct.engine.services import RunContext, Services, default_services
 from asct.engine.stop import StopRequest, signals
-from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError
+from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError, exhausted
 from asct.facts.describe import describe
 from asct.plan.model import HostSpec
 from asct.planner.freeze import freeze
@@ -85,8 +85,8 @@ def apply(
         with signals(run.stop):
             _measure(run, earlier, options)
         return run
-    except BaseException:
-        _abandon(writer)
+    except BaseException as error:
+        _abandon(writer, 70 if (known := exhausted(error)) is None else known.exit_code)
         raise
 
 
@@ -180,6 +180,10 @@ class HostRunner:
             self._failed(error, next(status for kind, status in _STATUSES.items() if isinstance(error, kind)))
             for job in self.jobs:
                 job.entry.refused |= isinstance(error, HostLocked)
+        except (MemoryError, RuntimeError) as error:
+            if (known := exhausted(error)) is None:
+                raise
+            self._failed(known, "unfit")
         finally:
             self.session.close()
 
@@ -238,10 +242,39 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
     _save_state(run, hosts)
     run.events.emit(_run_started(run, jobs))
     with ThreadPoolExecutor(max(1, min(options.forks, len(hosts))), thread_name_prefix="host") as pool:
-        futures = [pool.submit(host.run) for host in hosts]
+        futures = _started(run, pool, hosts, options.forks)
         _wait(run, hosts, futures, options.timeout_s)
     _save_state(run, hosts)
     _raise_bugs(run, futures)
+
+
+def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunner], forks: int) -> list[Future[None]]:
+    """Start up to `forks` threads, each of which measures one host after another until none is left.
+
+    If the system starts fewer threads, fewer hosts are measured at a time. Raises RuntimeError if it starts none.
+    """
+    waiting = deque(hosts)
+
+    def measure_hosts() -> None:
+        while True:
+            try:
+                host = waiting.popleft()
+            except IndexError:  # none is left
+                return
+            host.run()
+
+    futures: list[Future[None]] = []
+    wanted = min(forks, len(hosts))
+    try:
+        while len(futures) < wanted:
+            futures.append(pool.submit(measure_hosts))
+    except RuntimeError as error:
+        known = exhausted(error)
+        if known is None or not futures:
+            raise
+        message = f"measuring {len(futures)} of {wanted} hosts at a time: {known.diagnostics[0].message}"
+        run.events.notice(None, replace(known.diagnostics[0], message=message, severity="warning"))
+    return futures
 
 
 def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], limit_s: float | None) -> None:
@@ -308,10 +341,10 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
         writer.save()
 
 
-def _abandon(writer: RunWriter) -> None:
+def _abandon(writer: RunWriter, code: int) -> None:
     """Mark the run as incomplete in run.json, after a bug or if the results tree cannot be written at the start."""
     try:
-        writer.finish(status="incomplete", exit_code=70, ended_at=now())
+        writer.finish(status="incomplete", exit_code=code, ended_at=now())
         writer.seal()
     except StoreError:
         pass

@@ -59,3 +59,15 @@ def test_an_error_that_nobody_can_read_keeps_its_code(
     tmp_path: Path, redirect: str, arguments: tuple[str, ...], code: int
 ) -> None:
     assert asct(tmp_path, *arguments, redirect=redirect).returncode == code
+
+
+@pytest.mark.parametrize("kilobytes", [20_000, 35_000, 45_000, 60_000])
+def test_without_memory_or_threads_a_run_is_not_measured_and_not_a_bug(
+    plan_file: Path, tmp_path: Path, kilobytes: int
+) -> None:
+    ended = asct(tmp_path, "apply", str(plan_file), "--wait", "2m", limit=f"ulimit -v {kilobytes};")
+    assert ended.returncode in (0, 3) or "memory allocation of" in ended.stderr, ended.stderr  # how pydantic aborts
+    assert ended.returncode != 3 or "E916" in ended.stderr
+    if (tmp_path / "results/small/latest").exists() and ended.returncode == 3:
+        assert whole(tmp_path)["exit_code"] == 3
+        assert asct(tmp_path, "resume", "--wait", "2m").returncode == 0
