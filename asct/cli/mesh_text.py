@@ -129,7 +129,8 @@ def _register(one: Register, width: int) -> Iterator[str]:
     reset = f", {one.reset:#x} after reset" if one.reset is not None and one.reset != one.value else ""
     text = f"{one.name} ({one.offset:#06x}, {one.access}) = {one.value:#x}{reset}"
     yield from wrapped(text, width, "  ", "      ")
-    yield from _fields(one, width)
+    if one.value or one.reset != 0:  # the fields of an unused register are all zero
+        yield from _fields(one, width)
 
 
 def _fields(register: Register, width: int) -> Iterator[str]:

@@ -97,6 +97,9 @@ def test_unused_registers_of_a_series_are_one_line(asct: Asct, tmp_path: Path) -
     last = hardware.root.children[3]
     assert f"por_cfgm_child_pointer_3 (0x0118, RO) = {last:#x}, 0x0 after reset" in lines
     assert "por_cfgm_child_pointer_4 to por_cfgm_child_pointer_255 (0x0120 to 0x08f8) =" in lines
+    at = lines.index("por_dtm_pmu_config (0x2210, RW) = 0x0")
+    assert lines[at + 1] == "por_dtm_pmevcnt (0x2220, RW) = 0x0", "fields of an unused register are left out"
+    assert any(line.split()[1:2] == ["device_type_p0"] for line in lines)
     document = asct("cmn", "--from", "dump", "--json").document
     pointers = [one for one in document["meshes"][0]["registers"] if "cfgm_child_pointer" in one["name"]]
     assert len(pointers) == 256

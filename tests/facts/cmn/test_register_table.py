@@ -45,6 +45,17 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
     ]  # fmt: skip
 
 
+def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
+    """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
+    codes = (hw.DTC, hw.HN_I, 0x11, hw.SBSX, hw.CXLA)
+    assert [len(registers_of(CMN_650, "r2p0", code)) for code in codes] == [31, 10, 10, 9, 13]
+    for code in codes:
+        first, last = named(CMN_650, "r2p0", code), named(CMN_700, "r3p0", code)
+        between = named(CMN_700, "r1p0", code)
+        shared = {name for name in first.keys() & last.keys() if first[name] == last[name]}
+        assert shared <= between.keys() and all(between[name] == first[name] for name in shared)
+
+
 def test_a_crosspoint_of_a_cmn_700_r3_has_four_monitors() -> None:
     """Each with the registers of the first, 0x200 further on; Linux, arm-cmn.c: CMN_DTM_UNIT_INFO, `dtm->base`."""
     found = named(CMN_700, "r3p0", hw.XP)
@@ -98,7 +109,10 @@ COMPONENT = {
 DEVID2 and 1, DEVID and DEVTYPE, PIDR4 to 7, PIDR0 to 3, CIDR0 to 3."""
 
 
-@pytest.mark.parametrize(("part", "revision", "moved"), [(CMN_600, "r1p3", 0x2DA0 - 0xFA0), (CMN_700, "r3p0", 0)])
+@pytest.mark.parametrize(
+    ("part", "revision", "moved"),
+    [(CMN_600, "r1p3", 0x2DA0 - 0xFA0), (CMN_650, "r2p0", 0), (CMN_700, "r1p0", 0), (CMN_700, "r3p0", 0)],
+)
 def test_a_controller_is_identified_as_the_architecture_asks(part: int, revision: str, moved: int) -> None:
     found = named(part, revision, hw.DTC)
     assert {name: found[f"por_dt_{name}"].offset - moved for name in COMPONENT} == COMPONENT
