@@ -74,3 +74,19 @@ def test_a_tar_that_costs_without_bound_is_left_and_told(case: str, packed: bool
     assert found.files == {"/proc/loadavg": "1"}
     [note] = found.notes
     assert note.startswith(told)
+
+
+def test_a_tar_of_many_members_is_read_as_far_as_its_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed archive of 4 MB may have 600,000 members, and each may lie in 60 folders."""
+    assert archive.MOST_MEMBERS <= 100_000 and archive.MOST_FOLDERS <= archive.MOST_MEMBERS
+    monkeypatch.setattr(archive, "MOST_MEMBERS", 300)
+    monkeypatch.setattr(archive, "MOST_FOLDERS", 200)
+    for name, told in (("{}", "only its first 300 members were read"),
+                       ("{}/" + "a/" * 40 + "x", "only its first 200 folders were read")):  # fmt: skip
+        file = tmp_path / "box.tar.gz"
+        members = (member(f"sys/{name.format(number)}") for number in range(1000))
+        file.write_bytes(gzip.compress(LEVEL + b"".join(members) + LEVEL))
+        tree, notes = archive.read(file)
+        assert notes == [told]
+        assert tree.data["proc", "loadavg"] == b"1\n"
+        assert len(tree.data) <= 300 and len(tree.folders) <= 200 + 42
