@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from asct.values.grouping import breakable
+
 if TYPE_CHECKING:
     from asct.analysis.machine import MachineSection, Row
 
@@ -58,7 +60,8 @@ def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
     indent = " " * (column + 4)
     for label, value in rows:
-        lines = textwrap.wrap(value, wide - len(indent), break_on_hyphens=False) or [""]
+        room = wide - len(indent)
+        lines = textwrap.wrap(breakable(value, room), room, break_on_hyphens=False) or [""]
         if len(label) > column:
             yield from textwrap.wrap(label, wide - 2, initial_indent="  ", subsequent_indent="    ")
         else:

@@ -1,10 +1,12 @@
-"""Group items by a key, and shorten lists of names."""
+"""Group items by a key, and shorten or break lists of names and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+_ITEM = re.compile(r"[^,]*,|[^,]+")
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -22,3 +24,19 @@ def shortened(names: Sequence[str], most: int) -> str:
     others."""
     left = len(names) - most
     return ", ".join(names) if left < 2 else f"{', '.join(names[:most])} and {left} more"
+
+
+def breakable(text: str, most: int) -> str:
+    """Insert a blank after a comma wherever a list without blanks, such as a CPU list, would be longer than `most`
+    characters. Otherwise a line could only be broken within a number."""
+    return " ".join(word if len(word) <= most else " ".join(_chunks(word, most)) for word in text.split(" "))
+
+
+def _chunks(word: str, most: int) -> Iterator[str]:
+    chunk = ""
+    for part in _ITEM.findall(word):
+        if chunk and len(chunk) + len(part) > most:
+            yield chunk
+            chunk = ""
+        chunk += part
+    yield chunk

@@ -97,7 +97,7 @@ def test_a_group_that_lies_across_another_is_named() -> None:
     facts = threaded()
     odd = facts.model_copy(update={"cache_levels": [cache(3, 1 << 25, [[*range(6), *range(8, 14)], [6, 7, 14, 15]])]})
     whole, across = machine(odd)
-    assert across == ["NUMA node 1 overlaps L3 0"]
+    assert across == [("NUMA node 1", "L3 0")]
     assert "Not drawn: NUMA node 1 overlaps L3 0." in lines(odd)
     assert sorted(cpu for part in each(whole) if part.kind == "core" for cpu in part.cpus) == list(range(16))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from asct.facts.snapshot import from_output
 from asct.facts.sources import CPU, NODE
 from asct.sdk.facts import HostFacts
 from asct.store.schemas import validator
+from asct.values.cpulist import format_cpulist
 from tests.facts.made import Cached, Made, blocks, tree, written
-from tests.facts.shapes import X86, arm_server, hybrid
+from tests.facts.shapes import SHAPES, X86, arm_server, hybrid
+from tests.facts.test_machines import DUMPS
 from tests.facts.test_parsers import WHEN
 from tests.facts.test_smbios import array, raw
 
@@ -284,3 +287,29 @@ def test_memory_side_caches_and_functions_are_compared(tmp_path: Path, capsys: p
         written(server() | {f"{NODE}/node0/memory_side_cache/index1/size": size}, tmp_path / name)
     assert run(["system-info", "--from", str(tmp_path / "one"), "--compare", str(tmp_path / "two")]) == 0
     assert "1 difference" in capsys.readouterr().out
+
+
+def interleaved() -> dict[str, str]:
+    """256 CPUs, numbered in turn over 4 sockets: long lists without ranges; level-2 caches lie across the sockets."""
+    cpus = [Made(cpu=n, core=n, core_id=n // 4, socket=n % 4, node=n % 4) for n in range(256)]
+    caches = [Cached(2, "Unified", "256K", lambda it: it.core // 8), Cached(3, "Unified", "24M", lambda it: it.socket)]
+    side = {f"{NODE}/node1/memory_side_cache/index1/size": str(16 << 30)}
+    return tree(cpus, caches, blocks(cpus, {**X86, "model name": "A long name of a processor " * 6})) | side
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--topology"])
+@pytest.mark.parametrize("name", [*SHAPES, "interleaved", *DUMPS])
+def test_what_is_shown_of_a_dump_fits_80_columns(
+    name: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shape = interleaved if name == "interleaved" else SHAPES.get(name)
+    place = DUMPS[name] if shape is None else written(shape(), tmp_path / name)
+    assert run(["system-info", option, "--from", str(place)]) == 0
+    text = capsys.readouterr().out
+    assert not [line for line in text.split("\n") if len(line) > 80]
+    if name == "interleaved":
+        assert format_cpulist(range(3, 256, 4)) in re.sub(r",\n[ │]*", ",", text)
+        if option == "--topology":
+            assert "Not drawn: L2 0, L2 1, L2 2, L2 3 and 28 more overlap socket 0." in text
+            assert "NUMA node 1: size unknown behind a cache of 16G" in text

@@ -43,11 +43,14 @@ class Box:
         return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
 
 
-def machine(facts: HostFacts) -> tuple[Box, list[str]]:
-    """Return the machine, and notes about overlapping groups. Without CPUs, the machine is an empty box."""
+def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
+    """Return the machine, and the titles of groups that overlap a box, each with that of the box.
+
+    Without CPUs, the machine is an empty box.
+    """
     cpus = frozenset([cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online)
     whole = Box("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), cpus)
-    across: list[str] = []
+    across: list[tuple[str, str]] = []
     places = {node.id: whole for node in facts.nodes}
     groups = sorted(_groups(facts, cpus), key=lambda item: (-len(item[1].cpus), _RANK[item[1].kind], item[0]))
     for number, group in groups:
@@ -71,14 +74,14 @@ def _sort(box: Box) -> None:
         _sort(part)
 
 
-def _smallest(outside: Box, group: Box, across: list[str]) -> Box | None:
+def _smallest(outside: Box, group: Box, across: list[tuple[str, str]]) -> Box | None:
     """Return the innermost box that contains the group. If the group overlaps another box, add a note to `across` and
     return None."""
     for one in outside.parts:
         if group.cpus <= one.cpus:
             return _smallest(one, group, across)
         if group.cpus & one.cpus:
-            across.append(f"{group.title} overlaps {one.title}")
+            across.append((group.title, one.title))
             return None
     return outside
 
@@ -160,7 +163,8 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
 
 
 def _size(node: NumaNode) -> str:
-    return size(node.memory_bytes) or "size unknown"
+    behind = (f"behind a cache of {size_text(cache.size_bytes)}" for cache in node.caches)
+    return listed(size(node.memory_bytes) or "size unknown", *behind, by=" ")
 
 
 def _devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:

@@ -87,7 +87,7 @@ def drawing(facts: HostFacts) -> str:
     root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "topology", "role": "img", **size})
     ET.SubElement(root, "title").text = f"Topology of {whole.title}"
     if across:
-        ET.SubElement(root, "desc").text = "; ".join(across)
+        ET.SubElement(root, "desc").text = "; ".join(f"{group} overlaps {box}" for group, box in across)
     ET.SubElement(root, "style").text = _style()
     _draw(root, box, 1.0, 1.0)
     return ET.tostring(root, encoding="unicode")

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from asct.analysis.grid import plain
 from asct.analysis.topology.boxes import Box, machine
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
+from asct.values.grouping import breakable, grouped, shortened
 
 _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface", "gpu")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
@@ -24,8 +26,17 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
     drawn += list(_inside(whole.parts, "", width))
     if not whole.cpus:
         drawn.append("The facts list no CPUs, so the topology cannot be drawn.")
-    drawn += [line for text in across for line in _wrapped(f"Not drawn: {text}.", "", "", width)]
+    drawn += [line for text in _overlaps(across) for line in _wrapped(text, "", "  ", width)]
+    for text in facts.contradictions:
+        drawn += _wrapped(f"Contradiction: {plain(text)}.", "", "  ", width)
     return [*drawn, *_distances(facts)]
+
+
+def _overlaps(across: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each box that groups overlap."""
+    for box, pairs in grouped(across, lambda pair: pair[1]).items():
+        names = shortened([name for name, _ in pairs], _MOST_LISTED)
+        yield f"Not drawn: {names} {'overlaps' if len(pairs) == 1 else 'overlap'} {box}."
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
@@ -69,10 +80,10 @@ def _cpus(group: Sequence[Box]) -> str:
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    wide = max(width, 40, len(rest) + 20)
     wrapped = textwrap.wrap(
-        text, max(width, 40), initial_indent=first, subsequent_indent=rest, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+        breakable(text, wide - len(rest)), wide, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
     return [line.replace(_TOGETHER, " ") for line in wrapped]
 
 
