@@ -221,22 +221,6 @@ def test_jump_host_is_checked_too(sshd: Sshd, own_sshd: Sshd, tmp_path: Path) ->
     assert "jump host" not in found.message
 
 
-def test_hosts_of_one_configuration_keep_their_own_identities(home: Path) -> None:
-    """They share the configuration, which is read again after a change."""
-    folder = home / ".ssh"
-
-    def identities(name: str) -> list[str]:
-        found: list[str] = link.Hop(HostSpec(name, "ssh"), home, name, 1.0).login_arguments()["key_filename"]
-        return [Path(one).name for one in found]
-
-    for name in "abc":
-        (folder / name).write_text("no key")
-    (folder / "config").write_text("".join(f"Host {name}\n  IdentityFile {folder / name}\n" for name in "ab"))
-    assert [identities(name) for name in "abab"] == [["a"], ["b"], ["a"], ["b"]]
-    (folder / "config").write_text(f"Host a\n  IdentityFile {folder / 'c'}\n")
-    assert [identities(name) for name in "ab"] == [["c"], []]
-
-
 def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_path: Path) -> None:
     (own_sshd.folder / "authorized_keys").write_text((sshd.folder / "client.pub").read_text())
     both = tmp_path / "both"

@@ -28,7 +28,7 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""Held while a key or configuration file is read, so that only one thread reads it for all hosts of a fleet."""
+"""Held while a key file is read, so that only one thread reads it for all hosts of a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its messages are part of diagnostics
 
 
@@ -193,15 +193,6 @@ def _private_key(file: str) -> paramiko.PKey | None:
     return None
 
 
-@lru_cache(maxsize=1)
-def _ssh_config(_files: tuple[_State, ...]) -> fabric.Config:
-    """Return the ssh configuration of the account and the system. All connections share it, because making it takes
-    CPU time for each host of a fleet; none changes it."""
-    config = fabric.Config(lazy=True)
-    config.load_ssh_config()
-    return config
-
-
 @lru_cache(maxsize=16)
 def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
     return paramiko.PKey.from_path(file)
@@ -234,11 +225,10 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
-            with _READ_LOCK:
-                config = _ssh_config(_states("~/.ssh/config", "/etc/ssh/ssh_config"))
-            arguments = {"allow_agent": True}  # with an empty dict, Fabric would add the identity files to the config
+            config = fabric.Config(lazy=True)
+            config.load_ssh_config()
             self._connection = fabric.Connection(
-                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs=arguments
+                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
             )
         except (paramiko.SSHException, ValueError, OSError) as error:
             raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
@@ -261,7 +251,7 @@ class Hop:
         connection = self._connection
         connection.client.set_missing_host_key_policy(_Refuse())
         self._load_known_hosts()
-        connection.connect_kwargs = self.login_arguments()
+        connection.connect_kwargs = self._login_arguments()
         try:
             connection.connect_kwargs["sock"] = self._socket(through)
             connection.open()
@@ -290,8 +280,7 @@ class Hop:
             if key in parsed:
                 trusted.add(name, key[0], parsed[key])
 
-    def login_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `paramiko.SSHClient.connect` for this server."""
+    def _login_arguments(self) -> dict[str, Any]:
         found: list[str] = self._connection.connect_kwargs.get("key_filename", [])
         files = (
             []
