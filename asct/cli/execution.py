@@ -29,18 +29,19 @@ from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext
-from asct.errors import AsctError, StoreError, UsageError, exhausted
+from asct.errors import AsctError, PlanError, StoreError, UsageError, exhausted
 from asct.export import render as render_report
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
 from asct.registry import installed
+from asct.store.documents import store_error, way_out
 from asct.store.files import writing
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
 from asct.store.outputs import open_output
-from asct.store.reader import read_run
+from asct.store.reader import StoredRun, read_run
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.INFO}
@@ -108,7 +109,7 @@ def resume_run(
     Raises StoreError if the run or its plan cannot be read, or if the run does not belong to `plan`.
     """
     stored = open_run(how.results, name)
-    resolved = plan or thaw(stored.resolved())
+    resolved = plan or _plan_of(stored)
     check_plan(resolved, stored)
     found = survey(stored, installed())
     number = len(missing(resolved, found))
@@ -117,6 +118,19 @@ def resume_run(
     if complete and stored.run.exit_code is not None:
         return stored.run.exit_code
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
+
+
+def _plan_of(stored: StoredRun) -> ResolvedPlan:
+    """Return the resolved plan of a run. Raises StoreError if it was modified, and PlanError if the run was
+    imported."""
+    body = stored.resolved()
+    try:
+        return thaw(body)
+    except PlanError as problem:
+        if any(item.code == "E260" for item in problem.diagnostics):
+            raise
+        path = str(stored.layout.resolved)
+        raise store_error("E508", f"{path}: modified since the run started", way_out(path)) from problem
 
 
 def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], bool]:

@@ -45,6 +45,24 @@ _LONGEST_PATH = 3000
 """Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters."""
 
 
+_MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl", "records.jsonl")
+"""Files that `asct resume` writes again."""
+_UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
+"""Files without which a run can be neither read nor resumed."""
+
+
+def way_out(place: str) -> str:
+    """Return the hint for a damaged document at a path, which may be followed by a line (`:3`)."""
+    name = Path(place).name.partition(":")[0]
+    if name in _UNIQUE:
+        return "restore it from a copy; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
+    return (
+        "`asct resume RUN` measures the points that it concerns"
+        if name in _MEASURED_AGAIN
+        else "restore it from a copy"
+    )
+
+
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
     """Return a StoreError with one diagnostic."""
     return StoreError(Diagnostic(code, message, hint=hint))
@@ -84,7 +102,7 @@ def read_text(path: Path) -> str:
             raise store_error("E508", f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, the limit for asct documents")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise store_error("E508", f"{path}: not text (byte {error.start})", "restore the file from a copy") from error
+        raise store_error("E508", f"{path}: not text (byte {error.start})", way_out(str(path))) from error
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -97,9 +115,9 @@ def parse_object(text: str, place: str) -> dict[str, Any]:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
         message = f"{place}: incomplete or not JSON: {what}{where}" if text.strip() else f"{place}: empty file"
-        raise store_error("E508", message, "`asct resume` measures missing points again") from error
+        raise store_error("E508", message, way_out(place)) from error
     if not isinstance(value, dict):
-        raise store_error("E507", f"{place}: contains a {type(value).__name__}, not an object")
+        raise store_error("E507", f"{place}: contains a {type(value).__name__}, not an object", way_out(place))
     return value
 
 
@@ -143,7 +161,7 @@ def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "the document"
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise store_error("E508", f"{place}: {field}: {first['msg'].lower()}{more}") from error
+        raise store_error("E508", f"{place}: {field}: {first['msg'].lower()}{more}", way_out(place)) from error
 
 
 def load(model: type[M], kind: str, path: Path, place: str = "") -> M:

@@ -134,3 +134,18 @@ def test_a_workflow_gets_a_summary_and_goes_on_without(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "step.md"))
     ended = asct("apply", "small.yaml", "--ci")
     assert (ended.code, "nowhere/step.md" in ended.err.replace("\n", "")) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.resolved.json", "journal.jsonl"])
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_what_resume_cannot_repair_is_not_advised_to_be_resumed(
+    measured: Asct, tmp_path: Path, name: str, damage: str
+) -> None:
+    path = (tmp_path / "results/small/latest" / name).resolve()
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[:100] + "\n" if damage == "cut" else text.replace('"', '"{', 3), encoding="utf-8")
+    ended = measured("resume")
+    told = " ".join(ended.err.split())
+    assert ended.code == 3 and f"{name}" in told
+    assert "restore it from a copy; without it, run the plan again" in told
+    assert "asct resume" not in told and "asct plan PLAN -o" not in told
