@@ -61,7 +61,7 @@ def _busy(seen: RuleInput) -> Evaluations:
         why="other processes used the CPUs immediately before the measurement"
         if sure == "certain"
         else "the load average reacts to changes with a delay",
-        advice="stop the other processes, or measure when the machine is idle",
+        advice="measure when the machine is idle, or stop the other processes if they are yours",
     )
 
 
@@ -111,7 +111,7 @@ def _siblings(seen: RuleInput) -> Evaluations:
         seen=f"idle CPUs whose SMT sibling on the same core is busy: CPU {format_cpulist(shared)}",
         sure="likely",
         why="benchmarks select idle CPUs, and these CPUs appear to be idle",
-        advice="" if off else "stop the other processes",
+        advice="" if off else "measure when the machine is idle, or stop the other processes if they are yours",
         settings=off,
     )
 

@@ -17,7 +17,7 @@ from asct.planner.model import Check, Job, ResolvedPlan
 from asct.planner.needs import DependencyResolver, ordered
 from asct.planner.points import draft_job
 from asct.planner.safety import check_consent, check_writes
-from asct.planner.selection import Selection, hosts_of, select
+from asct.planner.selection import Selection, check_overrides, hosts_of, select
 from asct.sdk.benchmark import Catalog
 
 _USAGE = frozenset({"E203", "E207"})
@@ -56,6 +56,7 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     pairs = select(plan, selection or Selection(), where, context.findings)
     found = DependencyResolver(context, where, lambda entry, host: draft_job(context, entry, host)).resolve(pairs)
     drafts = ordered(found, context)
+    check_overrides(context, drafts)
     found_checks = checks(context, drafts)
     sound = [draft for draft in drafts if draft.job.points and draft.job.host]
     jobs = [draft.job for draft in sound]

@@ -9,7 +9,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
 from asct.plan.names import is_pattern, matching
-from asct.planner.context import NOWHERE
+from asct.planner.context import NOWHERE, JobDraft, ResolveContext
 
 Pair = tuple[str, str]
 """An entry id and a host."""
@@ -113,3 +113,12 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
                 "E207", message, None, did_you_mean(word, known, "no benchmark has tags" if not known else "")
             )
     return {entry.id for entry in plan.benchmarks if not words or any(tag in words for tag in entry.tags)}
+
+
+def check_overrides(context: ResolveContext, drafts: Sequence[JobDraft]) -> None:
+    """Report each `--set` that changes a setting only of benchmarks that the selection excludes (E203)."""
+    for override in context.overrides if drafts else ():
+        if not any(override.meets(draft.entry, draft.benchmark.name) for draft in drafts):
+            name = override.entry_id or override.benchmark
+            message = f"`--set {name}.{override.spelling}` has no effect, because `{name}` is not selected"
+            context.findings.error("E203", message, override.node.span, "select it as well, or remove the option")

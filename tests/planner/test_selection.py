@@ -80,3 +80,11 @@ def test_required_raises_by_kind() -> None:
     with pytest.raises(SafetyError):
         run("benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]").required()
     assert run("benchmarks: [disk]").required().jobs
+
+
+@pytest.mark.parametrize("change", ["two.iodepth=4", "levels.time_cap=5s", "three.time_cap=5s"])
+def test_a_change_of_a_setting_that_is_not_selected_is_an_error(change: str) -> None:
+    assert resolved(TEXT, (change,)).jobs
+    [found] = refused(TEXT, (change,), benchmarks=("one",))
+    assert (found.code, found.span is not None) == ("E203", True) and "is not selected" in found.message
+    assert resolved(TEXT, ("disk.iodepth=4",), benchmarks=("one",)).jobs  # it changes one of the two
