@@ -59,19 +59,22 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
 def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextTable:
     """Return a table of all settings with their values and layers. Swept settings are shown with all of their
     values."""
-    swept: dict[str, list[Any]] = {}
+    swept: dict[str, dict[Any, Any]] = {}
     settings: dict[str, Any] = {}
     for command in (item.command for item in job.repeats if item.command is not None):
-        settings = {**command.settings, **settings}
+        for key, value in command.settings.items():
+            settings.setdefault(key, value)
         for key, value in command.swept.items():
-            values = swept.setdefault(key, [])
-            if value not in values:
-                values.append(value)
+            swept.setdefault(key, {}).setdefault(repr(value) if isinstance(value, list) else value, value)
     units = units_of(job.benchmark)
     origins = _origins(resolved, job)
     rows = []
     for key in sorted({*settings, *swept}):
-        text = f"swept: {_value(swept[key], units.get(key))}" if key in swept else _value(settings[key], units.get(key))
+        text = (
+            f"swept: {_value([*swept[key].values()], units.get(key))}"
+            if key in swept
+            else _value(settings[key], units.get(key))
+        )
         rows.append((TableCell(plain(key), key), TableCell(text), TableCell(origins.get(key, ""))))
     heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"))
     return without_empty_columns(TextTable(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -77,9 +78,10 @@ class StoredRun:
         Runs of older asct versions have the command lines and the host state in separate files, which are included.
         """
         path = self.layout.status(repeat)
-        if not path.exists():
+        place = self.inside(path)
+        if not os.path.exists(place):  # noqa: PTH110 - for speed
             return None
-        text = read_text(self.inside(path))
+        text = read_text(place)
         with suppress(ValidationError):
             return Status.model_validate_json(text)
         body = parse_object(text, str(path))
@@ -106,11 +108,16 @@ class StoredRun:
 
     def repeats(self) -> Iterator[Path]:
         """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups, earlier attempts and links."""
-        for host in real_folders(self.layout.root / "jobs"):
-            for job in real_folders(host):
-                for point in real_folders(job):
-                    found = [path for path in real_folders(point) if _REPEAT.fullmatch(path.name)]
-                    yield from sorted(found, key=lambda path: int(path.name[1:]))
+        jobs = f"{self.layout.root}/jobs"
+        points = [
+            f"{jobs}/{host}/{job}/{point}"
+            for host in _folder_names(jobs)
+            for job in _folder_names(f"{jobs}/{host}")
+            for point in _folder_names(f"{jobs}/{host}/{job}")
+        ]
+        for point in points:
+            found = [name for name in _folder_names(point) if _REPEAT.fullmatch(name)]
+            yield from (Path(f"{point}/{name}") for name in sorted(found, key=lambda name: int(name[1:])))
 
     def inside(self, path: Path) -> Path:
         """Return `path` after checking that no link leads out of the run folder."""
@@ -153,8 +160,13 @@ def _safe(name: str) -> str:
 
 def real_folders(folder: Path) -> list[Path]:
     """Return the folders in `folder`, sorted and without links; empty if it cannot be read."""
+    return [folder / name for name in _folder_names(folder)]
+
+
+def _folder_names(folder: str | Path) -> list[str]:
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
         return []
 
