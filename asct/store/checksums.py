@@ -61,7 +61,7 @@ def text_checksum(text: str) -> str:
 @dataclass(slots=True)
 class TreeScan:
     """What is below a folder: regular files, what is neither a file nor a folder (links, pipes), and the folders that
-    cannot be read. All paths are relative and sorted within their folder."""
+    cannot be read. All paths are relative and sorted."""
 
     files: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ def scan(root: Path) -> TreeScan:
         folder = waiting.pop()
         try:
             with os.scandir(f"{root}/{folder}") as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
+                entries = [*listed]
         except OSError as error:
             found.unreadable.append((folder.rstrip("/"), error))
             continue
@@ -86,6 +86,8 @@ def scan(root: Path) -> TreeScan:
                 waiting.append(f"{path}/")
             else:
                 (found.files if entry.is_file(follow_symlinks=False) else found.strange).append(path)
+    found.files.sort()
+    found.strange.sort()
     return found
 
 
@@ -102,7 +104,7 @@ def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
         found[path] = checksum(place)
         if drop_empty and found[path] == EMPTY:
             os.unlink(place)  # noqa: PTH108 - pathlib doubles the time for thousands of files
-    return dict(sorted(found.items()))
+    return found
 
 
 def changed_file(folder: Path, files: Mapping[str, str]) -> str:

@@ -53,6 +53,8 @@ class RunWriter:
         self._synced = 0.0
         self._points: set[Path] = set()
         """Folders known to exist."""
+        self._recorded: set[Path] = set()
+        """The repeats with lines in records.jsonl that this process wrote."""
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
@@ -133,7 +135,8 @@ class RunWriter:
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
-        """Create an empty folder for a repeat, and move the files of the earlier attempt (`attempt` - 1) aside."""
+        """Create an empty folder for a repeat. Move the files of the earlier attempt (`attempt` - 1) aside, and remove
+        its records."""
         parent = folder.parent
         with self._writing(folder):
             if parent not in self._points:
@@ -147,7 +150,16 @@ class RunWriter:
                     number += 1
                 folder.rename(target)
                 folder.mkdir()
+                self._drop_records(folder)
         return folder
+
+    def _drop_records(self, folder: Path) -> None:
+        with self._mutex:
+            if folder in self._recorded:
+                self._recorded.discard(folder)
+                lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
+                end = f'"raw":{json.dumps(self.layout.relative(folder))}}}\n'
+                self.replace_records("".join(line for line in lines if not line.endswith(end)))
 
     def finish_repeat(self, folder: Path, status: Status, records: Sequence[Record]) -> None:
         """Write the lines of records.jsonl, then status.json, which marks the repeat as ended.
@@ -166,6 +178,7 @@ class RunWriter:
         with self._mutex:  # if the disk becomes full between them, neither remains
             before = self._records.size
             self._append(self._records, lines, sync=False)
+            self._recorded.add(folder)
             try:
                 self._put(self.layout.status(folder), text, sync=False)
             except StoreError:

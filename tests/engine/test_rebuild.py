@@ -10,6 +10,7 @@ import pytest
 from asct.engine.rebuild import rebuild, survey
 from asct.engine.resume import missing
 from asct.engine.reuse import earlier_runs
+from asct.plan.model import Retry
 from asct.sdk.benchmark import Benchmark
 from asct.store.layout import RunLayout
 from asct.store.reader import StoredRun, read_run
@@ -209,3 +210,11 @@ def test_runs_of_older_versions_are_rebuilt_and_resumed(lab: Lab, how: str) -> N
     again = plant.run(lab.results, lab.plan(*JOBS), resume=stored.layout)
     assert (again.stored.run.counts, stored.layout.records.read_text()) == (done.stored.run.counts, before)
     assert verify(read_run(stored.layout.root)) == []
+
+
+def test_a_noisy_repeat_that_is_retried_leaves_no_records(lab: Lab, tmp_path: Path) -> None:
+    once = f"[ -e {tmp_path}/once ] && echo 2 || {{ touch {tmp_path}/once; echo noisy 1; echo 9; }}"
+    again = lab.run(job(point(script=once), point(script="echo 3"), retry=Retry(1, ("noisy",))))
+    assert again.stored.run.counts == {"ok": 2}
+    assert sorted(again.values()) == [2, 3]
+    assert verify(again.stored) == []

@@ -137,3 +137,16 @@ def test_checksums_are_read_strictly(whole: Path) -> None:
     ):
         assert read_sums(f"{text}{line}\n")[1] == [len(listed) + 1], line
     assert read_sums(text[:-1])[1] == [len(listed)]
+
+
+def test_lines_of_intact_files_are_not_compared_with_their_schema(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Because that takes most of the time for a run of ten thousand points."""
+    kinds: list[str] = []
+
+    def violations(kind: str, *_: object, **__: object) -> list[object]:
+        kinds.append(kind)
+        return []
+
+    monkeypatch.setattr("asct.store.verify.violations", violations)
+    assert verify(read_run(whole)) == []
+    assert sorted(kinds) == ["disturbances", "facts", "run"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,16 +153,17 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
 
     stored = open_run(Path(results), run)
     found = rebuild(stored, installed())
+    findings = [replace(item, severity="error") for item in found.findings]
     records = sum(map(len, found.lines.values()))
     if options.json:
         counts = {"kept": len(found.done) - len(found.rebuilt), "rebuilt": len(found.rebuilt), "records": records}
-        document = {"schema": "asct.rebuild/1", "run": str(stored.layout.root), "ok": not found.findings, **counts}
-        options.console.document({**document, "diagnostics": [item.to_json() for item in found.findings]})
+        document = {"schema": "asct.rebuild/1", "run": str(stored.layout.root), "ok": not findings, **counts}
+        options.console.document({**document, "diagnostics": [item.to_json() for item in findings]})
     else:
-        options.console.diagnostics(found.findings)
+        options.console.diagnostics(findings)
         kept = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
         options.console.result(f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
-    return 3 if found.findings else 0
+    return 3 if findings else 0
 
 
 def _summary(records: Iterable[Record]) -> str:
