@@ -170,6 +170,11 @@ def test_what_a_dump_does_not_contain_says_nothing_about_the_machine(tmp_path: P
     assert not [reason for reason in facts.unknown.values() if reason == "needs root"]
 
 
+def test_of_a_dump_without_a_file_every_fact_is_absent(tmp_path: Path) -> None:
+    """Whatever field is added later: its reason must not tell of the machine what only the dump lacks."""
+    assert set(machine({"/proc/version": "x"}, tmp_path).unknown.values()) == {ABSENT}
+
+
 @pytest.mark.parametrize(("ids", "name"), [("80eebeef", "oracle"), ("15ad0405", "vmware"), ("80861237", "none")])
 def test_the_hypervisor_by_its_functions(ids: str, name: str, tmp_path: Path) -> None:
     table = f"0000\t80861237\t0\t0\n0010\t{ids}\t12\te0000008"

@@ -39,6 +39,15 @@ FILES = {
     f"{NODE}/node0/distance": "10",
     f"{NODE}/node0/meminfo": "Node 0 MemTotal: 1024 kB\nNode 0 MemFree: 512 kB",
     f"{NODE}/node0/access0/initiators/read_latency": "100",
+    f"{NODE}/node0/access1/initiators/read_bandwidth": "100",
+    f"{NODE}/node0/memory_side_cache/index1/size": "1048576",
+    f"{NODE}/node1/cpulist": "2-5",
+    f"{NODE}/node1/cpumap": "3c",
+    "/proc/bus/pci/devices": "0010\t80eebeef\t12\te0000008",
+    "/proc/cpuinfo": "processor : 0\nbogomips : 50.0\naddress sizes : 46 bits physical, 48 bits virtual\n",
+    "/proc/self/cgroup": "0::/a\n4:cpu,cpuacct:/b",
+    "/proc/self/mounts": "cgroup2 /cgroup/unified cgroup2 rw 0 0",
+    "/sys/kernel/cpu_byteorder": "little",
     "/proc/cmdline": "ro password=x",
     "/proc/iomem": test_perf.IOMEM,
     "/proc/irq/default_smp_affinity": "f",
@@ -67,6 +76,7 @@ SAID = {
     "present": "readable /proc/kcore\nthere /dev/mem",
     "memory-devices": "\n".join(one.hex() for one in (array(), raw("DIMM_A1"), raw("DIMM_B1"))),
     "memory-groups": "1073741824 5 7",
+    "pci": "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0|0x010802|0x144d|0xa80a|1|5 GT/s|4|||DRIVER=nvme|card0",
     "network-namespace": "first",
     "counters": "... generic registers:      8",
     "tool-perf": "/usr/bin/perf\nperf version 6.8",
@@ -101,6 +111,8 @@ def test_the_machine_is_known_when_nothing_is_odd() -> None:
     assert facts.system.product.serial == "GPG1A2712A0001"
     assert facts.memory.channels == 2
     assert facts.block_devices[0].name == "dm-0"
+    assert [one.bridges for one in facts.pci] == [["0000:00:01.0"]]
+    assert facts.contradictions == ["several NUMA nodes list the same CPUs: 2-3"]
     assert facts.network.namespace == "host"
     assert facts.perf.counters == 8
     assert facts.interconnects[0].name == "CMN-600"
@@ -123,6 +135,6 @@ def test_no_parser_raises(data: st.DataObject) -> None:
         said[name] = CommandOutput(data.draw(st.sampled_from([0, 0, 1])), mutated(said[name].text, data))
     for path in data.draw(st.sets(st.sampled_from(sorted(files)), max_size=5)):
         del files[path]
-    facts = facts_of(Snapshot(files, said), "h", WHEN)
+    facts = facts_of(Snapshot(files, said, dump=data.draw(st.booleans())), "h", WHEN)
     assert json.loads(facts.model_dump_json(by_alias=True))["schema"] == "asct.facts/1"
     assert "password=x" not in (facts.system.command_line or "")
