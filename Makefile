@@ -31,7 +31,7 @@ test-machines: setup-all ## the tests on guests with several NUMA nodes alone
 	$(BIN)/pytest -n 0 tests/machines
 
 chaos: setup-test ## hurts runs at random moments and resumes them (root); FAULTS=1000 for more, SEED=1 for the same again
-	$(BIN)/python -m tests.chaos $(FAULTS:%=--faults %) $(SEED:%=--seed %)
+	$(BIN)/python -m tests.chaos $(FAULTS:%=--faults %) $(SEED:%=--seed %) $(if $(TRANSPORTS),--transports $(TRANSPORTS))
 
 mutants: setup-test ## mistakes in important lines, and whether the fast tests notice them; FILES="verdict guard" for some
 	$(BIN)/python -m tests.mutants $(FILES)

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ class NetHost:
     server: Sshd
     space: Space
     outside: Space
+    compilers: bool = False
+    """Whether it has compilers."""
 
     @property
     def var_tmp(self) -> Path:
@@ -101,7 +103,9 @@ class NetHost:
         folder = self.server.folder
         script = SETUP.read_text()
         home = f"/home/{ACCOUNT}"
-        self.space.start(script, folder / "ready", self.name, str(folder), home, *_compilers())
+        self.space.start(
+            script, folder / "ready", self.name, str(folder), home, *([] if self.compilers else _compilers())
+        )
         assert self.space.process is not None
         self.outside.sh(
             f"ip link add {self.cable} type veth peer name eth0 address {self.card} netns {self.space.first} &&"
@@ -186,7 +190,7 @@ class Net:
 
 
 @contextmanager
-def network(size: int) -> Iterator[Net]:
+def network(size: int, *, compilers: bool = False) -> Iterator[Net]:
     """`size` hosts (tb01, tb02, ...) that are up; nothing of them is there afterwards."""
     make_account()
     folder = Path(tempfile.mkdtemp(prefix="asct-net-"))
@@ -197,7 +201,7 @@ def network(size: int) -> Iterator[Net]:
         keygen(folder / "client")
         outside.start(BRIDGE, folder / "ready")
         for number in range(1, size + 1):
-            one = _host(folder, number, outside)
+            one = replace(_host(folder, number, outside), compilers=compilers)
             net.hosts[one.name] = one
             one.boot()
         net.known_hosts.write_text("".join(known_line(one.server) for one in net.hosts.values()))

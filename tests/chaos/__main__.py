@@ -1,4 +1,4 @@
-"""Runs a campaign and prints how often each fault was injected, how many resumes it took and what went wrong."""
+"""Runs a campaign on each transport and prints how often each fault was injected, and what it led to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tests.chaos.faults import FAULTS
+from tests.chaos.faults import FAULTS, KINDS
 from tests.chaos.scene import Scene, scene
 from tests.chaos.trial import Trial
 
@@ -27,8 +27,9 @@ MISSES = 5
 
 @dataclass
 class Campaign:
-    """What is still to be done, and what came out; used by several threads."""
+    """What is still to be done on a transport, and what came out; used by several threads."""
 
+    transport: str
     seed: int
     wanted: list[str]
     faults: Counter[str] = field(default_factory=Counter)
@@ -58,41 +59,51 @@ class Campaign:
 
     def work(self, folder: Path, kept: Path) -> None:
         """One worker."""
-        with scene(folder) as place:
-            self._try(place, 0, "", kept / folder.name)
+        with scene(folder, self.transport) as place:
+            self._try(place, 0, "", kept / f"{self.transport}-{folder.name}")
             while job := self.next():
                 number, kind = job
-                self._try(place, number, kind, kept / f"{number:04}")
+                self._try(place, number, kind, kept / f"{self.transport}-{number:04}")
 
     def _try(self, place: Scene, number: int, kind: str, kept: Path) -> None:
         trial = Trial(place, kind)
         begun = time.monotonic()
-        trial.run(random.Random(f"{self.seed}-{number}"))
+        trial.run(random.Random(f"{self.seed}-{self.transport}-{number}"))
         self.note(kind, trial)
-        print(f"{number:4} {time.monotonic() - begun:5.1f} s  {trial.told()}", flush=True)
+        print(f"{self.transport:5} {number:4} {time.monotonic() - begun:5.1f} s  {trial.told()}", flush=True)
         if trial.violations:
             print(f"     kept in {trial.keep(kept)}", flush=True)
             place.renew()
 
-    def table(self) -> str:
-        """One line a fault, and the sum."""
-        width = max(map(len, FAULTS))
-        lines = [f"{'fault':{width}}  faults  resumes  violations"]
-        counts = (self.faults, self.resumes, self.violations)
-        lines += [
-            f"{kind or 'none':{width}}  {self.faults[kind]:6}  {self.resumes[kind]:7}  {self.violations[kind]:10}"
-            for kind in ["", *FAULTS]
-            if any(count[kind] for count in counts)
-        ]
-        faults, resumes, violations = (count.total() for count in counts)
-        lines += [f"{'all':{width}}  {faults:6}  {resumes:7}  {violations:10}"]
-        return "\n".join(lines)
+
+def table(campaigns: list[Campaign]) -> str:
+    """For each fault and transport, how often it was injected, and how many resumes and violations it led to."""
+    width = max(map(len, FAULTS))
+    head = "".join(f"{one.transport:>24}" for one in campaigns)
+    lines = [f"{'':{width}}{head}", f"{'fault':{width}}" + f"{'faults resumes wrong':>24}" * len(campaigns)]
+    for kind in ["", *FAULTS, "all"]:
+        cells = [_cell(one, kind) for one in campaigns]
+        if any(cell.strip(" -") for cell in cells):
+            lines.append(f"{kind or 'none':{width}}" + "".join(cells))
+    return "\n".join(lines)
 
 
-def chosen(count: int, kinds: list[str], rng: random.Random) -> list[str]:
-    """`count` faults, each kind as often as every other, in random order."""
-    found = [kinds[index % len(kinds)] for index in range(count)]
-    rng.shuffle(found)
+def _cell(one: Campaign, kind: str) -> str:
+    if kind and kind != "all" and kind not in KINDS[one.transport]:
+        return f"{'-':>24}"
+    counts = (one.faults, one.resumes, one.violations)
+    faults, resumes, wrong = (count.total() if kind == "all" else count[kind] for count in counts)
+    return f"{faults:>10}{resumes:>8}{wrong:>6}" if faults or resumes or wrong else " " * 24
+
+
+def chosen(count: int, kinds: list[str], transports: list[str], rng: random.Random) -> dict[str, list[str]]:
+    """`count` faults by transport, in random order: each kind on each transport as often as every other."""
+    pairs = [(transport, kind) for kind in kinds for transport in transports if kind in KINDS[transport]]
+    rng.shuffle(pairs)
+    found: dict[str, list[str]] = {transport: [] for transport in transports}
+    for index in range(count if pairs else 0):
+        transport, kind = pairs[index % len(pairs)]
+        found[transport].append(kind)
     return found
 
 
@@ -101,6 +112,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--faults", type=int, default=220, help="how many trials, each with one fault at least")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--workers", type=int, default=2, help="hosts side by side")
+    parser.add_argument("--transports", nargs="+", choices=KINDS, default=[*KINDS], metavar="TRANSPORT")
     parser.add_argument("--kinds", nargs="+", choices=FAULTS, default=[*FAULTS], metavar="FAULT")
     return parser.parse_args()
 
@@ -116,13 +128,24 @@ def main() -> int:
     asked = options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"{asked.faults} faults with SEED={asked.seed}", flush=True)
-    campaign = Campaign(asked.seed, chosen(asked.faults, asked.kinds, random.Random(asked.seed)))
+    wanted = chosen(asked.faults, asked.kinds, asked.transports, random.Random(asked.seed))
+    campaigns = [Campaign(transport, asked.seed, kinds) for transport, kinds in wanted.items() if kinds]
+    for campaign in campaigns:
+        run(campaign, asked.workers)
+    print(table(campaigns))
+    injected, wrong = (sum(getattr(one, name).total() for one in campaigns) for name in ("faults", "violations"))
+    print(f"{injected} faults injected, {wrong} violations (SEED={asked.seed})")
+    return 1 if wrong or injected < asked.faults else 0
+
+
+def run(campaign: Campaign, workers: int) -> None:
+    """Run all trials of a transport on `workers` hosts side by side."""
     folder = Path(tempfile.mkdtemp(prefix="asct-chaos-"))
     folder.chmod(0o755)
+    kept = Path(tempfile.gettempdir()) / f"asct-chaos-{campaign.seed}"
     try:
-        with ThreadPoolExecutor(asked.workers) as pool:
-            kept = Path(tempfile.gettempdir()) / f"asct-chaos-{asked.seed}"
-            tasks = [pool.submit(campaign.work, folder / str(number), kept) for number in range(asked.workers)]
+        with ThreadPoolExecutor(workers) as pool:
+            tasks = [pool.submit(campaign.work, folder / str(number), kept) for number in range(workers)]
             try:
                 for task in tasks:
                     task.result()
@@ -130,10 +153,6 @@ def main() -> int:
                 campaign.wanted.clear()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(campaign.table())
-    injected = campaign.faults.total()
-    print(f"{injected} faults injected, {campaign.violations.total()} violations (SEED={asked.seed})")
-    return 1 if campaign.violations.total() or injected < asked.faults else 0
 
 
 if __name__ == "__main__":

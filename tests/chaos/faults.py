@@ -6,8 +6,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.chaos.scene import Missed, Scene
-from tests.sshd import ACCOUNT
+from tests.chaos.scene import Missed, Scene, SlurmScene, SshScene
 
 Undo = Callable[[], object]
 Fault = Callable[[Scene], Undo | None]
@@ -17,7 +16,7 @@ def _signal(number: signal.Signals) -> Fault:
     def send(scene: Scene) -> None:
         if not scene.part.running:
             raise Missed
-        scene.part.process.send_signal(number)
+        scene.part.send(number)
 
     return send
 
@@ -29,7 +28,7 @@ def pause_asct(scene: Scene) -> None:
     """Stopped, as by Ctrl-Z or a laptop's lid, and continued."""
     _signal(signal.SIGSTOP)(scene)
     scene.pause(0.3, 3)
-    scene.part.process.send_signal(signal.SIGCONT)
+    scene.part.send(signal.SIGCONT)
 
 
 def _runner(name: str, group: str = "") -> Fault:
@@ -41,10 +40,12 @@ def _runner(name: str, group: str = "") -> Fault:
     return kill
 
 
-def _sessions(scene: Scene, name: str) -> None:
+def _sessions(scene: Scene, name: str) -> SshScene:
+    assert isinstance(scene, SshScene)
     if not scene.host.space.sh("pgrep -x sshd | tail -n +2"):
         raise Missed
     scene.host.signal_sessions(name)
+    return scene
 
 
 def kill_session(scene: Scene) -> None:
@@ -54,19 +55,20 @@ def kill_session(scene: Scene) -> None:
 
 def pause_session(scene: Scene) -> None:
     """It answers nothing for some time."""
-    _sessions(scene, "STOP")
+    there = _sessions(scene, "STOP")
     scene.pause(0.3, 4)
-    scene.host.signal_sessions("CONT")
+    there.host.signal_sessions("CONT")
 
 
 def freeze_session(scene: Scene) -> Undo:
     """It never answers again, and keeps the connection open."""
-    _sessions(scene, "STOP")
-    return lambda: scene.host.signal_sessions("KILL")
+    there = _sessions(scene, "STOP")
+    return lambda: there.host.signal_sessions("KILL")
 
 
 def restart_server(scene: Scene) -> None:
     """The ssh server and all its sessions die, and it is started again."""
+    assert isinstance(scene, SshScene)
     scene.host.kill_servers()
     scene.pause(0, 2)
     scene.host.serve()
@@ -74,6 +76,7 @@ def restart_server(scene: Scene) -> None:
 
 def pull_cable(scene: Scene) -> None:
     """The link is down for some seconds."""
+    assert isinstance(scene, SshScene)
     scene.host.link("down")
     scene.pause(0.5, 5)
     scene.host.link("up")
@@ -81,15 +84,32 @@ def pull_cable(scene: Scene) -> None:
 
 def kill_account(scene: Scene) -> None:
     """Everything of the account on the host, as an administrator or systemd-logind does it."""
-    if not scene.host.space.sh(f"pkill -KILL -u {ACCOUNT} && echo hit || :"):
-        raise Missed
+    scene.kill_all()
 
 
 def reboot(scene: Scene) -> None:
     """The power of the host fails; it comes back with the same disk."""
+    assert isinstance(scene, SshScene)
     scene.host.power_off()
     scene.pause(0, 2)
     scene.host.boot()
+
+
+def cancel_job(scene: Scene) -> None:
+    """An administrator cancels the running job of the run, or its time is over."""
+    assert isinstance(scene, SlurmScene)
+    jobs = [row[0] for row in scene.cluster.jobs("RUNNING")]
+    if not jobs:
+        raise Missed
+    scene.cluster.command("scancel", "--quiet", *jobs)
+
+
+def restart_controller(scene: Scene) -> None:
+    """The cluster's controller is away for a moment."""
+    assert isinstance(scene, SlurmScene)
+    scene.cluster.stop("slurmctld")
+    scene.pause(0, 3)
+    scene.cluster.start_controller()
 
 
 def fill_host_for_a_moment(scene: Scene) -> None:
@@ -165,6 +185,7 @@ FAULTS: dict[str, Fault] = {
     "asct SIGKILL": _kill,
     "asct SIGTERM": _signal(signal.SIGTERM),
     "asct SIGINT": _signal(signal.SIGINT),
+    "asct SIGHUP": _signal(signal.SIGHUP),
     "asct SIGSTOP": pause_asct,
     "runner SIGKILL": _runner(".pid"),
     "hearer SIGKILL": _runner(".hear"),
@@ -177,6 +198,8 @@ FAULTS: dict[str, Fault] = {
     "link down": pull_cable,
     "account killed": kill_account,
     "power off": reboot,
+    "job canceled": cancel_job,
+    "controller restarted": restart_controller,
     "host disk full, passing": fill_host_for_a_moment,
     "host disk full": fill_host,
     "results disk full": fill_results,
@@ -187,5 +210,13 @@ FAULTS: dict[str, Fault] = {
     "temporary files": _damage(_litter),
 }
 """By the name in the table."""
+_NETWORK = {"session SIGKILL", "session SIGSTOP", "session frozen", "sshd restarted", "link down"}
+_SLURM = {"job canceled", "controller restarted"}
+KINDS = {
+    "local": FAULTS.keys() - _NETWORK - _SLURM,
+    "ssh": FAULTS.keys() - _SLURM,
+    "slurm": FAULTS.keys() - _NETWORK - {"power off"},
+}
+"""The faults that hosts of each transport can have."""
 PASSING = ("asct SIGKILL", "runner SIGKILL", "session SIGKILL", "task SIGKILL", "link down", "asct SIGSTOP")
 """What may also happen to a resume."""

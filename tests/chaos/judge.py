@@ -148,10 +148,10 @@ def _wrong(run: Path, key: Repeat, mine: dict[str, dict[str, Any]]) -> str:
 
 def left(scene: Scene, seconds: float = GONE_S) -> Iterator[str]:
     """What is still on the host: processes, files, the lock."""
-    if not until(lambda: not scene.host.running(), seconds):
-        yield f"processes left on the host: {scene.host.running()}"
-    found = scene.host.space.sh(LEFT).split()
+    if not until(lambda: not scene.running(), seconds):
+        yield f"processes left on the host: {scene.running()}"
+    found = scene.sh(LEFT).split()
     if found:
         yield f"files left on the host: {found}"
-    if "free" not in scene.host.space.sh(LOCK_FREE):
+    if "free" not in scene.sh(LOCK_FREE):
         yield "the lock of the host is held"

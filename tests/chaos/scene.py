@@ -1,8 +1,13 @@
-"""Where a trial takes place: a host with a network and a small disk of its own, results on another small disk."""
+"""Where a trial takes place: a host with a small disk of its own, results on another small disk.
+
+Over ssh, the host has a network of its own. With `local`, asct runs on that same host, in its namespaces. With Slurm,
+the host is a node of a cluster on loopback.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -10,12 +15,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tests import slurm
 from tests.e2e.running import environment
+from tests.fleet import private_var_tmp
 from tests.netns import Net, NetHost, network
+from tests.sshd import ACCOUNT
 
 PLAN = """\
 plan: 1
@@ -84,10 +93,12 @@ class Disk:
 
 @dataclass
 class Part:
-    """A process of asct that applies or resumes, and how it ended."""
+    """A process of asct that applies or resumes, and how it ended. `nested`: it is the child of nsenter, in a namespace
+    of processes."""
 
     process: subprocess.Popen[str]
     err: Path
+    nested: bool = False
     hung: bool = False
 
     def end(self) -> int:
@@ -96,8 +107,20 @@ class Part:
             return self.process.wait(HANG_S)
         except subprocess.TimeoutExpired:
             self.hung = True
-            self.process.send_signal(signal.SIGABRT)
+            self.send(signal.SIGABRT)
             return self.process.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal. Raises Missed when it has ended."""
+        pid = self.process.pid
+        try:
+            if self.nested:
+                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            os.kill(pid, number)
+        except (OSError, IndexError):
+            raise Missed from None
+        if self.nested and number == signal.SIGCONT:
+            self.process.send_signal(number)  # nsenter stops with its child
 
     @property
     def running(self) -> bool:
@@ -112,16 +135,35 @@ class Part:
 class Scene:
     """One worker's host and folder. `rng` is the trial's own."""
 
-    net: Net
-    host: NetHost
     folder: Path
+    there: Disk
+    """The host's disk for work, its /var/tmp."""
+    home: Path
+    """The home folder of the account on the host."""
     rng: random.Random = field(default_factory=random.Random)
     parts: list[Part] = field(default_factory=list)
+    transport = ""
+    nested = False
 
-    @property
-    def there(self) -> Disk:
-        """The host's disk for work, its /var/tmp."""
-        return Disk(self.host.var_tmp)
+    def prefix(self) -> list[str]:
+        """The command prefix for asct."""
+        return []
+
+    def environment(self) -> dict[str, str]:
+        """Variables for asct."""
+        return environment({"PYTHONFAULTHANDLER": "1"})
+
+    def hosts(self) -> dict[str, Any]:
+        """The `hosts` of the plan."""
+        raise NotImplementedError
+
+    def sh(self, script: str) -> str:
+        """What a shell script of root's prints on the host."""
+        raise NotImplementedError
+
+    def running(self) -> list[str]:
+        """The processes of asct on the host, `PID ...`."""
+        raise NotImplementedError
 
     @property
     def here(self) -> Disk:
@@ -145,11 +187,9 @@ class Scene:
         self.parts = []
         shutil.rmtree(self.here.folder / "results", ignore_errors=True)
         if rng.random() < COLD:
-            shutil.rmtree(self.host.server.folder / "home" / ".cache", ignore_errors=True)
+            shutil.rmtree(self.home / ".cache", ignore_errors=True)
         (self.there.folder / "data").write_bytes(b"asct" * (1 << 18))
-        entries = self.net.entries()
-        entries["defaults"]["reconnect_timeout"] = f"{PATIENCE_S}s"
-        (self.folder / "plan.yaml").write_text(f"{PLAN}hosts: {json.dumps(entries)}\n")
+        (self.folder / "plan.yaml").write_text(f"{PLAN}hosts: {json.dumps(self.hosts())}\n")
 
     def start(self, command: str) -> Part:
         """`apply` or `resume`; returns once there is a run that can be resumed."""
@@ -157,11 +197,11 @@ class Scene:
         arguments = [str(self.folder / "plan.yaml")] if command == "apply" else []
         with err.open("w") as out:
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *self.net.prefix, sys.executable, "-m", "asct", command, *arguments],
-                cwd=self.here.folder, env=environment({"PYTHONFAULTHANDLER": "1"}), text=True,
+                ["setpriv", "--pdeathsig", "KILL", *self.prefix(), sys.executable, "-m", "asct", command, *arguments],
+                cwd=self.here.folder, env=self.environment(), text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=out,
             )  # fmt: skip
-        part = Part(process, err)
+        part = Part(process, err, self.nested)
         self.parts.append(part)
         if command == "apply":
             until(lambda: self.run is not None or not part.running, HANG_S)
@@ -185,22 +225,124 @@ class Scene:
     def session(self, script: str) -> None:
         """Run a script in the folder of the session on the host. Raises Missed when there is none, or it fails."""
         text = f"cd /var/tmp/asct/run-* 2>/dev/null && {{ {script}; }} && echo hit || :"
-        if "hit" not in self.host.space.sh(text):
+        if "hit" not in self.sh(text):
+            raise Missed
+
+    def kill_all(self) -> None:
+        """Kill everything of asct on the host. Raises Missed when there is nothing."""
+        found = " ".join(line.split()[0] for line in self.running())
+        if not found or "hit" not in self.sh(f"kill -s KILL {found} && echo hit || :"):
             raise Missed
 
     def renew(self) -> None:
         """Nothing on the host is left to the next trial."""
-        self.host.power_off()
         for path in (self.there.folder / "asct", *self.there.folder.glob("asct.lock*")):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        self.host.boot()
 
     def close(self) -> None:
         """Whatever asct still runs ends."""
         for part in self.parts:
             if part.running:
+                with suppress(Missed):
+                    part.send(signal.SIGKILL)
                 part.process.kill()
                 part.process.wait()
+
+
+@dataclass(kw_only=True)
+class SshScene(Scene):
+    """A host in namespaces of its own, reached over ssh."""
+
+    net: Net
+    host: NetHost
+    transport = "ssh"
+
+    def prefix(self) -> list[str]:
+        return self.net.prefix
+
+    def hosts(self) -> dict[str, Any]:
+        entries = self.net.entries()
+        entries["defaults"]["reconnect_timeout"] = f"{PATIENCE_S}s"
+        return entries
+
+    def sh(self, script: str) -> str:
+        return self.host.space.sh(script)
+
+    def running(self) -> list[str]:
+        return self.host.running()
+
+    def renew(self) -> None:
+        self.host.power_off()
+        super().renew()
+        self.host.boot()
+
+
+@dataclass(kw_only=True)
+class LocalScene(SshScene):
+    """The same host, where asct runs as well, as root."""
+
+    transport = "local"
+    nested = True
+
+    def prefix(self) -> list[str]:
+        enter = 'cd "$0" && exec "$@"'  # nsenter changes to the root folder
+        return [*self.host.space.prefix, "sh", "-c", enter, str(self.here.folder)]
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | {"HOME": f"/home/{ACCOUNT}"}
+
+    def hosts(self) -> dict[str, Any]:
+        return {"here": {"transport": "local"}}
+
+    def running(self) -> list[str]:
+        rows = [line.split(maxsplit=1) for line in self.sh("ps -e -o pid=,args=").splitlines()]
+        own = ("sleep infinity", "sh -c set -e", "ps -e", "sh -c ps -e", "sshd")
+        return [" ".join(row) for row in rows if row[0].isdigit() and row[0] != "1" and not _is_of(row[1:], own)]
+
+
+def _is_of(text: list[str], starts: tuple[str, ...]) -> bool:
+    return not text or text[0].startswith(starts) or "/sshd" in text[0]
+
+
+@dataclass(kw_only=True)
+class SlurmScene(Scene):
+    """A node of a Slurm cluster."""
+
+    cluster: slurm.Slurm
+    transport = "slurm"
+
+    def environment(self) -> dict[str, str]:
+        more = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.folder / "state")}
+        return super().environment() | dict(self.cluster.environment) | more
+
+    def hosts(self) -> dict[str, Any]:
+        return {"node": {"transport": "slurm", "nodelist": slurm.NODES[0]}}
+
+    def sh(self, script: str) -> str:
+        command = [*private_var_tmp(self.there.folder), "sh", "-c", script]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def running(self) -> list[str]:
+        """Slurm's jobs are processes too; their own are found by a variable that the batch script sets."""
+        found = self.cluster.waiting()
+        script = "grep -lsz '^ASCT_JOB=' /proc/[0-9]*/environ | cut -d/ -f3 || :"
+        mine = [pid for pid in self.sh(script).split() if self._is_mine(pid)]
+        return [f"{pid} of a job" for pid in mine] or [f"job {' '.join(row)}" for row in found]
+
+    def _is_mine(self, pid: str) -> bool:
+        """Whether it sees the disk of the node: other clusters on this machine have other nodes."""
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/root/var/tmp").stat().st_dev == self.there.folder.stat().st_dev
+        return False
+
+    def kill_all(self) -> None:
+        if any(line.startswith("job ") for line in self.running()):
+            raise Missed
+        super().kill_all()
+
+    def renew(self) -> None:
+        self.cluster.clear()
+        super().renew()
 
 
 def until(true: Callable[[], bool], seconds: float) -> bool:
@@ -214,20 +356,48 @@ def until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 @contextmanager
-def scene(folder: Path) -> Iterator[Scene]:
+def scene(folder: Path, transport: str) -> Iterator[Scene]:
     """A host that is up; nothing of it is left afterwards."""
     folder.mkdir()
-    with network(1) as net:
+    Disk(folder / "disk").mount()
+    try:
+        with _on_slurm(folder) if transport == "slurm" else _in_namespaces(folder, transport) as made:
+            try:
+                yield made
+            finally:
+                made.close()
+    finally:
+        Disk(folder / "disk").unmount()
+
+
+@contextmanager
+def _in_namespaces(folder: Path, transport: str) -> Iterator[Scene]:
+    kind = LocalScene if transport == "local" else SshScene
+    with network(1, compilers=transport == "local") as net:
         (host,) = net.hosts.values()
-        made = Scene(net, host, folder)
-        made.here.mount()
         host.power_off()
-        made.there.mount()
+        there = Disk(host.var_tmp)
+        there.mount()
         try:
             host.boot()
-            yield made
+            yield kind(folder, there, host.server.folder / "home", net=net, host=host)
         finally:
-            made.close()
             host.power_off()
-            made.there.unmount()
-            made.here.unmount()
+            there.unmount()
+
+
+@contextmanager
+def _on_slurm(folder: Path) -> Iterator[Scene]:
+    with slurm.serve() as cluster:
+        node = slurm.NODES[0]
+        there = Disk(cluster.folder / f"tmp.{node}")
+        cluster.stop(node)
+        there.mount()
+        try:
+            cluster.start_node(node)
+            cluster.await_idle()
+            yield SlurmScene(folder, there, folder / "home", cluster=cluster)
+        finally:
+            cluster.clear()
+            cluster.stop(node)
+            there.unmount()

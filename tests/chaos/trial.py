@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.chaos.faults import FAULTS, PASSING, Undo
+from tests.chaos.faults import FAULTS, KINDS, PASSING, Undo
 from tests.chaos.judge import finished, left, violations
 from tests.chaos.scene import Missed, Part, Scene
 
@@ -15,7 +15,7 @@ RESUMES = 3
 """So often at most, not counting those that are hurt themselves."""
 AGAIN = 0.3
 """How many of the first resumes are hurt as well."""
-STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130}
+STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130, "asct SIGHUP": 143}
 """Faults after which asct itself has put everything in order, and its exit code."""
 ENDED_S = 60.0
 
@@ -44,7 +44,8 @@ class Trial:
                     self._undo()
                     self._undo = None
                 kept |= finished(scene.run)
-                second = rng.choice(PASSING) if self.kind and turn == 0 and rng.random() < AGAIN else ""
+                passing = [kind for kind in PASSING if kind in KINDS[scene.transport]]
+                second = rng.choice(passing) if self.kind and turn == 0 and rng.random() < AGAIN else ""
                 self._part("resume" if scene.run else "apply", second)
                 self.resumes += 1
                 if self.codes[-1] == 0:
