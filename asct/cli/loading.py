@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,8 +32,8 @@ def load(
     from asct.planner.selection import Selection
     from asct.registry import installed
 
-    if text is None and _is_frozen(path):
-        return _thaw(path, selection)
+    if text is None and (document := _frozen(path)) is not None:
+        return _thaw(path, document, selection)
     reword = wording_of(path)
     loaded = load_plan(Path(path), profile=selection.profile, sets=selection.sets, text=text)
     options.console.files.update(loaded.files)
@@ -50,19 +50,26 @@ def load(
     return resolved
 
 
-def _is_frozen(path: str) -> bool:
-    return path.endswith(".json") and Path(path).is_file()
+def _frozen(path: str) -> Any:
+    """Return the document of a frozen plan; None for any other file. JSON with the keys of a plan is a plan, and so is
+    what is not JSON, because the parser of plans reports the location of the error."""
+    from asct.plan.load import PLAN_KEYS
+
+    if not path.endswith(".json") or not Path(path).is_file():
+        return None
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError):
+        return None
+    is_plan = isinstance(document, dict) and "schema" not in document and not document.keys().isdisjoint(PLAN_KEYS)
+    return None if is_plan else document
 
 
-def _thaw(path: str, selection: PlanSelection) -> ResolvedPlan:
+def _thaw(path: str, document: Any, selection: PlanSelection) -> ResolvedPlan:
     from asct.planner.freeze import thaw
 
     if selection != PlanSelection():
         raise click.UsageError(f"{path} is a frozen plan; remove --host, --benchmark, --tag, --profile and --set")
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as problem:
-        raise click.UsageError(f"{path} is not a frozen plan: {problem}") from problem
     return thaw(document)
 
 

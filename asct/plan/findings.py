@@ -10,7 +10,7 @@ from asct.errors import PlanError
 from asct.plan.model import Gap
 from asct.values.error import BadValueError
 
-MOST = 500
+MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ipaddress
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -143,7 +146,7 @@ def _implied(name: str, address: Node | None) -> str:
 
 def _host(name: str, section: Section, span: Span) -> HostSpec:
     transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
-    address = section.text("address") or ""
+    address = _checked(section, "address", _address_problem) or ""
     spec = HostSpec(
         name=name,
         transport=transport,
@@ -152,7 +155,7 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
         user=section.text("user"),
         identity_file=_path(section, "identity_file"),
         known_hosts=_path(section, "known_hosts"),
-        jump=section.text("jump"),
+        jump=_checked(section, "jump", _jump_problem),
         sudo=section.flag("sudo") or False,
         labels=_labels(section),
         options=_options(section, transport_of(transport).options),
@@ -168,8 +171,65 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
 
 
 def _path(section: Section, key: str) -> str | None:
+    """Return the absolute path of a file of this machine. Report one that is missing or unreadable (E101)."""
     text = section.text(key)
-    return None if text is None else path_near(section.members[key], text)
+    if text is None:
+        return None
+    node = section.members[key]
+    path = path_near(node, text)
+    reason = "no such file" if not os.path.exists(path) else "it is a directory" if os.path.isdir(path) else ""  # noqa: PTH110, PTH112 - as `path_near`
+    if not reason and not os.access(path, os.R_OK):
+        reason = "permission denied"
+    if reason:
+        hint = f"check the path of `{key}`; a relative one starts at the folder of the file that names it"
+        section.findings.error("E101", f"cannot read `{shown(text)}`: {reason}", node.span, hint)
+    return path
+
+
+_NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
+"""A host name or IPv4 address; also an alias of ~/.ssh/config, the name of a container, or an IPv6 zone."""
+_HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
+
+
+def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str | None:
+    """Return the text of a key. `problem` returns a hint if it is invalid."""
+    text = section.text(key)
+    if text is not None and (hint := problem(text)):
+        message = f"`{shown(text)}` is not a valid `{key}`"
+        section.findings.error("E112", message, section.members[key].span, hint)
+    return text
+
+
+def _address_problem(text: str) -> str:
+    """Return a hint for an address that is neither a host name nor an IP address; empty if it is valid."""
+    if _NAME.fullmatch(text) or _is_ipv6(text):
+        return ""
+    user, at, rest = text.rpartition("@")
+    name, colon, port = rest.rpartition(":")
+    if not _NAME.fullmatch(name if colon else rest) or (colon and not port.isdecimal()):
+        return "write a host name or an IP address, such as `altra-01.lab` or `10.0.0.7`"
+    keys = {"user": user if at else "", "address": name if colon else rest, "port": port if colon else ""}
+    return "write " + ", ".join(f"`{key}: {shown(value)}`" for key, value in keys.items() if value)
+
+
+def _jump_problem(text: str) -> str:
+    """Return a hint for a list of jump hosts that is not `[USER@]HOST[:PORT],...`; empty if it is valid."""
+    for hop in text.split(","):
+        found = _HOP.fullmatch(hop.strip())
+        if found is None or not 0 < int(found["port"] or 22) < 65536:
+            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several by commas"
+        name = found["name"]
+        if not (_is_ipv6(name[1:-1]) if name.startswith("[") else _NAME.fullmatch(name)):
+            return f"`{shown(name)}` is neither a host name nor an IP address"
+    return ""
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _workdir(section: Section) -> str | None:

@@ -101,6 +101,8 @@ def test_host_before_inventory_before_defaults(tmp_path: Path) -> None:
 
 
 def test_paths_start_where_the_plan_is(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "lab").touch()
     plan, _ = loaded(tmp_path, {"n1": {"ansible_ssh_private_key_file": "keys/lab"}})
     assert plan.hosts["n1"].identity_file == str(tmp_path / "keys" / "lab")
 

@@ -40,6 +40,10 @@ CASES = [
     (BODY + "limits:\n", ["E106 p.yaml:4:1"], "`limits` has no value", "add a value, or remove the line"),
     (BODY + "hosts: [a]", ["E106 p.yaml:4:8"], "`hosts` must be a map of names", "write `hosts:"),
     (BODY + "hosts: {a: b}", ["E106 p.yaml:4:12"], "host `a` must be a map", "address"),
+    (HEAD + "benchmarks: [{sids: {duration: 2s}}]", ["E106 p.yaml:3:15"], "`sids` is a benchmark",
+     "write `- {uses: sids, config: {duration: 2s}}`"),
+    (HEAD + "benchmarks: {sids: {duration: 2s}, ls: {}}", ["E106 p.yaml:3:13"], "must be a list",
+     "write `[{uses: sids, config: {duration: 2s}}, ls]`"),
     (BODY + "expect: {metric: a}", ["E106 p.yaml:4:9"], "`expect` must be a list", "write `-"),
     (BODY + "expect: [{metric: a.b, min: [1]}]", ["E106 p.yaml:4:29"], "`min` must be one value", ""),
     (BODY + "expect: [{metric: a.b}]", ["E107 p.yaml:4:10"], "no bound", "add `min`"),
@@ -76,6 +80,12 @@ CASES = [
     (BODY + "hosts: {a: {port: 70000}}", ["E112 p.yaml:4:19"], "not from 1 to 65535", "from 1"),
     (BODY + "hosts: {a: {transport: shh}}", ["E112 p.yaml:4:24"], "not valid for `transport`", "did you mean `ssh`?"),
     (BODY + "hosts: {a: {workdir: tmp}}", ["E112 p.yaml:4:22"], "is not a valid work folder", "absolute"),
+    (BODY + "hosts: {a: {address: 'bad host!'}}", ["E112 p.yaml:4:22"], "not a valid `address`", "10.0.0.7"),
+    (BODY + "hosts: {a: {address: 'me@h.lab:70'}}", ["E112 p.yaml:4:22"], "`me@h.lab:70`", "`user: me`, `address: h"),
+    (BODY + "hosts: {a: {jump: 'gw,b c'}}", ["E112 p.yaml:4:19"], "not a valid `jump`", "by commas"),
+    (BODY + "hosts: {a: {jump: 'me@gw:99999'}}", ["E112 p.yaml:4:19"], "not a valid `jump`", "`HOST`"),
+    (BODY + "hosts: {a: {identity_file: no/key}}", ["E101 p.yaml:4:28"], "cannot read `no/key`: no such", "relative"),
+    (BODY + "hosts: {a: {known_hosts: /etc}}", ["E101 p.yaml:4:26"], "`/etc`: it is a directory", "`known_hosts`"),
     (BODY + "report: {formats: [htlm]}", ["E112 p.yaml:4:20"], "not valid for `formats`", "did you mean `html`?"),
     (BODY + "inputs: [A-B, 3]", ["E112 p.yaml:4:10", "E112 p.yaml:4:15"], "not an environment variable", "NAME"),
     (BODY + "safety: {destroys: [{host: a, device: sda}]}", ["E112 p.yaml:4:39"], "`sda` is not a device", "by-id"),
@@ -174,6 +184,14 @@ def test_a_plan_that_cannot_be_read(tmp_path: Path, make: object, reason: str) -
     (item,) = loaded.diagnostics
     assert (loaded.plan, item.code) == (None, "E101")
     assert reason in item.message
+
+
+@pytest.mark.parametrize(
+    "address", ["altra-01.lab", "10.0.0.7", "fe80::1", "fe80::1%eth0", "host_1", "münchen.example", "2001:db8::7"]
+)
+def test_addresses_that_are_valid(address: str) -> None:
+    hosts = f"hosts: {{a: {{address: '{address}', jump: 'me@gw:2222, [fe80::1]:22, other'}}}}"
+    assert not load(BODY + hosts).diagnostics
 
 
 def test_a_plan_of_garbage(tmp_path: Path) -> None:

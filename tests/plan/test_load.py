@@ -36,7 +36,16 @@ def test_the_shortest_plan() -> None:
     assert plan.files == {"p.yaml": plan.text}
 
 
-def test_the_whole_language_of_the_contract() -> None:
+@pytest.fixture
+def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The key that whole.yaml names in the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "lab").touch()
+    return tmp_path / ".ssh" / "lab"
+
+
+def test_the_whole_language_of_the_contract(key: Path) -> None:
     loaded = load_plan(DATA / "whole.yaml")
     assert loaded.diagnostics == ()
     plan = loaded.plan
@@ -54,7 +63,7 @@ def test_the_whole_language_of_the_contract() -> None:
         "gw.lab",
     )
     assert second.known_hosts == str(DATA / "known_hosts")
-    assert second.identity_file == str(Path("~/.ssh/lab").expanduser())
+    assert second.identity_file == str(key)
     assert second.vars["scratch"].value == "/dev/disk/by-id/nvme-ACME_X2"
     assert plan.hosts["altra-01"].labels == {"arch": "aarch64"}
     assert plan.hosts["node07"].address == "node07"
@@ -83,6 +92,7 @@ def test_the_whole_language_of_the_contract() -> None:
     assert "site" in plan.vars
 
 
+@pytest.mark.usefixtures("key")
 def test_a_profile_is_laid_over() -> None:
     quick = load_plan(DATA / "whole.yaml", profile="quick").plan
     assert quick is not None
@@ -174,6 +184,7 @@ def test_includes(tmp_path: Path) -> None:
             + "include: [lab/hosts.yaml, more.yaml]\nvars: {a: main}\nhosts: {defaults: {user: me}, h1: {}}\n",
             "lab/hosts.yaml": "include: deep.yaml\nhosts:\n  defaults: {sudo: true}\n  h2: {known_hosts: ./keys}\n"
             "groups: {g: [h1, h2]}\nvars: {a: lab, b: lab}\n",
+            "lab/keys": "",
             "lab/deep.yaml": "vars: {c: deep}\nprofiles: {p: {vars: {a: 1}}}\n",
             "more.yaml": "include: [lab/deep.yaml]\nvars: {d: more}\n",
         },

@@ -47,6 +47,10 @@ CASES = [
     Case("E206", HOSTS + "benchmarks: [{uses: disk, hosts: ['x*']}]", "'x*'", "a, b"),
     Case("E208", "benchmarks: [{uses: disk, config: {duration: 30}}]", "30", "write `30s`"),
     Case("E208", "benchmarks: [{uses: disk, config: {block_size: 4q}}]", "4q", "units are"),
+    Case(
+        "E208", "benchmarks: [{uses: disk, config: {block_size: [4K, 8K]}}]", "[4K", "`sweep: {block_size: [4K, 8K]}`"
+    ),
+    Case("E208", "benchmarks: [{uses: disk, config: {iodepth: {from: 1, to: 8, times: 2}}}]", "{from", "`sweep: {iod"),
     Case("E208", "benchmarks: [{uses: disk, config: {iodepth: 0}}]", "0", "write at least 1"),
     Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: 101}}]", "101", "write at most 100"),
     Case("E208", "benchmarks: [{uses: disk, config: {rw: randread2}}]", "randread2", "did you mean `randread`?"),

@@ -10,8 +10,11 @@ from asct.cli.loading import load
 from asct.cli.options import GlobalOptions, PlanSelection, plan_options, shared_options
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic, errors
-from asct.diagnostics.render import github_line
+from asct.diagnostics.render import github_line, in_order
 from asct.errors import PlanError
+
+_MOST_SHOWN = 200
+"""Maximum number of findings printed as text."""
 
 
 @click.command("check", short_help="Validate plans without contacting a host.")
@@ -42,19 +45,22 @@ def _show(options: GlobalOptions, findings: Sequence[Diagnostic], sizes: dict[st
         document = {
             "schema": "asct.check/1",
             "ok": not errors(findings),
+            "errors": len(errors(findings)),
             "plans": [{"plan": name, "jobs": jobs, "points": points} for name, (jobs, points) in sizes.items()],
-            "diagnostics": [item.to_json() for item in findings],
+            "diagnostics": [item.to_json() for item in in_order(findings)],
         }
         options.console.document(document)
         return
     if form == "github":
-        for item in findings:
+        for item in in_order(findings):
             options.console.annotations(github_line(item))
         return
-    options.console.diagnostics(findings)
+    options.console.diagnostics(in_order(findings)[:_MOST_SHOWN])
     for name, (jobs, points) in sizes.items():
         if not options.quiet:
             options.console.result(f"{name}: ok, {counted(jobs, 'job')}, {counted(points, 'point')}")
     number = len(errors(findings))
     if number:
-        options.console.line(counted(number, "error"))
+        left = len(findings) - _MOST_SHOWN
+        more = f"; {left} more findings are not shown, `--json` lists them" if left > 0 else ""
+        options.console.line(f"{counted(number, 'error')}{more}")
