@@ -1,22 +1,23 @@
 """Convert the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
 
-The plan is then processed like a plan file. Errors in settings point into its text.
+The plan is then processed like a plan file. Errors point to the arguments (`places`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asct.diagnostics.model import Diagnostic
+from asct.cli.places import OPTION, WrittenSettings, option_node, words_text
+from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import UsageError
 from asct.values.cpulist import parse_integers
 
 if TYPE_CHECKING:
+    from asct.plan.model import Node
     from asct.registry import BenchmarkInfo, Registry
     from asct.sdk.benchmark import Benchmark
 
@@ -35,7 +36,9 @@ def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[Be
     A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words exclude, they apply to
     `default`. Only its name or alias selects a hidden benchmark.
     """
-    problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
+    spans = words_text(words)[1]
+    unknown = [word for word in words if not _matching(word.removeprefix("^"), benchmarks)]
+    problems = [_unknown(word, benchmarks, spans[word]) for word in unknown]
     if problems:
         raise UsageError(*problems)
     wanted = [word for word in words if not word.startswith("^")] or ["default"]
@@ -61,37 +64,40 @@ def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkI
     return [item for item in shown if word in item.keywords]
 
 
-def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo]) -> Diagnostic:
+def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo], span: Span) -> Diagnostic:
     known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
     bare = word.removeprefix("^")
     hint = did_you_mean(bare, known, "`asct list` shows names and keywords")
-    return Diagnostic("E913", f"no benchmark, alias or keyword is named `{bare}`", hint=hint)
+    return Diagnostic("E913", f"no benchmark, alias or keyword is named `{bare}`", span, hint=hint)
 
 
-def user_settings(items: Iterable[str], catalog: Registry) -> dict[str, dict[str, Any]]:
+def user_settings(items: Sequence[str], catalog: Registry) -> dict[str, dict[str, Node]]:
     """Return the settings by benchmark, given strings such as `bench.setting=value`. A setting without `=` is true.
 
     Raises UsageError if a string contains no dot or names an unknown benchmark. The planner rejects unknown settings.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Node]] = {}
     problems: list[Diagnostic] = []
-    for item in items:
+    for number, item in enumerate(items):
         path, has_value, text = item.partition("=")
         owner, _, name = path.partition(".")
         benchmark = catalog.get(owner)
         if benchmark is None or not name:
-            problems.append(_bad_setting(item, owner, catalog))
+            problems.append(_bad_setting(owner, bool(name), Span(OPTION, number + 1, 1, max(1, len(owner))), catalog))
             continue
-        found.setdefault(benchmark.name, {})[name] = convert(benchmark, name, text) if has_value else True
+        value = convert(benchmark, name, text) if has_value else True
+        found.setdefault(benchmark.name, {})[name] = option_node(item, number, value)
     if problems:
         raise UsageError(*problems)
     return found
 
 
-def _bad_setting(item: str, owner: str, catalog: Registry) -> Diagnostic:
+def _bad_setting(owner: str, has_name: bool, span: Span, catalog: Registry) -> Diagnostic:
+    form = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
+    if catalog.get(owner) is not None and not has_name:
+        return Diagnostic("E910", f"`{owner}` names no setting", span, hint=form)
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
-    hint = did_you_mean(owner, known, "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`")
-    return Diagnostic("E910", f"`{item}` does not name a setting of a benchmark", hint=hint)
+    return Diagnostic("E910", f"`{owner}` is not a benchmark", span, hint=did_you_mean(owner, known, form))
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
@@ -147,7 +153,12 @@ Settings = dict[str, dict[str, Any]]
 """Settings in plan notation by benchmark."""
 
 
-def require_selected(chosen: Collection[str], settings: Settings, source: str) -> None:
+def plain(written: WrittenSettings) -> Settings:
+    """Return settings without their locations."""
+    return {name: {key: node.plain() for key, node in values.items()} for name, values in written.items()}
+
+
+def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str) -> None:
     """Raise UsageError (E910) for each benchmark that has settings, but is not selected. `source` is the option or the
     file. Needed benchmarks that are not selected run with their defaults."""
     problems = []
@@ -156,18 +167,20 @@ def require_selected(chosen: Collection[str], settings: Settings, source: str) -
             names = ", ".join(f"`{setting}`" for setting in values)
             message = f"{source} sets {names} of {name}, which is not selected"
             hint = f"add `{name}` to the selection, or remove the setting"
-            problems.append(Diagnostic("E910", message, hint=hint))
+            problems.append(Diagnostic("E910", message, next(iter(values.values())).location, hint=hint))
     if problems:
         raise UsageError(*problems)
 
 
-def changed(settings: Settings, catalog: Registry) -> Settings:
+def changed(settings: WrittenSettings, catalog: Registry) -> WrittenSettings:
     """Return the settings whose values differ from the defaults. `asct config save` writes the defaults as well."""
     return {name: _changed(catalog.get(name), values) for name, values in settings.items()}
 
 
-def _changed(benchmark: Benchmark[Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if benchmark is None or not _is_default(benchmark, key, value)}
+def _changed(benchmark: Benchmark[Any] | None, values: Mapping[str, Node]) -> dict[str, Node]:
+    return {
+        key: node for key, node in values.items() if benchmark is None or not _is_default(benchmark, key, node.plain())
+    }
 
 
 def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
@@ -239,41 +252,45 @@ def plan_text(
     return text
 
 
-_LARGEST_FILE_BYTES = 8 << 20
-
-
-def file_settings(name: str, catalog: Registry) -> dict[str, dict[str, Any]]:
+def file_settings(name: str, catalog: Registry, texts: dict[str, str]) -> dict[str, dict[str, Node]]:
     """Read settings from a JSON file in the format of ASCT's `config save`: {benchmark: {setting: value}}.
 
-    Raises UsageError if the file cannot be read or names an unknown benchmark.
+    Adds the text of the file to `texts`. Raises UsageError if the file cannot be read or names an unknown benchmark.
     """
+    from asct.plan.findings import Findings
+    from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
+
     hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
         with Path(name).open("rb") as file:
-            data = file.read(_LARGEST_FILE_BYTES + 1)
-        if len(data) > _LARGEST_FILE_BYTES:
-            raise UsageError(Diagnostic("E910", f"{name} is larger than {_LARGEST_FILE_BYTES >> 20} MiB", hint=hint))
-        found = json.loads(data.decode("utf-8"))
+            data = file.read(MAX_BYTES + 1)
     except OSError as problem:
         raise UsageError(Diagnostic("E910", f"cannot read {name}: {problem.strerror}", hint=hint)) from problem
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(Diagnostic("E910", f"{name} is not JSON: {problem}", hint=hint)) from problem
-    if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
-        raise UsageError(Diagnostic("E910", f"{name} does not map benchmarks to settings", hint=hint))
-    values: dict[str, dict[str, Any]] = {}
+    findings = Findings()
+    text = decode(data, name, findings)
+    root = parse_yaml(text, name, findings) if text is not None else None
+    texts[name] = text or ""
+    if findings.failed:
+        raise UsageError(*findings.all())
+    if root is None or not isinstance(root.value, dict):
+        raise UsageError(Diagnostic("E910", f"{name} does not map benchmarks to settings", Span(name, 1, 1), hint=hint))
+    values: dict[str, dict[str, Node]] = {}
     problems: list[Diagnostic] = []
-    for owner, settings in found.items():
+    for owner, settings in root.value.items():
         benchmark = catalog.get(owner)
         if benchmark is None:
-            problems.append(_bad_setting(owner, owner, catalog))
-            continue
-        values[benchmark.name] = {key: _from_json(benchmark, key, value) for key, value in settings.items()}
+            problems.append(_bad_setting(owner, True, settings.location, catalog))
+        elif not isinstance(settings.value, dict):
+            message = f"the settings of `{owner}` must be a map"
+            problems.append(Diagnostic("E910", message, settings.span, hint=hint))
+        else:
+            values[benchmark.name] = {key: _from_json(benchmark, key, node) for key, node in settings.value.items()}
     if problems:
         raise UsageError(*problems)
     return values
 
 
-def _from_json(benchmark: Benchmark[Any], name: str, value: Any) -> Any:
+def _from_json(benchmark: Benchmark[Any], name: str, node: Node) -> Node:
     """Convert a value of a settings file. A bare number for a duration is in seconds, as in ASCT's files."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"{value}s" if number and _schema(benchmark, name).get("unit") == "s" else value
+    number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    return node._replace(value=f"{node.value}s") if number and _schema(benchmark, name).get("unit") == "s" else node

@@ -10,6 +10,7 @@ import pytest
 from asct.cli import adhoc
 from asct.errors import UsageError
 from asct.registry import installed
+from tests.cli.conftest import Asct
 
 
 def names(*words: str) -> list[str]:
@@ -67,19 +68,41 @@ def test_a_selection_of_nothing_is_an_error() -> None:
     ],
 )
 def test_values_follow_the_type_of_the_setting(text: str, name: str, value: object) -> None:
-    assert adhoc.user_settings([text], installed()) == {"storage-io-depth-sweep": {name: value}}
+    assert adhoc.plain(adhoc.user_settings([text], installed())) == {"storage-io-depth-sweep": {name: value}}
 
 
 @pytest.mark.parametrize("text", ["sidz.duration=2s", "duration=2s", "sids.=2", "=", "sids"])
 def test_a_setting_of_no_benchmark_is_an_error(text: str) -> None:
-    with pytest.raises(UsageError, match="does not name a setting"):
-        adhoc.user_settings([text], installed())
+    with pytest.raises(UsageError, match=r"is not a benchmark|names no setting") as caught:
+        adhoc.user_settings(["sids.duration=2s", text], installed())
+    (problem,) = caught.value.diagnostics
+    assert problem.span is not None
+    assert (problem.span.file, problem.span.line, problem.span.column) == ("--user-config", 2, 1)
+
+
+def test_every_error_points_into_the_text_of_its_option(asct: Asct, tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"sids": {"iodepth_sweep_steps": [1, 0],\n "rw": "read2"}, "saps": {"foo": 1}}')
+    settings = ["--user-config", "sids.block_size=4k", "saps.access_pattern_sweep_steps=read,raed"]
+    found = asct("run", "sids", "saps", "--config-file", str(file), *settings, "--dry-run", "--json")
+    items = [json.loads(line) for line in found.out.splitlines()]
+    places = {(item["file"], item["line"], item["column"]) for item in items}
+    assert found.code == 2
+    assert places == {
+        (str(file), 1, 38), (str(file), 2, 8), (str(file), 2, 27), ("--user-config", 1, 17), ("--user-config", 2, 38),
+    }  # fmt: skip
+
+
+def test_an_unknown_word_is_shown_in_the_command(asct: Asct) -> None:
+    error = asct("run", "sids", "nosuch").err
+    assert "asct run:1:15" in error
+    assert "asct run sids nosuch" in error
 
 
 def test_a_settings_file_as_asct_saves_it(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"sids": {"duration": 0.5, "iodepth_sweep_steps": [1, 2]}}))
-    found = adhoc.file_settings(str(file), installed())
+    found = adhoc.plain(adhoc.file_settings(str(file), installed(), {}))
     assert found == {"storage-io-depth-sweep": {"duration": "0.5s", "iodepth_sweep_steps": [1, 2]}}
 
 
@@ -87,5 +110,7 @@ def test_a_settings_file_as_asct_saves_it(tmp_path: Path) -> None:
 def test_a_broken_settings_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
     file = tmp_path / "config.json"
     file.write_text(text)
-    with pytest.raises(UsageError):
-        adhoc.file_settings(str(file), installed())
+    with pytest.raises(UsageError) as caught:
+        adhoc.file_settings(str(file), installed(), {})
+    assert caught.value.diagnostics[0].span is not None
+    assert caught.value.diagnostics[0].span.file == str(file)

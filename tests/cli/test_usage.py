@@ -35,7 +35,7 @@ from tests.cli.conftest import Asct
         (["schema", "plam"], "invalid value for `kind`: 'plam' is not one of", "asct schema"),
         (["completion"], "missing argument `shell`. Choose from: bash, zsh, fish", "asct completion"),
         (["run", "ls", "--user-config", "ls.pages=4k", "ls.cycle_bas"], "unknown setting `cycle_bas`", "`cycle_base`?"),
-        (["run", "ls", "--user-config", "ls.pages=5k"], "asct run:7:12", "one of `auto`"),
+        (["run", "ls", "--user-config", "ls.pages=5k"], "--user-config:1:10", "one of `auto`"),
     ],
 )
 def test_wrong_usage_names_cause_and_way_out(asct: Asct, arguments: list[str], message: str, hint: str) -> None:

@@ -75,10 +75,13 @@ def check(options: GlobalOptions, file: str) -> None:
     """Check a settings file and print every error."""
     from asct.cli import adhoc
     from asct.cli.loading import load
+    from asct.cli.places import moving
+    from asct.diagnostics.wording import WITHOUT_PLAN
     from asct.registry import installed
 
-    values = adhoc.file_settings(file, installed())
-    chosen = sorted(values)
+    written = adhoc.file_settings(file, installed(), options.console.files)
+    chosen = sorted(written)
     if chosen:
-        load(options, file, PlanSelection(), text=adhoc.plan_text(chosen, values, None))
+        text = adhoc.plan_text(chosen, adhoc.plain(written), None)
+        load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
     options.console.result(f"{file}: ok, settings of {counted(len(chosen), 'benchmark')}")

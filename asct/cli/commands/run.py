@@ -124,15 +124,19 @@ class _Request(NamedTuple):
 def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
     from asct.cli import adhoc
     from asct.cli.loading import load
+    from asct.cli.places import OPTION, moving, words_text
     from asct.cli.targets import as_plan, host_of
     from asct.diagnostics.wording import WITHOUT_PLAN
     from asct.registry import installed
 
-    catalog = installed()
+    catalog, texts = installed(), options.console.files
+    texts[WITHOUT_PLAN] = words_text(request.words)[0]
+    texts[OPTION] = "\n".join(request.assignments)
     chosen = [info.name for info in adhoc.select(request.words, catalog.infos)]
-    from_file = adhoc.file_settings(request.config, catalog) if request.config else {}
+    from_file = adhoc.file_settings(request.config, catalog, texts) if request.config else {}
     given = adhoc.user_settings(request.assignments, catalog)
-    values = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
+    written = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
+    values = adhoc.plain(written)
     spec = host_of(request.address)
     names = {request.address or "local": spec.name, spec.address: spec.name}
     destroys = [{**item, "overwrite": request.overwrite} for item in adhoc.consents(request.destroys, values, names)]
@@ -141,7 +145,8 @@ def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
 
     def plan_of(names: list[str], warn: bool) -> ResolvedPlan:
         text = adhoc.plan_text(names, values, as_plan(spec), destroys)
-        return load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn)
+        move = moving(written, WITHOUT_PLAN, text)
+        return load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn, move=move)
 
     if "all" in request.words:
         chosen = _without_large(options, chosen, adhoc.named(request.words, catalog.infos), plan_of(chosen, False))
