@@ -115,8 +115,9 @@ def share(part: int, whole: int, noun: str) -> str:
 
 
 def causes(jobs: Iterable[JobEntry]) -> list[str]:
-    """Return why repeats were not measured, with the error codes, each cause once."""
-    return list(dict.fromkeys(plain(job.note) for job in jobs if job.note and job.lacking()))
+    """Return why repeats were not measured, with the error codes, each cause once. Refusals come first."""
+    lacking = sorted((job for job in jobs if job.note and job.lacking()), key=lambda job: not job.refused)
+    return list(dict.fromkeys(plain(job.note) for job in lacking))
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:

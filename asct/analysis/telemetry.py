@@ -51,14 +51,16 @@ def mark_of(item: RepeatView) -> str:
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """Return `12 of 40 while the host was noisy (others, steal)`; empty if all repeats were quiet or unobserved."""
+    """Return `12 of 40 measurements ran while the host was noisy (others, steal)`; empty if all were quiet or
+    unobserved."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:
         states.update(job.host_states)
         reasons.update(job.host_reasons)
     total = states.total()
-    parts = [f"{states['noisy']} of {total} while the host was noisy"] if states["noisy"] else []
+    parts = [f"{states['noisy']} of {total} measurements ran while the host was noisy"] if states["noisy"] else []
     if states["invalid"]:
-        parts.append(f"{states['invalid']} of {total} while the host was throttled or limited")
+        lead = f"{states['invalid']} of {total} "
+        parts.append(lead + ("while it" if parts else "measurements ran while the host") + " was throttled or limited")
     return f"{', '.join(parts)} ({', '.join(plain(what) for what, _ in reasons.most_common())})" if parts else ""

@@ -59,7 +59,11 @@ def summarize(view: RunView) -> VerdictSummary:
     (tone, first), *rest = problems
     held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
     details = [*_told(causes(run.jobs)), *(text for _, text in rest), *held, *_remarks(view)]
-    return VerdictSummary(first[:1].upper() + first[1:], tuple(details), tone)
+    return VerdictSummary(_sentence(first), tuple(map(_sentence, details)), tone)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _told(found: Sequence[str]) -> list[str]:
@@ -129,7 +133,7 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
 def _remarks(view: RunView) -> list[str]:
     run, remarks = view.run, []
     if hosts := hosts_line(run.jobs):
-        remarks.append(f"Measured {hosts}")
+        remarks.append(hosts)
     if before := reused_text(run.jobs, run.started_at):
         remarks.append(plain(before))
     if not run.verdicts:

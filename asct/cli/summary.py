@@ -14,7 +14,7 @@ from asct.analysis.grid import Tone
 from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
 from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
-from asct.cli.text import counted
+from asct.cli.text import counted, wrapped
 from asct.diagnostics.wording import resume_command
 from asct.export.text import verdict_text
 
@@ -47,7 +47,7 @@ def print_summary(console: Console, view: RunView, reports: Mapping[str, Path]) 
     _hosts(console, run)
     _matrix(console, run)
     _verdicts(console, run)
-    for line in _last_lines(view):
+    for line in _last_lines(view, console.width):
         console.line(line)
     for name, path in reports.items():
         if name in ("html", "markdown") or console.style.verbosity:
@@ -112,16 +112,18 @@ def _verdicts(console: Console, run: Run) -> None:
     for verdict in run.verdicts:
         if verdict.outcome != "pass":
             word = word_of(verdict)
-            line = Text().append(word, style=_STYLES[TONES[word]]).append(" " * (8 - len(word)))
-            console.line(line.append(verdict_text(verdict)))
+            first, *rest = wrapped(f"{word:<8}{verdict_text(verdict)}", console.width, "", " " * 8)
+            console.line(Text(word, style=_STYLES[TONES[word]]).append(first[len(word) :], style="none"))
+            for line in rest:
+                console.line(line)
 
 
-def _last_lines(view: RunView) -> Iterator[Text]:
+def _last_lines(view: RunView, width: int) -> Iterator[Text]:
     """Yield the verdict of the reports in its color, its details, and where the results are."""
     run, found = view.run, summarize(view)
     yield Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     for detail in found.details:
-        yield Text(f"  {detail}")
+        yield from map(Text, wrapped(detail, width))
     if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
         yield Text(f"  measure what is missing with `{resume_command(view.root)}`")
     yield Text(f"exit code {run.exit_code}; results in {view.root}")

@@ -103,9 +103,9 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _head(report: RunReport) -> str:
-    lines = [f"# {escape(report.title)}", "", f"{_SIGNS[report.summary.tone]} **{escape(report.summary.sentence)}**"]
+    lines = [f"# {escape(report.title)}", "", f"{_SIGNS[report.summary.tone]} **{prose(report.summary.sentence)}**"]
     if report.summary.details:
-        lines += ["", escape(". ".join(report.summary.details)) + "."]
+        lines += ["", prose(". ".join(report.summary.details)) + "."]
     lines += ["", _where(report)]
     if report.description:
         lines += ["", escape(report.description)]

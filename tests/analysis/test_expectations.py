@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.expectations import fact_value, is_blocking, judge, same
+from asct.analysis.losses import Loss
 from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
 from asct.planner.model import Check
@@ -120,6 +121,28 @@ def test_an_unreachable_host_is_unknown_with_its_reason() -> None:
 def test_a_failed_job_is_unknown() -> None:
     verdict = one([check()], [], run=run_of(counts={"failed": 3}))
     assert verdict.reason == "no values were measured: 3 failed"
+
+
+def test_the_cause_is_that_of_the_place_and_reaches_the_verdict_unchanged() -> None:
+    """Another point failed for another reason, which must not be told for this one."""
+    run = run_of(counts={"ok": 1, "failed": 2})
+    losses = [Loss("a", "job", {"depth": 2}, "E601 fio exited with 1"), Loss("a", "job", {"depth": 4}, "E602 too late"),
+              Loss("b", "job", {"depth": 4}, "E430 another host")]  # fmt: skip
+    late = one([check(at={"depth": 4})], [record(1.0)], run=run, losses=losses)
+    assert late.reason == "`latency` was not measured at depth = 4; E602 too late"
+    [_, gap] = judge([check()], [record(1.0)], run, {}, losses=losses)
+    assert gap.reason == "part of the job is missing: 2 failed; E601 fio exited with 1, and 1 more"
+    whole = run_of(counts={"refused": 1})
+    refused = one([check()], [], run=whole, losses=[Loss("a", "job", {}, "E424 /dev/sdb is mounted")])
+    assert refused.reason == "no values were measured: 1 refused; E424 /dev/sdb is mounted"
+
+
+def test_invalid_repeats_are_judged_by_their_values_and_are_no_hole() -> None:
+    run = run_of(counts={"invalid": 1})
+    verdict = one([check(if_missing="pass")], [record(1.0, flags=["invalid-host"])], run=run)
+    assert (verdict.outcome, verdict.reason) == (
+        "unknown", "the value is flagged invalid-host, so it counts as not measured",
+    )  # fmt: skip
 
 
 def test_a_hole_in_the_sweep_is_not_a_pass_unless_the_place_is_pinned_down() -> None:

@@ -33,9 +33,15 @@ def test_a_reason_says_how_much() -> None:
 
 def test_the_line_of_all_jobs() -> None:
     assert hosts_line([]) == hosts_line([entry(), entry(stable=9, unknown=1)]) == ""
-    assert hosts_line([entry(stable=2, noisy=3), entry(noisy=1)]) == "4 of 6 while the host was noisy (others)"
+    assert (
+        hosts_line([entry(stable=2, noisy=3), entry(noisy=1)])
+        == "4 of 6 measurements ran while the host was noisy (others)"
+    )
     told = hosts_line([entry(stable=2, noisy=3, invalid=1)])
-    assert told == "3 of 6 while the host was noisy, 1 of 6 while the host was throttled or limited (others, quota)"
+    assert (
+        told
+        == "3 of 6 measurements ran while the host was noisy, 1 of 6 while it was throttled or limited (others, quota)"
+    )
 
 
 QUIET = {"schema": "asct.telemetry/1", "steps": 1, "elapsed_s": 1.0, "before": {}, "after": {}}
@@ -72,7 +78,7 @@ def test_every_report_tells_it(tmp_path: Path, name: str) -> None:
     assert isinstance(text, str)
     words = " ".join(text.replace("\\", "").split())
     assert "worst iodepth 4, repeat 2: noisy host, steal 3 %" in words
-    assert "2 of 24 while the host was noisy (steal)" in words
+    assert "2 of 24 measurements ran while the host was noisy (steal)" in words
     if name == "html":
         assert text.count('<span class="chip doubt">noisy host</span>') == 2
 
@@ -108,7 +114,8 @@ def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
     report = build(open_view(write_sample(tmp_path), Fakes()))
     doubts = {item.label: item.doubt for item in report.headlines}
     assert (
-        doubts["DRAM latency"] == "" and "Measured 2 of 24 while the host was noisy (steal)" in report.summary.details
+        doubts["DRAM latency"] == ""
+        and "2 of 24 measurements ran while the host was noisy (steal)" in report.summary.details
     )
     root = write_sample(tmp_path / "other")
     for path in root.glob("jobs/*/latency-sweep/*/r1/status.json"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.analysis.losses import losses_of
 from asct.engine import events
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
@@ -201,6 +202,22 @@ def test_resume_and_retry_measure_an_invalid_repeat_again(lab: Lab, tmp_path: Pa
     (tmp_path / "seen").unlink()
     retried = lab.run(job(point(script=once), retry=Retry(1, ("invalid",))))
     assert (retried.code, retried.values()) == (0, [2])
+
+
+def test_the_causes_of_missing_values_are_known_by_point(lab: Lab) -> None:
+    points = [
+        point(script=script, index=n, swept=("index",))
+        for n, script in enumerate(("exit 3", "echo invalid 1", "echo 1"))
+    ]
+    work = job(*points)
+    done = lab.run(work)
+    found = losses_of(done.stored.run, lab.plan(work), done.stored.journal)
+    assert [(loss.at, loss.cause[:4]) for loss in found] == [
+        ({"index": 0}, "E601"),
+        ({"index": 1}, "E627"),
+        ({}, "E601"),
+    ]
+    assert done.stored.run.jobs[0].note == found[0].cause == found[2].cause
 
 
 def test_an_invalid_detail_leaves_the_repeat_measured(lab: Lab) -> None:
