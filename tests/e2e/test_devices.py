@@ -239,3 +239,24 @@ def test_over_ssh_an_account_that_may_not_look_may_not_write(loop: Loop, sshd: S
     if account:
         refused(loop, tmp_path, plan, account, "cannot be checked")
     assert leftovers(sshd) == []
+
+
+def test_run_writes_with_consent_and_names_its_own_options(loop: Loop, tmp_path: Path) -> None:
+    settings = (f"sfio.file_names={loop.path}", "sfio.rw=randwrite", "sfio.duration=500ms", "sfio.numjobs=1")
+    consent = f"local:{loop.path}:{loop.backing}"
+
+    def run(folder: str, *options: str) -> Ended:
+        return asct("run", "sfio", "-o", folder, "--wait", "5m", *options, "--user-config", *settings, cwd=tmp_path)
+
+    before = content(loop)
+    ended = run("none")
+    assert ended.code == 4 and f"--destroys local:{loop.path}:SERIAL" in " ".join(ended.err.split())
+    ended = run("wrong", "--destroys", f"local:{loop.path}:/elsewhere")
+    told = " ".join(ended.err.split())
+    assert ended.code == 4 and "`--destroys`" in told and "safety.destroys" not in told
+    assert content(loop) == before
+    assert run("first", "--destroys", consent).code == 0
+    assert content(loop) != before
+    ended = run("again", "--destroys", consent)
+    assert ended.code == 4 and "add `--overwrite`" in " ".join(ended.err.split())
+    assert run("over", "--destroys", consent, "--overwrite").code == 0
