@@ -197,11 +197,13 @@ def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node, from the mask if there is no valid list. A memory-only node has no CPUs."""
+    """Return the CPUs of a node, from the mask if there is no valid list, or an empty one. A memory-only node has no
+    CPUs."""
+    of_list, mask = listed(texts.get("cpulist")), masked(texts.get("cpumap"))
     if differ(texts, ("cpulist", "cpumap")):
-        gaps.contradiction(f"cpulist and cpumap of node {number} contradict each other; asct uses the list")
-    mask = masked(texts.get("cpumap"))
-    if listed(texts.get("cpulist")) is None and mask is not None:
+        used = "list" if of_list else "mask"
+        gaps.contradiction(f"cpulist and cpumap of node {number} contradict each other; asct uses the {used}")
+    if not of_list and mask is not None:
         return sorted(mask)
     return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
 

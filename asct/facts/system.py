@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from asct.facts.kernel import kernel as of_kernel
 from asct.facts.snapshot import Snapshot
@@ -266,9 +266,9 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
 def _byte_order(snapshot: Snapshot, arch: str | None) -> Literal["little", "big"] | None:
     """Return the byte order that the Linux kernel reports (since 6.1), or that of the architecture."""
     said = snapshot.line("/sys/kernel/cpu_byteorder")
-    if said is None and arch is None:
-        return None
-    return "big" if said == "big" or (said is None and arch in BIG_ENDIAN) else "little"
+    if said not in ("little", "big"):
+        said = None if arch is None else "big" if arch in BIG_ENDIAN else "little"
+    return cast(Literal["little", "big"] | None, said)
 
 
 def libc(said: str | None, gaps: UnknownFacts) -> str | None:

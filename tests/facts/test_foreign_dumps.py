@@ -104,6 +104,12 @@ def test_contradictions_are_told(tmp_path: Path) -> None:
         assert any(told in text for text in found), (name, found)
 
 
+def test_a_node_with_an_empty_list_and_a_mask_has_the_cpus_of_the_mask(tmp_path: Path) -> None:
+    facts = machine(server() | {f"{NODE}/node1/cpulist": ""}, tmp_path)
+    assert facts.nodes[1].cpus == [4, 5, 6, 7]
+    assert facts.contradictions == ["cpulist and cpumap of node 1 contradict each other; asct uses the mask"]
+
+
 def test_memory_of_several_kinds(tmp_path: Path) -> None:
     """The class of CPUs is preferred to that of the nearest initiators, which may be a GPU."""
     classes = {0: "900000", 1: "200000"}
