@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -53,6 +54,9 @@ def _items(node: Node, findings: Findings) -> list[Node]:
     if isinstance(node.value, list):
         return node.value
     message = f"`benchmarks` must be a list, not {kind_of(node.value)}"
+    if isinstance(node.value, str) and len(names := re.split(r"[\s,]+", node.value)) > 1:
+        findings.error("E106", message, node.span, f"write `[{', '.join(names)}]`")
+        return [Node(name, node.span) for name in names if name]
     if isinstance(node.value, dict) and node.value:
         forms = [_form(key, item) for key, item in node.value.items()]
         findings.error("E106", message, node.span, f"write `[{', '.join(forms[:3])}{', ...' * (len(forms) > 3)}]`")
@@ -114,7 +118,8 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
     name = body.value.get("id") or body.value.get("uses")
     name = name or next((item for key, item in body.value.items() if nearest(key, ("uses",), ALIKE)), None)
     if name is not None and isinstance(name.value, str):
-        findings.parsed(partial(folder_name, what="a benchmark entry"), name.value, name.span, "E111")
+        if "id" in body.value:  # otherwise the planner reports an unknown benchmark
+            findings.parsed(partial(folder_name, what="a benchmark entry"), name.value, name.span, "E111")
         return Node(name.value, name.span)
     findings.gaps.add(("benchmarks",))
     if name is None:

@@ -24,6 +24,14 @@ _ELSEWHERE: Final = {
 """Keys of other tools, and the corresponding keys of the plan language."""
 ALIKE: Final = 0.75
 """The similarity above which an unknown name is read as the one that it resembles."""
+_FORMS: Final = {
+    "`retry`": "write `retry: {max: 2, on: [timeout]}`", "`report`": "write `report: {formats: [html]}`",
+    "`sweep`": "write `sweep: {block_size: [4K, 8K]}`", "`limits`": "write `limits: {duration: 8h}`",
+    "`baseline`": "write `baseline: {run: latest}`", "`defaults`": "write `defaults: {repeats: 3}`",
+    "`groups`": "write `groups: {lab: [HOST, HOST]}`", "`safety`": "write `safety: {max_written: 2TiB}`",
+    "an expectation": "write `{metric: ID.METRIC, max: 130 ns}`",
+}  # fmt: skip
+"""Hints for sections that are not maps."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
@@ -83,7 +91,7 @@ class Section:
         self.members: dict[str, Node] = {}
         if not isinstance(node.value, dict):
             self.findings.gaps.add(path)
-            self.wrong(node, name, "a map", "write `key: value` pairs")
+            self.wrong(node, name, "a map", _FORMS.get(name, "write `key: value` pairs"))
             return
         known = {key: item for key, item in node.value.items() if keys is None or key in keys}
         self.members = {key: self._present(key, item) for key, item in known.items()}
@@ -106,6 +114,8 @@ class Section:
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
             hint = f"add a space after the colon of `{shown(key)}`"
+        elif empty := next((name for name, other in self.node.value.items() if other.value is None), None):
+            hint = f"indent it below `{shown(empty)}`, which has no value"
         elif key in _EXECUTION and "defaults" in keys:
             hint = "move it under `defaults`, or into a benchmark"
         elif meant is not None:
@@ -166,7 +176,7 @@ class Section:
         def read(node: Node) -> int | None:
             value = node.value
             if isinstance(value, bool) or not isinstance(value, int):
-                self.wrong(node, f"`{key}`", "a whole number")
+                self.wrong(node, f"`{key}`", "a whole number", f"write a number from {low} to {high}")
                 return None
             if not low <= value <= high:
                 message = f"`{key}` is {shown(value)}, not from {low} to {high}"

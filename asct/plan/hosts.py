@@ -98,7 +98,8 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
     if node.value is None or isinstance(node.value, dict):
         return True
     if node.value is not REJECTED:
-        findings.error("E106", f"{what} must be a map", node.span, "write `{address: ..., user: ...}`")
+        form = f"`{{address: {shown(node.value)}}}`" if isinstance(node.value, str) else "`{address: ..., user: ...}`"
+        findings.error("E106", f"{what} must be a map", node.span, f"write {form}, or indent it below its host")
     return False
 
 

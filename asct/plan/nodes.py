@@ -304,6 +304,8 @@ def _report_syntax(problem: Exception, text: str, file: str, findings: Findings)
 
 
 def _syntax_hint(reason: str, lines: list[str]) -> str:
+    if "cannot start any token" in reason and any(re.match(r" *\t", line) for line in lines):
+        return "a tab indents this line; indent with spaces"
     if any(_UNQUOTED_TEMPLATE.search(line) and re.search(r"[\[{]", line.replace("${", "")) for line in lines):
         return _QUOTE_TEMPLATE
     for pattern, hint in _HINTS:

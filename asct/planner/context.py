@@ -3,6 +3,7 @@ construction."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -53,6 +54,8 @@ class ResolveContext:
         found = self.catalog.get(name)
         if found is None and name:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
+            if len(words := re.split(r"[\s,]+", name)) > 1 and all(map(self.catalog.get, words)):
+                hint = f"separate the names: `[{', '.join(words)}]`"
             self.findings.error("E201", f"unknown benchmark `{name}`", span, hint)
             found = self.catalog.get(nearest(name, self.catalog.names(), ALIKE) or "")
         return found

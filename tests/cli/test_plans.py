@@ -260,3 +260,16 @@ def test_a_device_without_consent_is_refused_by_every_command(asct: Asct, tmp_pa
         assert ended.code == 4 and "E251" in ended.err
     ended = asct("run", "storage-fio", "--user-config", "sfio.file_names=/dev/loop7", "sfio.rw=randwrite")
     assert ended.code == 4 and "E251" in ended.err
+
+
+def test_a_json_plan_on_one_line_is_checked_and_counted(asct: Asct, tmp_path: Path) -> None:
+    plan = '{"plan": 1, "name": "p", "benchmarks": [{"uses": "sids", "config": {"block_size": "4k"}}], "limit": 3}'
+    (tmp_path / "p.json").write_text(plan)
+    ended = asct("check", "p.json")
+    assert ended.code == 2
+    assert f"p.json:1:{plan.index('4k')}" in ended.err
+    assert ended.err.endswith("3 errors\n")
+    document = asct("check", "p.json", "--json").document
+    assert document["errors"] == 3
+    columns = [item["column"] for item in document["diagnostics"]]
+    assert columns == sorted(columns)

@@ -27,6 +27,7 @@ HOSTS = "hosts: {a: {transport: local}, b: {transport: local}}\n"
 SWEEP = "benchmarks:\n  - id: disk\n    uses: disk\n    sweep:\n"
 CASES = [
     Case("E201", "benchmarks: [disc]", "disc", "did you mean `disk`?"),
+    Case("E201", "benchmarks: [disk levels]", "disk levels", "`[disk, levels]`"),
     Case("E202", "benchmarks: [{uses: disk, config: {iodeth: 4}}]", "iodeth", "did you mean `iodepth`?"),
     Case("E202", "defaults: {config: {nope_nope: 1}}\nbenchmarks: [disk]", "nope_nope", "asct list settings"),
     Case("E203", "benchmarks: [disk]", "", "did you mean `disk`?", sets=("dsk.iodepth=4",)),
