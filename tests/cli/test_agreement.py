@@ -17,8 +17,7 @@ PLAN = "plan: 1\nname: twice\nbenchmarks:\n  - {id: one, uses: noop}\n  - {id: t
 @pytest.fixture(autouse=True)
 def same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both entries measure one quantity, and times that are not equal disagree."""
-    monkeypatch.setattr(type(BENCHMARK), "quantities", (Quantity("overhead", "elapsed", {}),))
-    monkeypatch.setattr("asct.analysis.agreement.TOLERANCE", 0.0)
+    monkeypatch.setattr(type(BENCHMARK), "quantities", (Quantity("overhead", "elapsed", {}, tolerance=0.0),))
 
 
 def test_a_run_shows_both_values_and_keeps_what_was_measured(asct: Asct, tmp_path: Path) -> None:
