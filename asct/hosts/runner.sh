@@ -257,7 +257,7 @@ serve() {
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
     next=$((last + 1))
     say "serving $next"
-    hear &
+    ( hear & wait "$!"; kill -s KILL 0 ) & # if the listener is killed, the runner ends, and asct starts another one
     ( work )
     trap '' INT TERM HUP PIPE
     printf 'broken\n' >&3

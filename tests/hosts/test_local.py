@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -63,6 +64,14 @@ def test_a_runner_that_was_killed_is_replaced_and_repeats_its_task(here: Bench, 
     killed = f"touch {tmp_path}/marker; read pid rest <{here.host.work}/.work; kill -KILL $pid; sleep 60"
     done = here.run("sh", "-c", f"[ -e {tmp_path}/marker ] || {{ {killed}; }}; echo again")
     assert (done.status, here.text()) == (0, "again\n")
+    assert here.run("true").status == 0
+
+
+def test_a_runner_whose_listener_was_killed_is_replaced(here: Bench) -> None:
+    """Nobody pings a runner on this machine, so the runner itself ends."""
+    assert here.run("true").status == 0
+    listener = int(Path(here.host.work, ".hear").read_text().split()[0])
+    os.kill(listener, signal.SIGKILL)
     assert here.run("true").status == 0
 
 
