@@ -47,8 +47,8 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
 
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
     """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
-    codes = (hw.DTC, hw.HN_I, 0x11, hw.SBSX, hw.CXLA)
-    assert [len(registers_of(CMN_650, "r2p0", code)) for code in codes] == [31, 10, 10, 9, 13]
+    codes = (hw.DTC, hw.HN_I, 0x11, hw.XP, hw.SBSX, hw.CXLA)
+    assert [len(registers_of(CMN_650, "r2p0", code)) for code in codes] == [31, 10, 10, 149, 9, 13]
     for code in codes:
         first, last = named(CMN_650, "r2p0", code), named(CMN_700, "r3p0", code)
         between = named(CMN_700, "r1p0", code)
@@ -66,6 +66,14 @@ def test_a_crosspoint_of_a_cmn_700_r3_has_four_monitors() -> None:
             other = found[f"{name}_dt{number}"]
             assert (other.offset - one.offset, other.fields) == (0x200 * number, one.fields)
     assert not [name for name in named(CMN_600, "r3p0", hw.XP) if "_dt" in name.replace("_dtm_", "")]
+
+
+def test_ports_and_monitors_of_a_cmn_650_are_where_linux_reads_them() -> None:
+    """drivers/perf/arm-cmn.c: CMN_MXP__CONNECT_INFO, CI700_CONNECT_INFO_P2_5_OFFSET, CMN_DTM_UNIT_INFO."""
+    found = named(CMN_650, "r2p0", hw.XP)
+    ports = [found[f"por_mxp_device_port_connect_info_p{port}"].offset for port in range(6)]
+    assert ports == [0x8 + 8 * port + (0x10 if port >= 2 else 0) for port in range(6)]
+    assert [found[name].offset for name in ("por_dtm_unit_info", "por_dtm_control_dt2")] == [0x910, 0x2100 + 2 * 0x200]
 
 
 def test_a_reset_value_has_no_bits_outside_of_the_fields() -> None:
