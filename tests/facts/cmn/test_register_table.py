@@ -39,17 +39,20 @@ def test_every_non_secure_register_of_a_cmn_600_is_listed() -> None:
 
 def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
     """As above, of cmn700-r3.regdefs; docs/cmn-registers.md names the nodes of which only a part is listed."""
-    codes = (hw.CFG, hw.DTC, hw.HN_I, 0x11, hw.XP, hw.SBSX, 0x10, hw.RN_I, 0xD, hw.CXLA, 0x9, 0x202, 0x1000)
-    assert [len(registers_of(CMN_700, "r3p0", code)) for code in codes] == [
-        325, 31, 11, 11, 193, 9, 10, 5, 5, 13, 35, 35, 2,
-    ]  # fmt: skip
+    defined = {
+        hw.DVM: 4, hw.CFG: 325, hw.DTC: 31, hw.HN_I: 11, 0x11: 11, hw.HN_F: 26, hw.HN_S: 26, hw.XP: 193, hw.SBSX: 9,
+        0x10: 10, hw.RN_I: 5, 0xD: 5, hw.CXLA: 13, 0x9: 35, 0x202: 35,
+    }  # fmt: skip
+    assert {code: len(registers_of(CMN_700, "r3p0", code)) for code in defined} == defined
 
 
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
     """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
-    codes = (hw.DTC, hw.HN_I, 0x11, hw.XP, hw.SBSX, hw.CXLA)
-    assert [len(registers_of(CMN_650, "r2p0", code)) for code in codes] == [31, 10, 10, 149, 9, 13]
-    for code in codes:
+    defined = {
+        hw.DVM: 4, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, hw.XP: 149, hw.SBSX: 9, hw.CXLA: 13,
+    }  # fmt: skip
+    assert {code: len(registers_of(CMN_650, "r2p0", code)) for code in defined} == defined
+    for code in defined:
         first, last = named(CMN_650, "r2p0", code), named(CMN_700, "r3p0", code)
         between = named(CMN_700, "r1p0", code)
         shared = {name for name in first.keys() & last.keys() if first[name] == last[name]}
@@ -130,14 +133,22 @@ def test_a_controller_is_identified_as_the_architecture_asks(part: int, revision
     assert low | (high & 0xF) << 8 == CMN_600, "the part number, which all products have kept"
 
 
-def test_a_home_node_has_the_power_policy_unit_of_the_architecture() -> None:
-    found = {
-        name.removeprefix("por_hnf_ppu_"): one.offset - 0x1000
-        for name, one in named(CMN_600, "r1p3", hw.HN_F).items()
-        if "_ppu_" in name
-    }
+@pytest.mark.parametrize(
+    ("part", "revision", "code", "base"),
+    [
+        (CMN_600, "r1p3", hw.HN_F, 0x1000),
+        (CMN_650, "r2p0", hw.HN_F, 0x1C00),
+        (CMN_700, "r3p0", hw.HN_F, 0x1C00),
+        (CMN_700, "r3p0", hw.HN_S, 0x1C00),
+    ],
+)
+def test_a_home_node_has_the_power_policy_unit_of_the_architecture(
+    part: int, revision: str, code: int, base: int
+) -> None:
+    registers = {name.split("_ppu_")[1]: one for name, one in named(part, revision, code).items() if "_ppu_" in name}
+    found = {name: one.offset - base for name, one in registers.items()}
     assert found == {"pwsr": 0x008, "misr": 0x014, "idr0": 0xFB0, "idr1": 0xFB4, "iidr": 0xFC8, "aidr": 0xFCC}
-    implementer = named(CMN_600, "r1p3", hw.HN_F)["por_hnf_ppu_iidr"]
+    implementer = registers["iidr"]
     values = {field.name: field.of(implementer.reset or 0) for field in implementer.fields}
     assert (values["implementer"], values["product_id"]) == (0x43B, CMN_600)
 
