@@ -59,11 +59,20 @@ def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
         assert shared <= between.keys() and all(between[name] == first[name] for name in shared)
 
 
-def test_a_crosspoint_of_a_cmn_700_r3_has_four_monitors() -> None:
+def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
+    """As above, of cmns3-r2.regdefs."""
+    full = {hw.XP: 231, hw.SBSX: 22}
+    assert {code: len(registers_of(CMN_S3, "r2p0", code)) for code in full} == full
+
+
+@pytest.mark.parametrize(
+    ("part", "revision", "base", "count"), [(CMN_700, "r3p0", 0x2000, 31), (CMN_S3, "r2p0", 0xA000, 35)]
+)
+def test_a_crosspoint_has_four_monitors(part: int, revision: str, base: int, count: int) -> None:
     """Each with the registers of the first, 0x200 further on; Linux, arm-cmn.c: CMN_DTM_UNIT_INFO, `dtm->base`."""
-    found = named(CMN_700, "r3p0", hw.XP)
-    first = {name: one for name, one in found.items() if 0x2100 <= one.offset < 0x2300}
-    assert len(first) == 31
+    found = named(part, revision, hw.XP)
+    first = {name: one for name, one in found.items() if base + 0x100 <= one.offset < base + 0x300}
+    assert len(first) == count
     for number in (1, 2, 3):
         for name, one in first.items():
             other = found[f"{name}_dt{number}"]
