@@ -216,12 +216,13 @@ class _NodeScope:
         prefix, reset = _data()["node_types"][self.code][1], entry.get("reset")
         for monitor in range(self._monitors(entry)):
             for item, offset in self._offsets(entry):
+                name = self._spelled(entry, entry["name"]).format(n=item, prefix=prefix)
                 yield RegisterLayout(
-                    name=entry["name"].format(n=item, prefix=prefix) + (f"_dt{monitor}" if monitor else ""),
+                    name=name + (f"_dt{monitor}" if monitor else ""),
                     offset=offset + monitor * _MONITOR_BYTES,
                     access=entry.get("access", "RO"),
                     description=entry["text"].format(n=item),
-                    fields=tuple(self._fields(entry.get("fields", ()), item)),
+                    fields=tuple(self._fields(entry, item)),
                     reset=reset.get(self.node) if isinstance(reset, Mapping) else reset,
                     width=entry.get("width", 8),
                 )
@@ -245,10 +246,16 @@ class _NodeScope:
         for number, item in enumerate(range(each) if isinstance(each, int) else each):
             yield item, base + entry["at"] + number * entry.get("step", 8)
 
-    def _fields(self, listed: str | Iterable[Mapping[str, Any]], item: int | str) -> Iterator[FieldLayout]:
+    def _fields(self, entry: Mapping[str, Any], item: int | str) -> Iterator[FieldLayout]:
+        listed: str | Iterable[Mapping[str, Any]] = entry.get("fields", ())
         for one in _short_fields(listed) if isinstance(listed, str) else listed:
             if self.has(one, item):
-                yield from _field_layouts(one, item, self.product)
+                yield from _field_layouts({**one, "name": self._spelled(entry, one["name"])}, item, self.product)
+
+    def _spelled(self, entry: Mapping[str, Any], name: str) -> str:
+        for part, own in entry.get("spelled", {}).get(self.product.kind, {}).items():
+            name = name.replace(part, own)
+        return name
 
 
 def _short_fields(text: str) -> Iterator[dict[str, Any]]:

@@ -41,7 +41,8 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
     """As above, of cmn700-r3.regdefs; docs/cmn-registers.md names the nodes of which only a part is listed."""
     defined = {
         hw.DVM: 4, hw.CFG: 325, hw.DTC: 31, hw.HN_I: 11, 0x11: 11, hw.HN_F: 26, hw.HN_S: 26, hw.XP: 193, hw.SBSX: 9,
-        0x10: 10, hw.RN_I: 5, 0xD: 5, hw.CXLA: 13, 0x9: 35, 0x202: 35,
+        0x10: 10, hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 4, hw.CXRA: 4, hw.CXHA: 10, hw.CXLA: 13, hw.CCG_RA: 4, hw.CCG_HA: 6,
+        hw.CCLA: 15, 0x8: 14, 0x201: 14, 0x9: 35, 0x202: 35,
     }  # fmt: skip
     assert {code: len(registers_of(CMN_700, "r3p0", code)) for code in defined} == defined
 
@@ -49,7 +50,8 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
     """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
     defined = {
-        hw.DVM: 4, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, hw.XP: 149, hw.SBSX: 9, hw.CXLA: 13,
+        hw.DVM: 4, hw.CFG: 323, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, hw.XP: 149, hw.SBSX: 9, 0x9: 35,
+        hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 3, hw.CXRA: 4, hw.CXHA: 10, hw.CXLA: 13,
     }  # fmt: skip
     assert {code: len(registers_of(CMN_650, "r2p0", code)) for code in defined} == defined
     for code in defined:
@@ -93,6 +95,60 @@ def test_a_reset_value_has_no_bits_outside_of_the_fields() -> None:
         for one in registers.values():
             mask = sum(((1 << (field.msb - field.lsb + 1)) - 1) << field.lsb for field in one.fields)
             assert not one.fields or not (one.reset or 0) & ~mask, one.name
+
+
+MASKS = {
+    (CMN_650, "r2p0"): {
+        hw.CFG: {"por_info_global": 0xFFFF_83FF_FFFF_FFFF},
+        hw.HN_F: {"por_hnf_unit_info_1": 0xFF0F, "por_hnf_pmu_event_sel": 0x7_3F3F_3F3F,
+            "por_hnf_errmisc_NS": 0xDFFF_FFFF_0003_7FFF},
+        hw.XP: {"por_mxp_p5_info": 0xFF_3FB7, "por_dtm_wp0_config": 0x7_FFFF, "por_dtm_wp3_config_dt2": 0x7_FDFF,
+            "por_dtm_fifo_entry3_2": 2**64 - 1, "por_mxp_errmisc_NS": 0x87FF_0000_007F_FFFF},
+        0x9: {"por_hnf_mpam_idr": 0xEFFF_FFFF, "por_hnf_ns_mpamcfg_cmax": 0xFC00},
+        hw.RN_I: {"por_rni_unit_info": 2**64 - 1, "por_rni_unit_info2": 0x1F_FFFF,
+            "por_rni_pmu_event_sel": 0x1F1F_1F1F},
+        hw.RN_SAM: {"por_rnsam_unit_info": 0x1F_003F_000F_00FF},
+        hw.CXRA: {"por_cxg_ra_unit_info": 0x1FFF_FFFF_FFFF_FF5F},
+        hw.CXHA: {"por_cxg_ha_unit_info2": 0x3FF, "por_cxg_ha_errmisc_NS": 0x1FF_0000_0000_3FF7},
+    },
+    (CMN_700, "r1p0"): {
+        hw.HN_F: {"por_hnf_pmu_mpam_sel": 7},
+        hw.CCG_HA: {"por_ccg_ha_unit_info": 0x7FFF_FFFF_FFFF_FFFF, "por_ccg_ha_unit_info2": 0x3_FFFF_FFFF_FFFF},
+    },
+    (CMN_700, "r3p0"): {
+        hw.HN_S: {"cmn_hns_pmu_event_sel": 0x1DFF_3F3F_3F3F, "cmn_hns_errmisc_NS": 0xDFFF_FFFF_4FF3_7FFF},
+        0x201: {"cmn_hns_s_mpam_mbw_idr": 0x1FFF_7C3F},
+        hw.CXRA: {"por_cxg_ra_unit_info": 0x7FFF_FFFF_FFFF_FF5F},
+        hw.CCG_RA: {"por_ccg_ra_unit_info": 0x7FFF_FFFF_FFFF_FF1F, "por_ccg_ra_pmu_event_sel": 0xF_FFFF_FFFF},
+        hw.CCG_HA: {"por_ccg_ha_unit_info": 0x7FFF_FFFF_FFFF_FFFF, "por_ccg_ha_unit_info2": 0xFFF_FFFF_FFFF_FFFF,
+            "por_ccg_ha_unit_info3": 0x7FF},
+        hw.CCLA: {"por_ccla_unit_info": 0xFF_FF80_1FFF, "por_ccla_permsg_ctl": 0x3F03},
+    },
+}  # fmt: skip
+"""The bits that the definitions name as the ones of fields, which they give apart from the fields."""
+
+
+def test_fields_cover_the_bits_that_the_definitions_name() -> None:
+    for (part, revision), by_node in MASKS.items():
+        for code, masks in by_node.items():
+            found = named(part, revision, code)
+            assert {name: sum((1 << f.msb + 1) - (1 << f.lsb) for f in found[name].fields) for name in masks} == masks
+
+
+def test_the_reset_values_of_gateways_decode_as_powers_of_two() -> None:
+    """The depths of queues after the RESET lines of cmn650, cmn700-r1 and cmn700-r3.regdefs."""
+    after_reset = {
+        (CMN_650, "r2p0", hw.CXRA): 0x208_0200_2100_0006,
+        (CMN_650, "r2p0", hw.CXHA): 0x404_1008_0201_0100,
+        (CMN_700, "r3p0", hw.CXRA): 0x820_0800_8400_0006,
+        (CMN_700, "r3p0", hw.CCG_RA): 0x820_0800_8400_0006,
+        (CMN_700, "r1p0", hw.CCG_HA): 0x404_1008_0201_0100,
+        (CMN_700, "r3p0", hw.CCG_HA): 0x404_1004_0201_0100,
+    }
+    for (part, revision, code), value in after_reset.items():
+        (info,) = (one for one in registers_of(part, revision, code) if one.offset == 0x900)
+        depths = [one.of(value) for one in info.fields if one.name.endswith("_depth")]
+        assert len(depths) >= 5 and all(depth.bit_count() == 1 for depth in depths), (info.name, depths)
 
 
 RECORD = {"errfr": 0x00, "errctlr": 0x08, "errstatus": 0x10, "erraddr": 0x18, "errmisc": 0x20, "errmisc1": 0x28}
