@@ -47,6 +47,12 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
     assert {code: len(registers_of(CMN_700, "r3p0", code)) for code in defined} == defined
 
 
+def test_the_nodes_of_a_cmn_700_r1_that_are_listed_in_full() -> None:
+    """As above, of cmn700-r1.regdefs."""
+    defined = {hw.DVM: 4, hw.DTC: 31, hw.HN_F: 26}
+    assert {code: len(registers_of(CMN_700, "r1p0", code)) for code in defined} == defined
+
+
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
     """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
     defined = {
@@ -112,7 +118,7 @@ MASKS = {
         hw.CXHA: {"por_cxg_ha_unit_info2": 0x3FF, "por_cxg_ha_errmisc_NS": 0x1FF_0000_0000_3FF7},
     },
     (CMN_700, "r1p0"): {
-        hw.HN_F: {"por_hnf_pmu_mpam_sel": 7},
+        hw.HN_F: {"por_hnf_pmu_event_sel": 0x1C1F_3F3F_3F3F, "por_hnf_errmisc_NS": 0xDFFF_FFFF_0003_7FFF},
         hw.CCG_HA: {"por_ccg_ha_unit_info": 0x7FFF_FFFF_FFFF_FFFF, "por_ccg_ha_unit_info2": 0x3_FFFF_FFFF_FFFF},
     },
     (CMN_700, "r3p0"): {
