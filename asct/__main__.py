@@ -19,7 +19,7 @@ _PLUGIN_LOADER: Final = "pydantic.plugin._loader"
 
 
 _NO_MEMORY: Final = ("Cannot allocate memory", "failed to map segment")
-"""Parts of the messages of OSError and ImportError if no memory is left (strerror of ENOMEM, ld.so)."""
+"""Phrases in the messages of OSError and ImportError when the process is out of memory (strerror of ENOMEM, ld.so)."""
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def exhausted(problem: BaseException) -> NotMeasured | None:
     if isinstance(problem, MemoryError):
         message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
     elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):
-        message, what = "the system starts no further thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"
+        message, what = "the system cannot start another thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"
     else:
         return None
     hint = f"raise the limit on {what}, reduce `--forks`, then run `asct resume`"

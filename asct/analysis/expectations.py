@@ -26,7 +26,7 @@ from asct.values.quantity import format_quantity
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 """Maps the names that `of:` accepts to the paths of facts."""
 _VALUED = ("noisy", "invalid")
-"""Statuses of repeats that have values, which have their own verdicts even if they count as not measured."""
+"""Statuses of repeats with values. These repeats get their own verdicts even if they count as not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Outcome:
     losses: Sequence[Loss]
 
     def cause(self, check: Check, host: str, job_id: str = "") -> str:
-        """Return `; E601 ...`, the first cause of values missing at the place of the check, and the number of others;
-        empty if there is none."""
+        """Return `; E601 ...`: the first cause of missing values for the check, and the number of further causes; empty
+        if there is none."""
         found = dict.fromkeys(
             loss.cause
             for loss in self.losses
@@ -87,8 +87,8 @@ def judge(
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
     `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
-    as not measured. `disagreements` are those between `records`. If a bound lies between a value and another value of
-    the same quantity, it cannot be judged. `losses` are the causes of missing values, which the verdicts repeat.
+    as not measured. `disagreements` are those between `records`. A bound that lies between two disagreeing values of
+    the same quantity cannot be judged. `losses` are the causes of missing values, which the verdicts repeat.
     """
     places = gather(records, disagreements)
     verdicts: list[Verdict] = []

@@ -13,7 +13,7 @@ from asct.store.model import Run
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Repeats that were not measured: the swept settings of their point (empty for a whole job) and the cause."""
+    """Repeats that were not measured, with the swept settings of their point (empty for a whole job) and the cause."""
 
     host: str
     id: str
@@ -22,7 +22,8 @@ class Loss:
 
 
 def losses_of(run: Run, resolved: ResolvedPlan, journal: Callable[[], Iterable[Mapping[str, Any]]]) -> list[Loss]:
-    """Return the causes of repeats that count as not measured: those of points from the journal, then those of jobs."""
+    """Return why repeats count as not measured: first the causes of points, from the journal, then those of whole
+    jobs."""
     if not any(job.lacking() for job in run.jobs):
         return []
     swept = {(job.host, job.id, point.id): point.swept for job in resolved.jobs for point in job.points}

@@ -26,7 +26,7 @@ WORST_FIRST: Final = tuple(TONES)
 
 
 def tone_of(word: str) -> Tone:
-    """Return the color of a status or outcome, also of one that a results tree from another source invented."""
+    """Return the color of a status or outcome, including unknown ones in a results tree from another source."""
     return TONES.get(word, "bad")
 
 
@@ -103,19 +103,19 @@ def unmeasured(jobs: Iterable[JobEntry]) -> Counter[str]:
 
 
 def planned(jobs: Iterable[JobEntry]) -> int:
-    """Return the number of repeats, with those that were planned but have no status."""
+    """Return the number of repeats, including planned repeats without a status."""
     return sum(max(job.points * job.repeats, sum(job.counts.values())) for job in jobs)
 
 
 def share(part: int, whole: int, noun: str) -> str:
-    """Return a part of a whole in words: `the only point`, `all 3 points`, `2 of 3 points`."""
+    """Describe a part of a whole: `the only point`, `all 3 points`, `2 of 3 points`."""
     if part == whole:
         return f"the only {noun}" if whole == 1 else f"all {whole:,} {noun}s"
     return f"{part:,} of {whole:,} {noun}s"
 
 
 def causes(jobs: Iterable[JobEntry]) -> list[str]:
-    """Return why repeats were not measured, with the error codes, each cause once. Refusals come first."""
+    """Return the distinct causes of repeats that were not measured, with their error codes, refusals first."""
     lacking = sorted((job for job in jobs if job.note and job.lacking()), key=lambda job: not job.refused)
     return list(dict.fromkeys(plain(job.note) for job in lacking))
 

@@ -157,7 +157,8 @@ def _several(labels: Sequence[str]) -> str:
 def failures_of(root: Path, job: JobView) -> list[Failure]:
     """Return the repeats that count as not measured.
 
-    Repeats of a point with the same outcome are merged, and shown with the end of the first one's standard error.
+    Repeats of a point with the same outcome are merged and shown with the last lines of the first repeat's standard
+    error.
     """
     lost = (item for item in job.repeats if not (item.valued if item.repeat < 1 else item.measured))
     groups = grouped(lost, lambda item: (item.point_id, _problem(item)))
@@ -176,7 +177,7 @@ def failures_of(root: Path, job: JobView) -> list[Failure]:
 
 
 def unstarted(job: JobView) -> Iterator[Failure]:
-    """Yield the repeats that were not started, as one failure with the cause that the job recorded."""
+    """Yield one failure for all repeats that were not started, with the cause that the job recorded."""
     if job.unstarted:
         label = share(job.unstarted, planned([job.entry]), "measurement")
         status = "refused" if job.entry.refused else "skipped"

@@ -72,7 +72,7 @@ def _told(found: Sequence[str]) -> list[str]:
 
 
 def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[Problem]:
-    """Yield what makes the run end with an exit code other than 0, causes before their consequences."""
+    """Yield the problems that cause a nonzero exit code, each cause before its consequences."""
     run = view.run
     lost: dict[Tone, int] = {}
     for status, number in unmeasured(run.jobs).items():
@@ -98,7 +98,7 @@ def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Itera
 
 
 def _doubts(view: RunView) -> Iterator[Problem]:
-    """Yield what does not change the exit code but questions results."""
+    """Yield the doubts about results that do not change the exit code."""
     run = view.run
     if noisy := sum(job.counts.get("noisy", 0) for job in run.jobs if not job.strict):
         whole = share(noisy, planned(run.jobs), "measurement")

@@ -62,12 +62,12 @@ class RepeatView:
 
     @property
     def measured(self) -> bool:
-        """Whether the repeat counts as measured. If `strict` rejects a noisy repeat, it has a diagnostic."""
+        """Whether the repeat counts as measured. A noisy repeat that `strict` rejects has a diagnostic."""
         return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
 
     @property
     def cause(self) -> str:
-        """Why the repeat counts as not measured: the code and the message, or otherwise its notes."""
+        """Why the repeat counts as not measured: the code and the message, or the notes if there is no diagnostic."""
         if self.status is None:
             return ""
         found = self.status.diagnostic or {}

@@ -26,7 +26,7 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def named(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> set[str]:
-    """Return the benchmarks that words other than `all` select."""
+    """Return the benchmarks selected by words other than `all`."""
     return {item.name for word in words if word != "all" for item in _matching(word, benchmarks)}
 
 
@@ -197,11 +197,11 @@ def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
 def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the entries of `safety: destroys:` for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
 
-    `hosts` maps further names of hosts, such as the address that `--host` names, to their names in the plan.
+    `hosts` maps other names of hosts, such as the address given to `--host`, to their names in the plan.
 
-    Names of devices and serial numbers may contain colons: the device is the longest one among the settings that the
-    text names, otherwise it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because its
-    serial is the path of a file. Raises UsageError (E910) if a part is missing.
+    Device names and serial numbers may contain colons: the device is the longest match among the devices in settings;
+    without a match, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because its serial
+    is the path of a file. Raises UsageError (E910) if a part is missing.
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
     found, problems = [], []
@@ -215,7 +215,7 @@ def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str])
             found.append({"host": hosts.get(host, host), "device": device, "serial": serial})
         else:
             hint = "write HOST:DEVICE:SERIAL, e.g. `local:/dev/disk/by-id/nvme-ACME_X1:S6XZNX0R123456`"
-            message = f"`--destroys {text}` does not name a host, a device and its serial"
+            message = f"`--destroys {text}` does not have the form HOST:DEVICE:SERIAL"
             problems.append(Diagnostic("E910", message, hint=hint))
     if problems:
         raise UsageError(*problems)
@@ -223,7 +223,7 @@ def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str])
 
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts among settings, and the parts of those that contain commas."""
+    """Yield the settings that are texts, and the parts of those that contain commas."""
     for value in values.values():
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):

@@ -186,9 +186,9 @@ def _bug(problem: Exception, options: GlobalOptions) -> int:
     text = "".join(traceback.format_exception(problem))
     message = f"a bug in asct: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
     try:
-        hint = f"report it with the log in {_write_log(text, options.log_file)}"
+        hint = f"report this problem, and attach the log {_write_log(text, options.log_file)}"
     except (OSError, AsctError):
-        hint = f"report it with this text:\n{text}"
+        hint = f"report this problem with the following text:\n{text}"
     options.console.diagnostics([Diagnostic("E970", message, hint=hint)])
     return 70
 

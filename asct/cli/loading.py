@@ -62,8 +62,8 @@ def load(
 
 
 def _frozen(path: str) -> Any:
-    """Return the document of a frozen plan; None for any other file. JSON with the keys of a plan is a plan, and so is
-    what is not JSON, because the parser of plans reports the location of the error."""
+    """Return the document of a frozen plan; None for any other file. JSON with the keys of a plan is treated as a plan.
+    So is invalid JSON, because the plan parser reports the location of the error."""
     from asct.plan.load import PLAN_KEYS
 
     if not path.endswith(".json") or not Path(path).is_file():

@@ -121,7 +121,7 @@ def _registers(registers: list[Register], width: int) -> Iterator[str]:
 
 
 def _zero_series(register: Register) -> str:
-    """Return the same text for numbered registers of one series that are zero, and the name for any other register."""
+    """Return the same key for all numbered registers of a series that are zero, and the name for any other register."""
     return re.sub(r"\d+", "#", register.name) if register.value == 0 else register.name
 
 

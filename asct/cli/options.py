@@ -43,7 +43,7 @@ class GlobalOptions(OutputStyle):
     log_file: str | None = None
     log_level: str = "info"
     kept: bool = False
-    """Whether what the command was asked for is in a results tree, so that nothing is lost with its output."""
+    """Whether the command stores its results in a results tree, so that lost output does not matter."""
 
     @cached_property
     def console(self) -> Console:

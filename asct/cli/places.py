@@ -1,7 +1,7 @@
 """The locations of the arguments of `asct run`, for the diagnostics of the plan that is generated from them.
 
-A setting is kept as a Node, which locates it in the text that the user wrote: `--user-config` (one option per line) or
-the settings file. After the generated plan was resolved, its locations are replaced by these.
+Each setting is kept as a Node with its location in the text that the user wrote: `--user-config` (one option per line)
+or the settings file. After the generated plan is resolved, its locations are replaced with these.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ WrittenSettings = Mapping[str, Mapping[str, Node]]
 
 
 def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnostic], Diagnostic]:
-    """Return the function that replaces locations in `plan`, the generated text with the name `file`, by those of
-    `written`. Locations of anything else in it are removed."""
+    """Return a function that replaces locations in `plan`, the generated text named `file`, with the locations in
+    `written`. All other locations in the generated text are removed."""
     pairs: list[tuple[Span, Span]] = []
 
     def moved_span(span: Span | None) -> Span | None:
@@ -42,7 +42,7 @@ def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnost
 
 
 def _settings(written: WrittenSettings, file: str, plan: str) -> Iterator[tuple[Span, Span]]:
-    """Yield the location of each setting in the generated plan with that of the user."""
+    """Yield the location of each setting in the generated plan, paired with its location in the user's text."""
     from asct.plan.findings import Findings
     from asct.plan.nodes import parse_yaml
 
@@ -88,7 +88,7 @@ def option_node(item: str, number: int, value: Any) -> Node:
 
 
 def words_text(words: Sequence[str]) -> tuple[str, dict[str, Span]]:
-    """Return the command with its selected words, and the location of each word in it."""
+    """Return the command line with its selected words, and the location of each word."""
     text, spans = WITHOUT_PLAN, {}
     for word in words:
         spans[word] = Span(WITHOUT_PLAN, 1, len(text) + 2, max(1, len(word)))

@@ -53,7 +53,7 @@ def dry_run(options: GlobalOptions, plans: Sequence[ResolvedPlan], commands: boo
 
 
 def require_confirmation(plans: Sequence[ResolvedPlan]) -> None:
-    """Raise SafetyError if one of the plans may only start with `--yes`. asct never waits for an answer."""
+    """Raise SafetyError if one of the plans requires `--yes`. asct never waits for an answer."""
     from asct.errors import SafetyError
     from asct.planner.budget import unconfirmed
 

@@ -137,7 +137,7 @@ class Lines(Progress):
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> Lines:
-        with suppress(RuntimeError):  # the system starts no further thread; a run needs no heartbeat
+        with suppress(RuntimeError):  # the system cannot start another thread; a run needs no heartbeat
             self._thread.start()
         return self
 
@@ -252,7 +252,7 @@ def rate_text(event: events.DriveRates) -> str:
 
 
 def _measured(event: events.PointEnded) -> bool:
-    """Return whether the repeat counts as measured. If `strict` rejects a noisy one, it has a diagnostic."""
+    """Return whether the repeat counts as measured. A noisy repeat that `strict` rejects has a diagnostic."""
     return event.status in MEASURED and event.diagnostic is None
 
 

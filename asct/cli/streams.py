@@ -1,6 +1,5 @@
-"""The standard streams of the process, made so that a full disk or a closed stream cannot end a command.
-
-What cannot be written is discarded and remembered. A run then finishes, and its exit code stays true.
+"""Standard streams that survive a full disk or a closed stream. Output that cannot be written is discarded, and the
+first failure is remembered. A run therefore finishes, and its exit code stays correct.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class OutputFile(io.FileIO):
-    """An output that discards what cannot be written. A closed pipe still raises BrokenPipeError."""
+    """An output stream that discards data it cannot write. A closed pipe still raises BrokenPipeError."""
 
     failure: OSError | None = None
     """The first failed write."""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write `data`, and return its size after a failure as well."""
+        """Write `data` and return its size, even after a failure."""
         size = memoryview(data).nbytes
         if self.failure is not None:
             return size
@@ -35,9 +34,8 @@ class OutputFile(io.FileIO):
 
 
 def protect_streams() -> None:
-    """Open /dev/null in place of closed standard streams, and make stdout and stderr discard what cannot be written.
-
-    If a standard stream were closed, a file of the results tree could get its number, and output would go there.
+    """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data they cannot write.
+    Otherwise, a file of the results tree could get the file descriptor of a closed stream and receive its output.
     """
     for number in range(3):
         try:
@@ -56,7 +54,7 @@ def _protected(stream: TextIO | None, number: int) -> TextIO:
 
 
 def lost_output() -> OSError | None:
-    """Return the first failed write to stdout, after writing what is buffered; None if everything was written."""
+    """Flush stdout, and return its first failed write; None if everything was written."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.failure if isinstance(raw, OutputFile) else None

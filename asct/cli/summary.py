@@ -119,13 +119,13 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _last_lines(view: RunView, width: int) -> Iterator[Text]:
-    """Yield the verdict of the reports in its color, its details, and where the results are."""
+    """Yield the verdict of the reports in its color, its details, and the location of the results."""
     run, found = view.run, summarize(view)
     yield Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     for detail in found.details:
         yield from map(Text, wrapped(detail, width))
     if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
-        yield Text(f"  measure what is missing with `{resume_command(view.root)}`")
+        yield Text(f"  to measure what is missing, run `{resume_command(view.root)}`")
     yield Text(f"exit code {run.exit_code}; results in {view.root}")
 
 

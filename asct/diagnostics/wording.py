@@ -1,7 +1,5 @@
-"""Diagnostics of `asct run`, which has options where a plan has keys.
-
-Most diagnostics are worded for plans. For a run without a plan file, the phrases below are replaced, so that every hint
-names something that works in the command that was typed.
+"""Reword diagnostics for `asct run`, which has options where a plan has keys. Most diagnostics are worded for plans. In
+a run without a plan file, the phrases below are replaced, so that every hint works in the command that the user typed.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Final
 from asct.diagnostics.model import Diagnostic
 
 WITHOUT_PLAN: Final = "asct run"
-"""The path of the plan that `asct run` creates, which diagnostics show in place of a file name."""
+"""The path of the plan that `asct run` creates. Diagnostics show it instead of a file name."""
 
 _CONSENT: Final = "`--destroys HOST:DEVICE:SERIAL`"
 PHRASES: Final[tuple[tuple[str, str], ...]] = (
@@ -37,7 +35,7 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("set `address`, `port` or `jump` in the plan, or correct ~/.ssh/config", "correct ~/.ssh/config"),
     ("select another folder with `--results DIR`", "select another folder with `--output-dir`"),
 )  # fmt: skip
-"""Phrases of diagnostics for plans, with the phrases that replace them. The first ones take precedence."""
+"""Phrases of diagnostics for plans, and their replacements. Earlier entries take precedence."""
 _SETTING: Final = re.compile(r"(set|change) `(\w+)` in the plan")
 _LIMIT: Final = re.compile(r"or set `(?:limits|safety): \{[^`]*\}` in the plan; the preview")
 _RAISE: Final = re.compile(r", or raise the limit: `limits: [^`]*`")
@@ -51,7 +49,7 @@ _OTHER: Final = dict(PHRASES)
 
 
 def for_run(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic for plans with the words of `asct run`."""
+    """Return a diagnostic for plans, reworded for `asct run`."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
         hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")

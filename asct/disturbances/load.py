@@ -16,7 +16,7 @@ BUSY_PRESSURE: Final = 10.0
 _BUSY_CPU: Final = 0.2
 """Share of a second that a CPU spent on other processes. The daemons of an idle machine use less."""
 _NAMED: Final = 0.05
-"""Share of one CPU from which a process is named. The readings have a resolution of 0.01."""
+"""Minimum share of one CPU for a process to be named. The readings have a resolution of 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
 """Share of stolen time. It is larger than the spread of results on a quiet machine."""
@@ -66,8 +66,8 @@ def _busy(seen: RuleInput) -> Evaluations:
 
 
 def _named(sample: ActivitySample) -> str:
-    """Name the busiest processes with their share of one CPU. If there are none but a CPU was busy, say so: processes
-    of another container, or of another account with hidepid (proc(5)), are not visible."""
+    """Name the busiest processes with their share of one CPU. If a CPU was busy but no process is visible, report that
+    instead: processes of another container, or of another account with hidepid (proc(5)), are hidden."""
     busy = [one for one in sample.processes if one.share >= _NAMED]
     if busy:
         names = (f"{_plain(one.name)} (pid {one.pid}, {one.share * 100:.0f} %)" for one in busy[:_MOST_NAMED])
@@ -78,7 +78,7 @@ def _named(sample: ActivitySample) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a process, which may be any text, without characters that control a terminal."""
+    """Return the name of a process without terminal control characters. A process can have any name."""
     return "".join(mark if mark.isprintable() else "?" for mark in name)
 
 

@@ -101,7 +101,8 @@ def _layout(seen: RuleInput) -> Evaluations:
         title="address randomization off",
         seen="kernel.randomize_va_space is 0",
         sure="possible",
-        why="physical addresses still vary between visits; only effects of virtual addresses do not",
+        why="every process gets the same virtual addresses, so visits do not average out their effects; "
+        "physical addresses still vary",
         settings=[Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")],
     )
 

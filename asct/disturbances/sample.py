@@ -65,8 +65,8 @@ class ActivitySample:
     `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests. `interrupts` is
     the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the reader,
     and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`. `throttled` is the
-    number of thermal throttling events; None if the Linux kernel does not count them. `processes` are those that used
-    CPU time, the busiest first; processes that the account may not see are missing.
+    number of thermal throttling events; None if the Linux kernel does not count them. `processes` lists the processes
+    that used CPU time, the busiest first, except those that the account may not see.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class _Counters:
     running: int | None
     throttles: int | None
     processes: Mapping[tuple[int, int], tuple[int, str]]
-    """Time used in ticks, and name, by number and start time."""
+    """CPU time in ticks and name of each process, by process number and start time."""
 
 
 def sample_of(text: str) -> ActivitySample | None:
@@ -119,8 +119,8 @@ def sample_of(text: str) -> ActivitySample | None:
 def _busiest(
     before: Mapping[tuple[int, int], tuple[int, str]], after: Mapping[tuple[int, int], tuple[int, str]], elapsed: float
 ) -> tuple[BusyProcess, ...]:
-    """Return the processes that used CPU time between the readings. One that began between them is missing from
-    `before` and has used all of its time."""
+    """Return the processes that used CPU time between the readings. A process that began between them is missing from
+    `before`; all of its time counts."""
     if elapsed <= 0:
         return ()
     grown = (

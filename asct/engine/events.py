@@ -51,8 +51,8 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostOpening(Event):
-    """A host is about to be opened. `session` names the run's session on the host: `asct resume` finds it by this name,
-    whatever happens before the host is ready."""
+    """A host is about to be opened. `session` names the run's session on the host, so that `asct resume` finds it even
+    if the run ends before the host is ready."""
 
     t: ClassVar[str] = "host-opening"
     host: str
@@ -192,7 +192,7 @@ class EventBus:
         reword: Callable[[Diagnostic], Diagnostic] = lambda item: item,
     ) -> None:
         self.reword = reword
-        """Rewords diagnostics for the command that was typed; see `asct.diagnostics.wording`."""
+        """Rewords diagnostics for the command that the user typed; see `asct.diagnostics.wording`."""
         self._writer = writer
         self._listeners = tuple(listeners)
         self._mutex = Lock()

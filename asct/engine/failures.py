@@ -176,9 +176,8 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
-    """Return the status of a repeat with these values, and the reason if it counts as not measured.
-
-    Flags on details do not count: if doubtful details affect the result that summarizes them, it has a flag too.
+    """Return the status of a repeat with these values, and the reason if it counts as not measured. Flags on details
+    are ignored, because a result that doubtful details affect has a flag too.
     """
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]

@@ -41,17 +41,17 @@ class _LostError(Exception):
 
 @dataclass(slots=True)
 class Survey:
-    """The intact repeats of a run, in the order in which the journal lists their ends."""
+    """The intact repeats of a run, in the order in which they ended according to the journal."""
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl of each of these repeats, including line feeds."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
-    """The repeats whose lines were missing or changed, and were parsed again."""
+    """The repeats whose lines were missing or changed, and were therefore parsed again."""
     changed: list[Path] = field(default_factory=list)
     """The folders of the repeats whose raw files are missing or changed."""
     findings: list[Diagnostic] = field(default_factory=list)
-    """One finding for each kind of damage."""
+    """One diagnostic for each kind of damage."""
     surplus: int = 0
     """Number of lines in records.jsonl that belong to none of these repeats."""
 
@@ -122,7 +122,7 @@ def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
     """Return the readable lines of records.jsonl by repeat; empty if it does not exist. Damaged lines are counted under
-    a key of their own."""
+    a separate key."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     if not path.exists():
@@ -250,7 +250,8 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Write records.jsonl of a run that nobody is writing, and its line in SHA256SUMS. Returns what was found.
+    """Write records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of the
+    run.
 
     Raises StoreError if the journal cannot be read or the run cannot be written, and SafetyError if it is locked.
     """

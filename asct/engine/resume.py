@@ -46,7 +46,7 @@ class EarlierResults:
 
 
 def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
-    """Return the (job, point id, repeat) of every repeat that the surveyed run did not measure, in planned order.
+    """Return (job, point id, repeat) for every repeat that the surveyed run did not measure, in planned order.
 
     A repeat is measured if the journal contains its end with the status ok or noisy (only ok for a strict job), its
     status.json is valid and agrees, its raw files are intact, and its records exist or can be rebuilt from them.
@@ -100,9 +100,8 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """Return how often each repeat ended according to the journal, and the token of each host's last session.
-
-    A lost connection does not count as an end, because the host continues and its results will be used.
+    """Return how often each repeat ended according to the journal, and the token of each host's last session. A lost
+    connection does not count, because the host continues and its results will be used.
     """
     ends: Counter[RepeatKey] = Counter()
     sessions: dict[str, str] = {}

@@ -29,7 +29,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(slots=True)
 class StepOutputs:
-    """The results of finished steps: outputs for the benchmark, and entries for status.json."""
+    """The results of completed steps: outputs for the benchmark, and entries for status.json."""
 
     outputs: list[Output] = field(default_factory=list)
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)

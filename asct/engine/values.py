@@ -18,7 +18,7 @@ class ContractBreachError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the records of one repeat have in common. `raw` is the folder of its raw files."""
+    """The fields that all records of a repeat share. `raw` is the folder of its raw files."""
 
     run: str
     plan: str
@@ -33,17 +33,16 @@ class Origin:
 
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
-    """Add a flag to the values if the host state makes them doubtful.
-
-    A kernel only observes the CPUs that it runs on. If another program uses caches, memory bandwidth or clock, only the
-    state of the host shows it.
+    """Add a flag to the values if the host state makes them doubtful. A kernel observes only the CPUs that it runs on.
+    Only the host state shows that another program uses caches, memory bandwidth or power.
     """
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
 
 def records_of(found: Iterable[Measurement], benchmark: Benchmark[Any], origin: Origin) -> list[Record]:
-    """Return the records of measurements. Raises ContractBreachError if the benchmark must not return one of them."""
+    """Return the records of measurements. Raises ContractBreachError for a measurement that the benchmark does not
+    declare."""
     metrics = {metric.name: metric for metric in benchmark.metrics}
     records = []
     for item in found:

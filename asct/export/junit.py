@@ -54,7 +54,8 @@ def render(view: RunView) -> str:
 
 
 def _run_suite(root: ET.Element, view: RunView) -> None:
-    """Add an error for a run that failed although no point and no expectation did, such as one that was killed."""
+    """Add an error for a run that failed although no point and no expectation failed, for example because it was
+    killed."""
     causes = [text_at(item, "code") + " " + text_at(item, "message") for item in view.run.findings
               if text_at(item, "severity") != "note"]  # fmt: skip
     suite = ET.SubElement(root, "testsuite", {"name": "run"})

@@ -20,7 +20,7 @@ MOST_MEMBERS = 100_000
 """Limit on the number of members. Servers with hundreds of CPUs have tens of thousands of the files that asct reads; a
 packed archive of 4 MB may have 600,000 members."""
 MOST_FOLDERS = 50_000
-"""Limit on the number of folders, because one member may lie in many."""
+"""Limit on the number of folders, because a single member may be nested in many."""
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30

@@ -113,8 +113,8 @@ class Cpus:
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))
-            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts that of the CPUs it lists"
-            self.gaps.contradiction(f"{text}; asct uses what most report")
+            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists of the CPUs in it"
+            self.gaps.contradiction(f"{text}; asct uses the value that most CPUs report")
         unlike = {cpu: name for cpu in self.online if (name := differ(self.of(cpu), *files))}
         for name in dict.fromkeys(unlike.values()):
             cpus = format_cpulist(cpu for cpu, one in unlike.items() if one == name)

@@ -155,7 +155,8 @@ def _bogomips(printed: Mapping[str, str], gaps: UnknownFacts) -> float | None:
 
 
 def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, int | None]:
-    """Return the bits of physical and virtual addresses, which the Linux kernel prints on x86 and LoongArch."""
+    """Return the number of bits of physical and virtual addresses, which the Linux kernel reports on x86 and
+    LoongArch."""
     said = printed.get("address sizes") or printed.get("Address Sizes") or ""
     match = _ADDRESSES.fullmatch(said)
     fields = ("physical_address_bits", "virtual_address_bits")

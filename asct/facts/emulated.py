@@ -1,4 +1,4 @@
-"""What the commands of an exchange would print on a machine, derived from a dump of its files.
+"""Derive the output that the commands of an exchange would print on a machine from a dump of its files.
 
 On a live host, some facts come from commands: link targets, which no file contains, binary files, and the command line
 of the Linux kernel, whose secrets are masked before it leaves the host.
@@ -64,8 +64,9 @@ def text_of(tree: FileTree, path: str) -> str:
 def _uname(tree: FileTree) -> str:
     """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
 
-    The file that contains the first line exists since Linux 6.1. Before, the release often ends with it (Fedora,
-    Debian). Otherwise it is the architecture of the CPUs, which differs only if the Linux kernel has 32 bits.
+    The file that contains the first line exists since Linux 6.1. On older kernels, the release often ends with the
+    architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which differs only for a 32-bit
+    kernel.
     """
     arch, host, release, version, line = (text_of(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
@@ -94,7 +95,7 @@ def _memory_devices(tree: FileTree) -> Iterator[str]:
 
 
 def _structures(table: bytes) -> Iterator[bytes]:
-    """Yield the memory structures of a table: type, length, handle and fields; then strings, which two zero bytes end
+    """Yield the memory structures of a table: type, length, handle and fields, then strings up to two zero bytes
     (DSP0134, 6.1)."""
     at = 0
     while at + 4 <= len(table) and table[at + 1] >= 4 and table[at] != _LAST_TYPE:
@@ -116,7 +117,7 @@ def _udev(tree: FileTree) -> Iterator[str]:
 
 
 def _device_tree(tree: FileTree) -> Iterator[str]:
-    """Yield `name=value` for texts of the root of the device tree, with blanks instead of zero bytes."""
+    """Yield `name=value` for the text properties of the root of the device tree, with spaces instead of zero bytes."""
     for top in ("/proc/device-tree", "/sys/firmware/devicetree/base"):
         for name in ("model", "compatible", "serial-number"):
             if text := text_of(tree, f"{top}/{name}"):

@@ -1,4 +1,4 @@
-"""Why facts are unknown in a dump: what it does not contain says nothing about the machine."""
+"""Explain why facts are unknown in a dump. A file that is missing from the dump may exist on the machine."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ _EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"thermal", (f"{HWMON}/", f"{ZONES}/")),
     (r"work_.*", ("df",)),
 )
-"""Patterns of fields, and what a dump must contain of the sources of their values: a part of a path or a command. The
-first matching pattern applies; without sources, a value that is unknown is never in the dump."""
+"""Patterns of fields, with the sources of their values that a dump must contain: a part of a path, or a command. The
+first matching pattern applies. Without sources, the dump never contains an unknown value."""
 
 
 def reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Return the reasons with those replaced that only tell what a dump lacks."""
+    """Replace the reasons that only state what a dump lacks, and return all reasons."""
 
     @cache
     def has(source: str) -> bool:

@@ -22,8 +22,8 @@ _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def roots(mounts: str) -> dict[str, str]:
-    """Return the mount points of the control groups in a table of mounts (/proc/mounts), by controller; that of version
-    2 has an empty name. The usual ones are the default."""
+    """Return the mount points of the control groups in a mount table (/proc/mounts), by controller; the mount of
+    version 2 has an empty name. Missing ones have the usual paths."""
     found = {"": _USUAL, **{name: f"{_USUAL}/{name}" for name in CONTROLLERS}}
     for place, kind, options in reversed(_MOUNT.findall(mounts)):
         names = {""} if kind == "cgroup2" else set(CONTROLLERS).intersection(options.split(","))

@@ -76,14 +76,15 @@ def _lists(snapshot: Snapshot) -> dict[int, str]:
 
 
 _APART = 1.1
-"""Clocks that differ by less belong to cores of one design, some of which the manufacturer found to be faster (Intel
-Turbo Boost Max 3.0, AMD preferred cores)."""
+"""Cores whose clocks differ by less have the same design; some reach a higher clock than others (Intel Turbo Boost Max
+3.0, AMD preferred cores)."""
 _NAMES = ("core", "atom", "lowpower")
 _LEVEL_1 = re.compile(r"(cache/index[0-9])/level")
 
 
 def _differing(cpus: Cpus, policies: list[FrequencyPolicy]) -> dict[int, str]:
-    """Return the name that each CPU's kind of core would have in a list; empty unless there are several kinds.
+    """Return a name for each CPU's kind of core, as in the list of the Linux kernel; empty unless there are several
+    kinds.
 
     Only x86 reports the same identity for different designs. The fastest kind is `core`.
     """
@@ -101,7 +102,7 @@ def _differing(cpus: Cpus, policies: list[FrequencyPolicy]) -> dict[int, str]:
 
 
 def _steps(values: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
-    """Number the values from the lowest up, in steps of at least _APART."""
+    """Number the values in ascending order; values that differ by less than _APART get the same number."""
     steps: dict[float, int] = {}
     before = None
     for value in sorted(set(values.values())):

@@ -187,7 +187,7 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
 
 
 def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:
-    """Report CPUs that are in several nodes, which only bugs of the firmware or the Linux kernel can cause."""
+    """Report CPUs that belong to several nodes. Only bugs in the firmware or the Linux kernel can cause this."""
     sets = [set(node.cpus) for node in nodes if node.cpus]
     several = sorted(cpu for cpu, count in Counter(cpu for one in sets for cpu in one).items() if count > 1)
     if len(sets) > 1 and all(one == sets[0] for one in sets):
@@ -236,7 +236,8 @@ def _side_caches(texts: dict[str, str]) -> list[MemorySideCache]:
 def _firmware(texts: dict[str, str]) -> NodePerformance | None:
     """Parse the access classes, in MB/s and ns (Documentation/admin-guide/mm/numaperf.rst). 0 means not reported.
 
-    Class 0 is that of the nearest initiators, which may be GPUs; class 1, in newer kernels, that of the nearest CPUs.
+    Class 0 describes the access by the nearest initiators, which may be GPUs; class 1, in newer kernels, by the nearest
+    CPUs.
     """
     scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
     for access in ("access1", "access0"):

@@ -181,7 +181,7 @@ def _aliases(said: str | None) -> dict[str, list[str]]:
 
 
 def _namespaces(said: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
-    """Return the network namespaces with a name, from lines of `INODE PATH`; `own PATH` marks that of the reader."""
+    """Return the named network namespaces from lines of `INODE PATH`; `own PATH` marks the namespace of the reader."""
     if said is None:
         gaps.note("network.namespaces", "the names of network namespaces were not read")
     rows = [line.strip().partition(" ")[::2] for line in (said or "").split("\n")]

@@ -19,7 +19,8 @@ CLASSES = {
     "0207": "InfiniBand controller", "02": "network controller", "0300": "VGA controller", "0302": "3D controller",
     "03": "display controller", "0502": "CXL memory", "0b40": "co-processor", "12": "accelerator",
 }  # fmt: skip
-"""The classes that are read, by the first digits of their code; the longest match applies. commands.sh has them too."""
+"""The classes that asct reads, by the first digits of their code; the longest match applies. commands.sh contains the
+same list."""
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
 _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")

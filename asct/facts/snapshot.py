@@ -37,9 +37,9 @@ class CommandOutput:
 class Snapshot:
     """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
-    `left` counts what was omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
+    `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
     describe problems of the source. `taken` is the time when the data was read; None if it is unknown. `dump` is true
-    if somebody copied the files, so that a missing one says nothing about the machine.
+    if the files were copied by other means; a missing file may then exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -94,8 +94,8 @@ def _literal_start(pattern: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Remove what follows the value in a file: whitespace, and the zero byte with which some Linux kernels end
-    CPU lists."""
+    """Remove trailing whitespace from the content of a file, and the zero byte that some Linux kernels add to CPU
+    lists."""
     return text.rstrip(_BLANK)
 
 

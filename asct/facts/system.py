@@ -264,7 +264,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
 
 
 def _byte_order(snapshot: Snapshot, arch: str | None) -> Literal["little", "big"] | None:
-    """Return the byte order that the Linux kernel reports (since 6.1), or that of the architecture."""
+    """Return the byte order that the Linux kernel reports (since 6.1), or the byte order of the architecture."""
     said = snapshot.line("/sys/kernel/cpu_byteorder")
     if said not in ("little", "big"):
         said = None if arch is None else "big" if arch in BIG_ENDIAN else "little"

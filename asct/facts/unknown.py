@@ -28,7 +28,7 @@ class UnknownFacts:
     """The reasons why facts are unknown.
 
     `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps each field that does not apply to the
-    machine to the reason why it does not. `contradictions` describe values that exclude each other.
+    machine to the reason. `contradictions` describe values that contradict each other.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class UnknownFacts:
         self.absent[field] = shortened(reason, _LONGEST_REASON)
 
     def contradiction(self, text: str) -> None:
-        """Record values of the Linux kernel or the firmware that exclude each other."""
+        """Record contradictory values of the Linux kernel or the firmware."""
         if len(self.contradictions) < _MOST_CONTRADICTIONS:
             self.contradictions.append(shortened(text, _LONGEST_REASON))
 

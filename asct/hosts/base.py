@@ -72,8 +72,8 @@ class ReadingSpec:
 class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
-    `token` (32 hexadecimal digits) names the session: a session of this name that still exists is resumed. If it is
-    empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a scheduler
+    `token` (32 hexadecimal digits) names the session: if a session of this name still exists, it is resumed. If `token`
+    is empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a scheduler
     delays the run. `reading` is read before and after each task.
     """
 

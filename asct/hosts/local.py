@@ -44,7 +44,8 @@ class LocalHost(RemoteHost):
         """Do nothing: each task is submitted when `run` is called for it."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """See `Host.run`. The folder is made here if possible, because the runner would need a program for it."""
+        """See `Host.run`. If possible, the folder is created here, because the runner would have to start a program for
+        that."""
         if task.fresh:
             folder = below(self.name, task.main.cwd, [self.work])
             with contextlib.suppress(HostError):  # the runner reports why

@@ -34,7 +34,7 @@ RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _OPENING = "creating the work folder"
 _MOST_OPENING = 1 << 20
-"""Maximum number of bytes that a host prints before its session is open, the output of login scripts included."""
+"""Maximum number of bytes that a host prints before its session is open, including the output of login scripts."""
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Error codes of failures for which a retry is useless: keys, accounts, configuration."""
 
@@ -108,8 +108,7 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _hear_opening(self, channel: Channel, journal: RunnerJournal) -> bytes:
-        """Read replies up to the one that ends the opening, the end of the output, or more output than a runner prints.
-
+        """Read replies until the session is open, the output ends, or there is more output than a runner prints.
         Returns the beginning of the output. Raises HostTimeout.
         """
         received = b""

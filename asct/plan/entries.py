@@ -43,14 +43,15 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
 
 
 def _unused(name: str, found: Mapping[str, Node]) -> str:
-    """Return an id for an entry whose own id is taken, so that its content is checked."""
+    """Return an unused id for an entry with a duplicate id, so that its content is checked too."""
     return next(
         one for number in itertools.count(1) if (one := name if number == 1 else f"{name}-{number}") not in found
     )
 
 
 def _items(node: Node, findings: Findings) -> list[Node]:
-    """Return the items of `benchmarks`. Report a single name, and a map from names to settings, but read them too."""
+    """Return the items of `benchmarks`. A single name, or a map from names to settings, is reported but read as
+    well."""
     if isinstance(node.value, list):
         return node.value
     message = f"`benchmarks` must be a list, not {kind_of(node.value)}"
@@ -70,7 +71,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
 
 
 def _with_settings(name: str, settings: Node) -> Node:
-    """Return the entry that is meant by `name: {setting: value}`, as other tools write it."""
+    """Return the entry for `name: {setting: value}`, the form that other tools use."""
     body = {"uses": Node(name, settings.location)}
     if isinstance(settings.value, dict):
         own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
@@ -80,7 +81,7 @@ def _with_settings(name: str, settings: Node) -> Node:
 
 
 def _form(name: str, settings: Node | None) -> str:
-    """Return how to write `name: {setting: value}` as an entry."""
+    """Return the hint that shows `name: {setting: value}` as an entry."""
     if settings is None or not isinstance(settings.value, dict) or not settings.value:
         return shown(name)
     words = {key: flow(item.plain()) for key, item in settings.value.items()}
@@ -103,13 +104,14 @@ def _as_map(item: Node, findings: Findings) -> Node | None:
 
 
 def _unfolded(item: Node, findings: Findings) -> Node:
-    """Return an entry; report `{sids: {duration: 2s}}`, which other tools accept, and read it as what is meant."""
+    """Return an entry. The form `{sids: {duration: 2s}}`, which other tools accept, is reported and read as the entry
+    that is meant."""
     key, inner = next(iter(item.value.items()), ("", item))
     if len(item.value) != 1 or nearest(key, ENTRY_KEYS, ALIKE) or not isinstance(inner.value, dict | None):
         return item
     form = _form(key, inner)
     hint = f"write `- {form}`"
-    findings.error("E106", f"`{shown(key)}` is a benchmark, not a key of one", inner.location, hint)
+    findings.error("E106", f"`{shown(key)}` is a benchmark, not a key of an entry", inner.location, hint)
     return _with_settings(key, inner)
 
 

@@ -23,7 +23,7 @@ _ELSEWHERE: Final = {
 }  # fmt: skip
 """Keys of other tools, and the corresponding keys of the plan language."""
 ALIKE: Final = 0.75
-"""The similarity above which an unknown name is read as the one that it resembles."""
+"""The similarity above which an unknown name is read as the similar known name."""
 _FORMS: Final = {
     "`retry`": "write `retry: {max: 2, on: [timeout]}`", "`report`": "write `report: {formats: [html]}`",
     "`sweep`": "write `sweep: {block_size: [4K, 8K]}`", "`limits`": "write `limits: {duration: 8h}`",
@@ -44,7 +44,7 @@ class ParseContext(NamedTuple):
     literal: bool = False
 
     def settled(self, node: Node) -> Node:
-        """Return the node with its templates evaluated. What has an error is REJECTED."""
+        """Return the node with its templates evaluated. Values with errors are REJECTED."""
         if not self.literal:
             return evaluate(node, self.scope, self.findings)
         if has_template(node):
@@ -75,9 +75,9 @@ def flow(value: Any) -> str:
 class Section:
     """A map in the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
 
-    If `keys` is None, all keys are accepted. The value of a key that resembles a missing one is read as that key's, so
-    that its own errors are found too. `path` locates the section in `Findings.gaps`, to which the keys with errors are
-    added.
+    If `keys` is None, all keys are accepted. If an unknown key resembles a missing key, its value is read as the value
+    of that key, so that errors in it are found too. `path` locates the section in `Findings.gaps`, to which the keys
+    with errors are added.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Section:
         return item.rejected()
 
     def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
-        """Report an unknown key, and read its value as that of the key that is probably meant."""
+        """Report an unknown key, and treat its value as the value of the key that is probably meant."""
         if item.value is REJECTED:
             return
         other = _ELSEWHERE.get(key)
@@ -124,7 +124,7 @@ class Section:
         self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.location, hint)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
-        """Report a value of the wrong type, unless it was rejected before."""
+        """Report a value of the wrong type, unless it was already rejected."""
         if node.value is not REJECTED:
             message = f"{what} must be {wanted}, not {kind_of(node.value)}"
             self.findings.error("E106", message, node.span, hint)
@@ -145,7 +145,8 @@ class Section:
         return self._read(key, lambda node: node)
 
     def _read(self, key: str, read: Callable[[Node], T | None]) -> T | None:
-        """Return what `read` makes of the value of a key; None if it is missing, and if it or `read` has an error."""
+        """Return the result of `read` for the value of a key; None if the key is missing, or if its value or `read` has
+        an error."""
         node = self.members.get(key)
         if node is None:
             return None

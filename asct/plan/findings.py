@@ -14,7 +14,7 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""Errors of sweeps, which entries inherit: their messages name the entry, but they are one mistake at one place."""
+"""Errors in sweeps. Entries inherit sweeps, so one mistake can cause several messages, which name different entries."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
@@ -23,8 +23,8 @@ T = TypeVar("T")
 class Findings:
     """The diagnostics of one plan: at most `MOST`, each listed once even if it affects several hosts or points.
 
-    `gaps` are the parts of the plan that errors hide: a name that is missing there may exist once they are fixed, so it
-    is not reported as unknown.
+    `gaps` are the parts of the plan that errors hide: a name that is missing there may exist once the errors are fixed,
+    so it is not reported as unknown.
     """
 
     def __init__(self, gaps: Iterable[Gap] = ()) -> None:
@@ -51,7 +51,7 @@ class Findings:
         self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def hides(self, *path: str) -> bool:
-        """Return whether an error hides what the plan defines at a path, or at a part of it."""
+        """Return whether an error hides the definition of a path, or of a part of it."""
         return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:

@@ -71,7 +71,8 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def _names(key: str, span: Span, findings: Findings) -> list[str]:
-    """Return the hosts that a key of `hosts` names. An invalid name is reported, but known to the rest of the plan."""
+    """Return the hosts that a key of `hosts` names. An invalid name is reported, but the rest of the plan may use
+    it."""
     try:
         names = expand_range(key)
     except BadValueError as problem:
@@ -172,7 +173,7 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
 
 
 def _path(section: Section, key: str) -> str | None:
-    """Return the absolute path of a file of this machine. Report one that is missing or unreadable (E101)."""
+    """Return the absolute path of a file on this machine. A missing or unreadable file is reported (E101)."""
     text = section.text(key)
     if text is None:
         return None
@@ -182,7 +183,7 @@ def _path(section: Section, key: str) -> str | None:
     if not reason and not os.access(path, os.R_OK):
         reason = "permission denied"
     if reason:
-        hint = f"check the path of `{key}`; a relative one starts at the folder of the file that names it"
+        hint = f"check the path of `{key}`; a relative path starts at the folder of the file that contains it"
         section.findings.error("E101", f"cannot read `{shown(text)}`: {reason}", node.span, hint)
     return path
 
@@ -218,7 +219,7 @@ def _jump_problem(text: str) -> str:
     for hop in text.split(","):
         found = _HOP.fullmatch(hop.strip())
         if found is None or not 0 < int(found["port"] or 22) < 65536:
-            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several by commas"
+            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several with commas"
         name = found["name"]
         if not (_is_ipv6(name[1:-1]) if name.startswith("[") else _NAME.fullmatch(name)):
             return f"`{shown(name)}` is neither a host name nor an IP address"

@@ -253,7 +253,7 @@ class FileMerger:
         return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
 
     def _nothing(self) -> MergedFiles:
-        """Return the parts of a file that cannot be read, which may define anything."""
+        """Return no content for an unreadable file, and mark the parts that it may define as hidden."""
         self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
         return MergedFiles()
 

@@ -24,7 +24,7 @@ REJECTED: Final = _Rejected.VALUE
 """The value of a node whose error has been reported. Whatever depends on it is skipped without another error."""
 
 Gap = tuple[str, ...]
-"""The path of a part of the plan of which an error hides what it defines: ("hosts",), ("groups", "lab")."""
+"""The path of a part of the plan whose definition is hidden by an error: ("hosts",), ("groups", "lab")."""
 
 
 class Node(NamedTuple):
@@ -235,15 +235,15 @@ class Plan(NamedTuple):
     overrides: tuple[tuple[str, Node], ...] = ()
     """Settings of benchmarks changed by `--set`: ("fine-depth.config.iodepth" or "bench.setting", value)."""
     gaps: frozenset[Gap] = frozenset()
-    """What errors hide (see `Findings.gaps`)."""
+    """The parts that errors hide (see `Findings.gaps`)."""
 
 
 class Loaded(NamedTuple):
     """The result of loading: the plan if there are no errors, and all findings.
 
-    `partial` is the plan even if it has errors: its sound parts, with REJECTED values and `gaps` in place of the
-    others. The planner resolves it in order to report all errors at once, but it is never executed. Without errors, it
-    is the same as `plan`.
+    `partial` is the plan even if it has errors: its valid parts, with REJECTED values and `gaps` in place of the
+    invalid parts. The planner resolves it in order to report all errors at once, but it is never executed. Without
+    errors, it is the same as `plan`.
     """
 
     plan: Plan | None

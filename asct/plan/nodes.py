@@ -38,7 +38,7 @@ class _Open:
     key: str | None = None
     key_span: Span | None = None
     skip: bool = False
-    """Whether to skip the next value because its key is not text."""
+    """Whether to skip the next value because its key is not a string."""
     reject: bool = False
     """Whether to reject the next value because of an error in its key."""
     discard: bool = False
@@ -152,7 +152,7 @@ class _Builder:
             raise _TooMuchError
 
     def _tag(self, event: Any) -> bool:
-        """Report a tag. Returns whether there is one."""
+        """Report a tag, and return whether there is one."""
         if event.tag is not None:
             hint = "quote text that begins with `!`" if event.tag.startswith("!") else "remove the tag"
             self._error("E108", f"tags are not supported: `{shown(event.tag)}`", event, hint)
@@ -254,8 +254,8 @@ class _Builder:
 
 
 def _joined(first: Node, second: Node) -> Node:
-    """Return the values of a duplicate key as one, so that both are checked: maps and lists are joined, of other values
-    the first one counts."""
+    """Combine the values of a duplicate key, so that both are checked: maps and lists are joined; of other values, the
+    first one is used."""
     if isinstance(first.value, dict) and isinstance(second.value, dict):
         return first._replace(value={**second.value, **first.value})
     if isinstance(first.value, list) and isinstance(second.value, list):

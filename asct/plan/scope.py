@@ -27,7 +27,7 @@ class Scope(NamedTuple):
     """The names available to a template. `host` and `needs` (the aliases) are None if templates cannot read them.
 
     If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read. `hidden`
-    are the paths that an error hides (`host.labels.rack`): they are not undefined, and neither are those below them.
+    are the paths that an error hides (`host.labels.rack`): neither they nor the paths below them are undefined.
     """
 
     vars: Mapping[str, Node] = {}

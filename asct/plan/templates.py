@@ -65,8 +65,8 @@ def evaluate(node: Node, scope: Scope, findings: Findings) -> Node:
     """Replace all templates in the node, including those in its lists and maps, with their values. Locations are
     preserved.
 
-    A value may be a PendingValue. Errors (E120 to E122) are reported, and the texts with them are REJECTED, as are
-    those that read a rejected value.
+    A value may be a PendingValue. Errors (E120 to E122) are reported. Texts with an error, or that read a rejected
+    value, are REJECTED.
     """
     value = node.value
     if isinstance(value, str):
@@ -101,8 +101,8 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     """Compile a `where` to a function of a point's axes. Variables and host values are evaluated immediately.
 
-    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123), and without
-    diagnostics if it reads a rejected value.
+    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123). If it reads a
+    rejected value, the PlanError has no diagnostics.
     """
     if isinstance(node.value, bool):
         return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
@@ -163,7 +163,8 @@ def _text(node: Node, scope: Scope, findings: Findings) -> Node:
 
 
 def _looked_up(node: Node, read: list[tuple[str, int, int]], scope: Scope, findings: Findings) -> dict[str, Any] | None:
-    """Return the values of the paths in a text, except those of `needs`; None after an error or if one is rejected."""
+    """Return the values of the paths in a text, except those of `needs`; None after an error or if a value is
+    rejected."""
     known: dict[str, Any] = {}
     problems = []
     for path, at, length in read:

@@ -1,4 +1,4 @@
-"""Limits on what asct starts unless it is asked explicitly: the duration of a run, and the bytes it writes."""
+"""Limits on runs that asct starts without confirmation: the duration, and the number of bytes written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
 """The longest estimated duration in seconds of a run that starts without `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The most bytes that a run without `--yes` may be likely to write, to all targets of all hosts together."""
+"""The maximum likely number of bytes that a run without `--yes` writes to all targets of all hosts together."""
 UNNAMED: Final = "qualification"
 """`asct run all` excludes benchmarks with this keyword unless they are named."""
 UNNAMED_S: Final = _HOUR
@@ -28,9 +28,7 @@ UNNAMED_BYTES: Final = 100 * _GIB
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
     """Return a diagnostic (E447) for each limit that a run exceeds, in order: duration, bytes written.
-
-    `limits.duration` and `safety.max_written` replace these limits, because the plan was checked against them when it
-    was resolved.
+    `limits.duration` and `safety.max_written` of the plan replace these limits; the planner has already checked them.
     """
     found = []
     if plan.limit_s is None and shown.seconds > CONFIRM_S:

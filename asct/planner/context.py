@@ -49,8 +49,8 @@ class ResolveContext:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. If there is none, report the name (unless it is empty after an
-        error) at `span`, and return the one that is probably meant."""
+        """Return the benchmark with this name or alias. If there is none, report the name at `span` (unless it is empty
+        after an error), and return the benchmark that is probably meant."""
         found = self.catalog.get(name)
         if found is None and name:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -61,7 +61,7 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan; an entry without `id` of which the benchmark is misspelled has the id that is meant."""
+        """Return the plan. An entry without `id` whose benchmark is misspelled gets the id that is probably meant."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {
@@ -135,6 +135,6 @@ class JobDraft(NamedTuple):
 
 
 ANY = "*"
-"""Stands in `JobDraft.rejected` for all settings."""
+"""In `JobDraft.rejected`, represents all settings."""
 NOWHERE: Final = HostSpec("")
-"""Stands for the hosts of an entry that names only unknown ones, so that its settings are checked."""
+"""Represents the hosts of an entry that names only unknown hosts, so that its settings are checked."""

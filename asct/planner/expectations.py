@@ -165,7 +165,7 @@ def _bounds(expectation: Expectation) -> list[Bound]:
 
 
 def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
-    """Check what the bounds refer to: the fact named by `of`, and the baseline."""
+    """Check that the bounds refer to an existing fact (`of`) and baseline."""
     findings, of = context.findings, expectation.of
     if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
         findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
@@ -184,7 +184,8 @@ def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
 def _limits(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str | None, NumericBounds]:
-    """Return the general bounds (None) and those of individual hosts, which take missing keys from the general ones."""
+    """Return the general bounds (key None) and the bounds of individual hosts, which inherit missing keys from the
+    general bounds."""
     unit = _unit(context, expectation, expected)
     found: dict[str | None, NumericBounds] = {None: read_limits(context, expectation, expectation.bound, unit)}
     for word, (node, bound) in expectation.by.items():
@@ -363,7 +364,7 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 
 
 def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Raise PlanError if one of the values is on no axis, for a job of which errors hide the points."""
+    """Raise PlanError if one of the values is on no axis. Used for a job whose points are hidden by errors."""
     for name, (value, node) in swept.items():
         if draft.rejected.isdisjoint((ANY, name, "include")):
             _check_value_exists(draft, name, value, node, draft.axes[name])

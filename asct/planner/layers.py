@@ -81,7 +81,7 @@ def _layer(
 
 
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
-    """Report a setting that the benchmark does not have. Returns the one that is probably meant."""
+    """Report a setting that the benchmark does not have, and return the setting that is probably meant."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
@@ -157,8 +157,8 @@ class SettingValue(NamedTuple):
 class ValueReader:
     """A reader of the settings of one benchmark on one host.
 
-    `needed` maps the aliases that templates may read to their benchmarks (None if unknown). `rejected` collects what
-    errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
+    `needed` maps the aliases that templates may read to their benchmarks (None if unknown). `rejected` collects the
+    items that errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
     """
 
     context: ResolveContext
@@ -217,7 +217,7 @@ class ValueReader:
         return self.context.findings.attempt(axis_values, node, self.settings.kinds.get(name))
 
     def evaluated(self, node: Node) -> Node:
-        """Return the node with its templates evaluated. What has an error is REJECTED."""
+        """Return the node with its templates evaluated. Values with errors are REJECTED."""
         return evaluate(node, self.scope, self.context.findings)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
@@ -234,12 +234,12 @@ class ValueReader:
             return None
 
     def _not_one(self, name: str, raw: Any, node: Node) -> None:
-        """Report a list or range in place of one value, with the form that sweeps it."""
+        """Report a list or range in place of a single value. The hint shows how to sweep the setting."""
         if isinstance(raw, dict) and "from" not in raw:
             message, hint = f"`{name}` must be one value, not a map", f"write `{name}: VALUE`"
         else:
             message = f"`{name}` takes one value, not {'a list' if isinstance(raw, list) else 'a range'}"
-            hint = f"to measure each value, write `sweep: {{{name}: {flow(raw)}}}` beside `config`"
+            hint = f"to measure each value, write `sweep: {{{name}: {flow(raw)}}}` next to `config`"
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:

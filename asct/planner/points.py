@@ -55,7 +55,7 @@ class _EntrySweep(NamedTuple):
     names: tuple[str, ...]
     pinned: frozenset[str]
     rejected: frozenset[str]
-    """What errors hide (see `ValueReader`)."""
+    """The parts that errors hide (see `ValueReader`)."""
 
     def hides(self, *names: str) -> bool:
         """Return whether an error hides one of these settings or parts."""
@@ -104,7 +104,7 @@ def _values(sweep: _EntrySweep, name: str) -> list[Any]:
 
 
 def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep:
-    """Read and count the sweep without expanding it."""
+    """Read the sweep and count its points without expanding it."""
     settings = context.settings(benchmark)
     spec = context.plan.hosts.get(host, NOWHERE)
     reader = ValueReader(context, settings, spec, needed_benchmarks(context, entry, benchmark))
@@ -129,7 +129,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
-    """Add to the reader what errors in the plan hide of an entry."""
+    """Add the parts of an entry that errors in the plan hide to the reader."""
     findings, plan = reader.context.findings, reader.context.plan
     if findings.hides("benchmarks", entry.id, "sweep"):
         reader.rejected.add(ANY)
@@ -202,7 +202,7 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...]:
 def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
     """Expand the sweep and validate every point. Returns an empty tuple after an error.
 
-    If errors hide parts of the sweep, only what does not depend on them is checked.
+    If errors hide parts of the sweep, only values that do not depend on those parts are checked.
     """
     findings = sweep.context.findings
     found = None if sweep.hides() else findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)

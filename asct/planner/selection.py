@@ -116,7 +116,7 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
 
 
 def check_overrides(context: ResolveContext, drafts: Sequence[JobDraft]) -> None:
-    """Report each `--set` that changes a setting only of benchmarks that the selection excludes (E203)."""
+    """Report each `--set` that affects only benchmarks excluded by the selection (E203)."""
     for override in context.overrides if drafts else ():
         if not any(override.meets(draft.entry, draft.benchmark.name) for draft in drafts):
             name = override.entry_id or override.benchmark

@@ -119,7 +119,7 @@ class _HiddenSetting(Exception):
 
 
 def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the contradictory settings that `check` reports, up to the first that reads one of `hidden`."""
+    """Yield the contradictory settings that `check` reports, until it reads one of the `hidden` settings."""
     if not hidden:
         yield from benchmark.check(params)
         return

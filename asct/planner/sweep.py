@@ -157,8 +157,8 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
 
 
 def _axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
-    """Return the main name of a swept setting. An error is reported at the setting's key; for an unknown name, the one
-    that is probably meant is returned, otherwise None."""
+    """Return the main name of a swept setting. An error is reported at the setting's key. For an unknown name, return
+    the name that is probably meant, or None."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.location
@@ -195,7 +195,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
 
 
 def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis:
-    """Return the typed values of one axis or zip without invalid ones, and report duplicates."""
+    """Return the valid typed values of one axis or zip, and report duplicates."""
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
     ]
@@ -287,7 +287,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """Return the rules of `exclude` without invalid ones, and report settings that are not swept."""
+    """Return the valid rules of `exclude`, and report settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude:
@@ -353,7 +353,7 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules of `exclude` that match nothing, unless they concern a setting in `unsure` (ANY: all of them).
+    """Report rules of `exclude` that match no point, unless they refer to a setting in `unsure` (ANY: all settings).
 
     The message names `job_id`, because an entry may inherit the rule.
     """

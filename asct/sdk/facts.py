@@ -275,7 +275,7 @@ class Interface(Fact):
 
 
 class NetworkNamespace(Fact):
-    """A network namespace with a name: that of `ip netns` (/run/netns) or of a container (/run/docker/netns).
+    """A named network namespace, created by `ip netns` (/run/netns) or for a container (/run/docker/netns).
 
     `inode` identifies it, as in `net:[4026531840]`. `own` is true for the namespace whose interfaces are listed.
     """
@@ -290,8 +290,8 @@ class Network(Fact):
     """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` is `host`
     for the initial network namespace and `own` for any other.
 
-    `namespaces` are those with a name that the account can see. `aliases` are the names that /etc/hosts gives to the
-    addresses of the host itself; entries for other machines are not read.
+    `namespaces` lists the named namespaces that the account can see. `aliases` are the names that /etc/hosts gives to
+    the addresses of the host itself; entries for other machines are not read.
     """
 
     ipv4: str | None = None
@@ -566,7 +566,7 @@ class HostFacts(Fact):
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
     contradictions: list[str] = Field(default_factory=list)
-    """Values of the Linux kernel or the firmware that exclude each other (nodes that share CPUs)."""
+    """Contradictory values of the Linux kernel or the firmware, such as nodes that share CPUs."""
     notes: list[str] = Field(default_factory=list)
     """Notes about what is missing from the snapshot from which the facts were parsed; empty for a host or a complete
     snapshot."""

@@ -63,7 +63,7 @@ class Needs:
     sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
-    """The number of bytes that an ordinary drive writes to each target path; None if it is `writes_bytes`."""
+    """The number of bytes that an ordinary drive writes to each target path; None if it equals `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "names the run and its time",
     NOISY_HOST: "other activity on the host may have disturbed the repeat: see `telemetry` in its status.json",
-    INVALID_HOST: "the host did not have its full performance during the repeat (thermal throttling, a CPU "
+    INVALID_HOST: "the host did not reach its full performance during the repeat (thermal throttling, a CPU "
     "quota, a CPU or clock that changed, a drive warning); see `telemetry` in its status.json",
     DISAGREES: "another value of the same quantity in this run, named after the colon, differs by more than 5 %, and "
     "the intervals do not overlap",

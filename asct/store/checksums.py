@@ -1,8 +1,8 @@
 """Checksums of a run's files, in two places.
 
 status.json lists the raw files of its repeat, with the checksum of each. SHA256SUMS, written at the end of a run, lists
-everything else that is evidence, including every status.json; `sha256sum -c SHA256SUMS` understands it. Reports and
-logs are in neither, because they are rendered again or appended to. A checksum reveals damage, not forgery.
+all other evidence, including every status.json; `sha256sum -c SHA256SUMS` can check it. Neither lists reports and logs,
+because asct renders reports again and appends to logs. A checksum reveals damage, not forgery.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def text_checksum(text: str) -> str:
 
 @dataclass(slots=True)
 class TreeScan:
-    """What is below a folder: regular files, what is neither a file nor a folder (links, pipes), and the folders that
+    """The content of a folder and its subfolders: regular files, other files (links, pipes), and the folders that
     cannot be read. All paths are relative and sorted."""
 
     files: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class TreeScan:
 
 
 def scan(root: Path) -> TreeScan:
-    """Return what is below `root`. No link is followed."""
+    """Return the content of `root`. Does not follow links."""
     found = TreeScan()
     waiting = [""]
     while waiting:
@@ -113,7 +113,7 @@ def changed_file(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def is_intact(folder: Path, name: str, expected: str) -> bool:
-    """Return whether a file has this checksum. A missing file equals an empty one."""
+    """Return whether a file has this checksum. A missing file counts as empty."""
     try:
         return checksum(f"{folder}/{name}") == expected
     except FileNotFoundError:
@@ -165,7 +165,7 @@ def sums_text(found: Mapping[str, str]) -> str:
 
 
 def read_sums(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the checksums in SHA256SUMS by path, and the numbers of the lines that are damaged."""
+    """Return the checksums in SHA256SUMS by path, and the line numbers of damaged lines."""
     found: dict[str, str] = {}
     damaged = []
     *lines, rest = text.split("\n")

@@ -58,9 +58,7 @@ def way_out(place: str) -> str:
     if name in _UNIQUE:
         return "restore it from a copy; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
     return (
-        "`asct resume RUN` measures the points that it concerns"
-        if name in _MEASURED_AGAIN
-        else "restore it from a copy"
+        "`asct resume RUN` measures the affected points again" if name in _MEASURED_AGAIN else "restore it from a copy"
     )
 
 

@@ -93,7 +93,7 @@ class EarlierPoint:
             if not inside(stored.layout.root, str(row["folder"])).is_dir():
                 raise store_error("E512", f"{folder}: raw files that status.json refers to are missing")
         if changed := changed_file(folder, status.files or {}):
-            raise store_error("E517", f"{folder}/{changed}: missing or not as the run wrote it")
+            raise store_error("E517", f"{folder}/{changed}: missing, or changed since the run wrote it")
         place = str(stored.layout.records)
         records = [parsed(Record, "record", line, place) for line in own]
         return EarlierRepeat(folder, stored.layout.relative(folder), status, records)

@@ -76,7 +76,7 @@ def _latest(results: Path, plan: str) -> StoredRun:
     whole = [item for item in runs if item.run is not None]
     if not whole:
         where = results / plan if plan else results
-        raise _none(f"{where} contains no run that can be read" if runs else f"{where} contains no run", runs)
+        raise _none(f"{where} does not contain a readable run" if runs else f"{where} contains no run", runs)
     return read_run(whole[-1].layout.root)
 
 

@@ -174,7 +174,7 @@ class RunLock:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold the lock of a run that has ended while it is changed. Raises SafetyError (E504) and StoreError."""
+    """Hold the lock of a completed run while it is changed. Raises SafetyError (E504) and StoreError."""
     lock = RunLock(path)
     lock.take()
     try:

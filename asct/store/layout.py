@@ -61,7 +61,7 @@ class RunLayout:
         """A file that reserves space, so that a run that fills the disk can still write its end."""
         self.markdown = root / "summary.md"
         self.sums = root / "SHA256SUMS"
-        """The checksums of a run that has ended; see asct.store.checksums."""
+        """The checksums of a completed run; see asct.store.checksums."""
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"

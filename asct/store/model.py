@@ -12,7 +12,8 @@ from asct.store.checksums import text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted"]
-"""How a repeat ended. `invalid`: it has values, but at least one result counts as not measured."""
+"""How a repeat ended. `invalid`: the repeat has values, but at least one result does not measure what its metric
+states."""
 MEASURED: Final = ("ok", "noisy")
 """The statuses of measured repeats. In a strict job, only the first counts as measured."""
 VALUED: Final = (*MEASURED, "invalid")
@@ -377,7 +378,7 @@ class Status(_Document):
 
     def has_all(self, lines: Sequence[str]) -> bool:
         """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs of older asct
-        versions only tell their number, or nothing."""
+        versions contain only the number of lines, or no information."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))

@@ -90,7 +90,7 @@ class StoredRun:
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
 
     def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parts of a status that older asct versions wrote to files of their own, as far as readable."""
+        """Return the readable parts of a status that older asct versions wrote to separate files."""
         places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
         found = {}
         for kind, path in places.items():
@@ -137,7 +137,7 @@ class StoredRun:
 
 
 def parsed(model: type[M], kind: str, text: str, place: str) -> M:
-    """Return the document in `text`, which is parsed slowly only if it is old or damaged. Raises StoreError."""
+    """Return the document in `text`. Only an old or damaged document takes the slower parser. Raises StoreError."""
     try:
         return model.model_validate_json(text)
     except ValidationError:

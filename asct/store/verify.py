@@ -29,7 +29,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: what is in the tree, and the checksums that documents contain."""
+    """The state of one verification: the files in the tree, and the checksums in its documents."""
 
     stored: StoredRun
     tree: TreeScan
@@ -39,9 +39,9 @@ class _Check:
     statuses: dict[str, Status] = field(default_factory=dict)
     """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl by the folder that they name."""
+    """The lines of records.jsonl, by the folder named in them."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """The run that the records of each repeat name."""
+    """The run named in the records of each repeat."""
     ends: set[RepeatKey] = field(default_factory=set)
     """The repeats whose end is in the journal."""
 
@@ -61,7 +61,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the first findings, and one that counts the rest."""
+    """Yield the first findings, and a last one with the number of the rest."""
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:
@@ -70,12 +70,12 @@ def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 
 
 def _strangers(check: _Check) -> Iterator[Diagnostic]:
-    """Yield what cannot be read, and links and devices, which asct never writes and never follows."""
+    """Report unreadable files and folders, and links and devices, which asct neither writes nor follows."""
     root = check.stored.layout.root
     for path, problem in check.tree.unreadable:
         yield from unreadable(root / path, problem).diagnostics
     for path in check.tree.strange:
-        yield Diagnostic("E510", f"{root / path}: a link or a device, which was not followed", hint="remove it")
+        yield Diagnostic("E510", f"{root / path}: a link or device, which asct does not follow", hint="remove it")
 
 
 def _sums(check: _Check) -> Iterator[Diagnostic]:
@@ -84,7 +84,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
         return
     if layout.sums.name not in check.tree.files:
         if check.stored.run.sealed:
-            hint = "restore it from a copy: without it, only raw files and records can be verified"
+            hint = "restore it from a copy; without it, only raw files and records can be verified"
             yield Diagnostic("E512", f"{layout.sums}: the checksums of the run are missing", hint=hint)
         return
     try:
@@ -93,7 +93,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
         yield from error.diagnostics
         return
     for number in damaged:
-        yield Diagnostic("E508", f"{layout.sums}:{number}: not a checksum of a file of the run", hint=_MODIFIED)
+        yield Diagnostic("E508", f"{layout.sums}:{number}: not a checksum line for a file of the run", hint=_MODIFIED)
 
 
 def _status_files(check: _Check) -> Iterator[Diagnostic]:
@@ -157,12 +157,12 @@ def _way_out(path: str) -> str:
 
 
 def _unlisted(check: _Check) -> Iterator[Diagnostic]:
-    """Yield files among the evidence that asct did not write, if the run has ended."""
+    """Yield files among the evidence of a completed run that asct did not write."""
     if not check.stored.run.sealed or check.stored.run.status == "running":
         return
     for path in check.tree.files:
         if is_evidence(path) and path not in check.listed:
-            message = f"{check.stored.layout.root / path}: not a file of this run"
+            message = f"{check.stored.layout.root / path}: not written by this run"
             yield Diagnostic("E518", message, hint="move it out of the run's folder")
 
 
@@ -203,7 +203,7 @@ def _audits(check: _Check) -> Iterator[Diagnostic]:
 def _lines(check: _Check, path: Path, kind: str) -> tuple[list[tuple[str, dict[str, Any]]], list[Diagnostic]]:
     """Return the valid lines of a file with their content, and findings about the others.
 
-    An intact file is what asct wrote, so its lines are not compared with their schema.
+    The lines of an intact file are not compared with their schema, because asct wrote them.
     """
     found: list[tuple[str, dict[str, Any]]] = []
     findings: list[Diagnostic] = []

@@ -88,7 +88,7 @@ class RunWriter:
         return writer
 
     def replace_records(self, text: str) -> None:
-        """Replace records.jsonl, whose lines belong only to repeats that will not be measured again."""
+        """Replace records.jsonl with the lines of the repeats that will not be measured again."""
         with self._mutex:
             self._put(self.layout.records, text)
             if self._records is not None:
@@ -96,7 +96,7 @@ class RunWriter:
                 self._records = LineFile(self.layout.records)
 
     def drop_records(self, repeat: RepeatKey) -> None:
-        """Remove the records of a repeat whose attempt had values and is measured again."""
+        """Remove the records of an attempt with values that is measured again."""
         with self._mutex:
             lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
             self.replace_records("".join(line for line in lines if repeat_key(json.loads(line)) != repeat))

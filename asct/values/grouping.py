@@ -27,8 +27,8 @@ def shortened(names: Sequence[str], most: int) -> str:
 
 
 def breakable(text: str, most: int) -> str:
-    """Insert a blank after a comma wherever a list without blanks, such as a CPU list, would be longer than `most`
-    characters. Otherwise a line could only be broken within a number."""
+    """Insert spaces after commas, so that no part of a list without spaces, such as a CPU list, is longer than `most`
+    characters. Otherwise, a line break could split a number."""
     return " ".join(word if len(word) <= most else " ".join(_chunks(word, most)) for word in text.split(" "))
 
 

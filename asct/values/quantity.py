@@ -177,7 +177,7 @@ def _significant(value: float, digits: int) -> str:
 
 
 def format_alike(values: Sequence[float], unit: str) -> list[str]:
-    """Format values to compare, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048 GiB`."""
+    """Format values for comparison, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048 GiB`."""
     smallest = min((abs(value) for value in values if value), default=0.0)
     factor, suffix = next((scale for scale in _SHOWN[unit] if smallest >= scale[0]), _SHOWN[unit][-1])
     scaled = [value / factor for value in values]

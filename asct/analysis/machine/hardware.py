@@ -117,7 +117,8 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
 
 
 def _threads(cpu: Cpu) -> str:
-    """Return the threads of a core: `2 threads per core`, or `1 to 2 threads per core` if cores differ."""
+    """Return the number of threads per core as text: `2 threads per core`, or `1 to 2 threads per core` if cores
+    differ."""
     least = min(Counter(one.core for one in cpu.logical if one.core is not None).values(), default=None)
     most = counted(cpu.threads_per_core, "thread")
     if not most:
@@ -269,7 +270,7 @@ def _modules(memory: Memory) -> Iterator[Row]:
 
 
 def node_cpus(facts: HostFacts, node: NumaNode) -> str:
-    """Return the CPUs of a node: `CPUs 0-3`, `no CPUs`, or `CPUs unknown`."""
+    """Return the CPUs of a node as text: `CPUs 0-3`, `no CPUs`, or `CPUs unknown`."""
     unknown = f"nodes.{node.id}.cpus" in facts.unknown
     return phrase("CPUs {}", cpus(node.cpus)) or ("CPUs unknown" if unknown else "no CPUs")
 

@@ -44,7 +44,7 @@ class Box:
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
-    """Return the machine, and the titles of groups that overlap a box, each with that of the box.
+    """Return the machine, and the title of each group that overlaps a box, with the title of that box.
 
     Without CPUs, the machine is an empty box.
     """

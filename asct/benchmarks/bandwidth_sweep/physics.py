@@ -15,12 +15,13 @@ from asct.sdk.record import Measurement
 BELOW_CURVE: Final = "below-curve"
 """Flag of a cache level that is slower than the curve inside it."""
 FEW_LINES: Final = "few-lines"
-"""Flag of a size with so few lines that starting and ending the loop takes a large part of the time."""
+"""Flag of a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95
 _INSIDE: Final = 4
 """Sizes of the curve down to this part of the level's size are compared with it."""
 _FALL: Final = 1.4
-"""Minimum ratio of the bandwidths of two levels for an end between them. Prefetches hide smaller steps."""
+"""Minimum ratio between the bandwidths of two levels for detecting the end of a level. Prefetching hides smaller
+steps."""
 
 
 def flagged(found: Sequence[Measurement]) -> list[Measurement]:
@@ -71,7 +72,8 @@ def _curve(found: Sequence[Measurement], metric: str, traffic: str) -> Mapping[f
 
 
 def _crossing(curve: Mapping[float, float], rate: float) -> float | None:
-    """Return the size at which a falling curve has this rate; None if it crosses the rate more than once or never."""
+    """Return the size at which a falling curve reaches this rate; None if it never crosses the rate, or does so more
+    than once."""
     falls = [(low, high) for low, high in pairwise(curve.items()) if low[1] >= rate > high[1]]
     rises = [low for low, high in pairwise(curve.items()) if low[1] < rate <= high[1]]
     if len(falls) != 1 or rises:

@@ -14,7 +14,7 @@ from asct.diagnostics.render import github_line, in_order
 from asct.errors import PlanError
 
 _MOST_SHOWN = 200
-"""Maximum number of findings printed as text."""
+"""Maximum number of findings in text output."""
 
 
 @click.command("check", short_help="Validate plans without contacting a host.")

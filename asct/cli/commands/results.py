@@ -119,7 +119,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
     """Check a run: the checksum of every file, the schema of every document and the counts.
 
-    The exit code is 3 if a file is missing, changed or of another origin. Reports and logs are not checked.
+    The exit code is 3 if a file is missing, changed or was not written by asct. Reports and logs are not checked.
     """
     from asct.store.find import open_run
     from asct.store.verify import verify
@@ -144,8 +144,8 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     """Derive records.jsonl of a run from its raw files.
 
-    Records that match their checksum are kept. All others are parsed from the raw files again, with the installed
-    version of the benchmark, which must be the one that measured. The exit code is 3 if some cannot be rebuilt.
+    Records that match their checksum are kept. All others are parsed from the raw files again. This requires the same
+    version of the benchmark that measured them. The exit code is 3 if some cannot be rebuilt.
     """
     from asct.engine.rebuild import rebuild
     from asct.registry import installed

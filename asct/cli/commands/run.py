@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     "--destroys", "destroys", multiple=True, metavar="HOST:DEVICE:SERIAL",
     help="Allow a device to be overwritten, like `safety: destroys:` in a plan. Can be repeated.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="With --destroys: even if the device contains data or a file system.")
+@click.option(
+    "--overwrite", is_flag=True, help="With --destroys: allow it even if the device contains data or a file system."
+)
 @YES
 @click.option("--dry-run", is_flag=True, help="Show the same preview as `asct plan` and measure nothing.")
 @SHOW_COMMANDS
@@ -111,7 +113,8 @@ def _require_unused(folder: Path) -> None:
 
 
 class _Request(NamedTuple):
-    """What the arguments select: words, settings (`bench.setting=value`), a settings file, a host and consents."""
+    """The arguments of the command: selected words, settings (`bench.setting=value`), a settings file, a host and
+    consents."""
 
     words: tuple[str, ...]
     assignments: tuple[str, ...]
@@ -141,7 +144,9 @@ def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
     names = {request.address or "local": spec.name, spec.address: spec.name}
     destroys = [{**item, "overwrite": request.overwrite} for item in adhoc.consents(request.destroys, values, names)]
     if request.overwrite and not destroys:
-        raise click.UsageError("--overwrite applies to the devices of --destroys; files have a setting `overwrite`")
+        raise click.UsageError(
+            "--overwrite applies only to devices given with --destroys; for files, use the setting `overwrite`"
+        )
 
     def plan_of(names: list[str], warn: bool) -> ResolvedPlan:
         text = adhoc.plan_text(names, values, as_plan(spec), destroys)
@@ -156,8 +161,8 @@ def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
 
 
 def _without_large(options: GlobalOptions, chosen: list[str], named: set[str], plan: ResolvedPlan) -> list[str]:
-    """Return the benchmarks without those that `all` leaves out, after printing their names. Raises UsageError if none
-    is left."""
+    """Return the benchmarks that `all` includes, and print the names of those that it excludes. Raises UsageError if
+    none remains."""
     from asct.cli.preview_text import preview_of
     from asct.cli.text import counted, short_time
     from asct.diagnostics.model import Diagnostic

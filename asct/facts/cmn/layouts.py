@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from asct.facts.cmn.model import MeshKind
 
 BitPlace = int | Mapping[str, int] | None
-"""The position of a value: the same for all revisions, or one for each major revision (`r0`)."""
+"""The position of a value: one for all revisions, or one for each major revision (`r0`)."""
 
 CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
@@ -191,7 +191,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 @dataclass(frozen=True, slots=True)
 class _NodeScope:
-    """A type of node in a revision of a product, which selects registers and fields in registers.yaml."""
+    """A node type in a revision of a product. It selects registers and fields in registers.yaml."""
 
     product: MeshProduct
     revision: str | None
@@ -202,7 +202,7 @@ class _NodeScope:
         return node_types()[self.code]
 
     def has(self, entry: Mapping[str, Any], item: int | str | None = None) -> bool:
-        """Return whether a register or field exists in this node; for a field, in the register of this item."""
+        """Return whether a register, or a field of a register, exists in this node."""
         kinds = {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
         return (
             not kinds.isdisjoint(entry.get("products", kinds))
@@ -228,7 +228,7 @@ class _NodeScope:
                 )
 
     def _monitors(self, entry: Mapping[str, Any]) -> int:
-        """Return how often a register is repeated: once for each monitor if it belongs to one."""
+        """Return the number of copies of a register: one for each monitor if it belongs to a monitor, otherwise one."""
         of_monitor = self.code == XP and entry.get("from") == "trace"
         return (of_monitor and _at(self.product.monitors, self.revision)) or 1
 

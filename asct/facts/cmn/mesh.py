@@ -63,7 +63,7 @@ class CrosspointGrid:
         return node.node_id >> devices & ((1 << (low - devices)) - 1), node.node_id & ((1 << devices) - 1)
 
     def device_bits(self, crosspoint: int) -> int:
-        """Return the number of bits of the device in the node IDs below a crosspoint; those of the port follow."""
+        """Return the number of device bits in the node IDs below a crosspoint. The port bits follow them."""
         return 1 if not self._alone and self.ports[crosspoint] > 2 else 2
 
     @property
@@ -201,7 +201,7 @@ class _MeshBuilder:
     def _multiple_dtm(self, product: MeshProduct | None, revision: str | None, root: PrintedNode) -> bool | None:
         info = root.registers.get(INFO_GLOBAL)
         found = product.has_multiple_dtms(info, revision) if product and info is not None else None
-        why = "its place in por_info_global depends on the mesh product or revision, which is unknown"
+        why = "its position in por_info_global depends on the mesh product and revision, which are unknown"
         return self.gaps.known("multiple_dtm", found, why)
 
     def _crosspoints(self, product: MeshProduct | None, grid: CrosspointGrid | None) -> list[Crosspoint]:
@@ -337,7 +337,7 @@ _ADDRESSES = 1 << 64
 def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
     """Return the logical ID of a node; None for an RN-SAM, which has none.
 
-    From CMN-650 on, a DTC has the two bits of its debug and trace domain in this place (por_dt_node_info).
+    Since CMN-650, a DTC has the two bits of its debug and trace domain at this position (por_dt_node_info).
     """
     if node.code == RN_SAM:
         return None

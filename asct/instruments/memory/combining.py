@@ -49,7 +49,8 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
-    """Return the values of one visit. They have the flag MOVED if two CPUs moved apart or together during a process."""
+    """Return the values of one visit. They have the flag MOVED if the distance between two CPUs changed during a
+    process."""
     if not any(_moved(run) for run in runs):
         return list(values)
     return [replace(item, flags=(*item.flags, MOVED)) if item.stats is not None else item for item in values]
