@@ -51,7 +51,7 @@ def mark_of(item: RepeatView) -> str:
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """Return `12 of 40 measurements ran while the host was noisy (others, steal)`; empty if all were quiet or unknown."""
+    """Return `12 of 40 measurements ran while the host was noisy (others, steal)`; empty if none was noisy."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:
