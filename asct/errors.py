@@ -104,7 +104,7 @@ class Interrupted(AsctError):
 
 
 def exhausted(problem: BaseException) -> NotMeasured | None:
-    """Return an error (E916) if `problem` means that this machine has no memory or no thread left, otherwise None."""
+    """Return an error (E916) if `problem` means that this machine is out of memory or threads, otherwise None."""
     if isinstance(problem, MemoryError):
         message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
     elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):

@@ -1,6 +1,6 @@
 """Find quantities that a run measured more than once with different results.
 
-Benchmarks declare which of their values measure which quantity (`sdk/quantity.py`). The values are compared when a run
+Each benchmark declares the quantities that its values measure (`sdk/quantity.py`). The values are compared when a run
 is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts are included like all others.
 """
 
@@ -88,7 +88,7 @@ def agreed(
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
     """Return the records with flags on values that disagree, and the disagreements.
 
-    All code that shows or judges the values of a run must read them through this function.
+    All code that shows or judges the values of a run must get them from this function.
     """
     found = disagreements(records, resolved, facts, catalog)
     return flagged(records, found), found
@@ -97,7 +97,7 @@ def agreed(
 def disagreements(
     records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[Disagreement, ...]:
-    """Return both sides of each disagreement between two values of the same quantity on one host.
+    """Return both sides of each disagreement between two values of a quantity on one host.
 
     The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured
     by other versions of a benchmark are ignored.
@@ -118,7 +118,7 @@ def disagreements(
 
 
 def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
-    """Return the records. If a record disagrees with another value, it has a flag that names that value."""
+    """Return the records, with a flag on each record that disagrees with another value. The flag names that value."""
     flags: dict[Place, list[str]] = {}
     for side in found:
         for place in side.places:

@@ -38,7 +38,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding on all `hosts` that have it, as text that is safe to display. `rows` are pairs of label and text."""
+    """A finding, with all `hosts` on which it was made, as text that is safe to display. `rows` are pairs of a label
+    and a text."""
 
     slug: str
     title: str
@@ -51,13 +52,13 @@ class DisturbanceCard:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceSummary:
-    """All findings of a run, the most certain first."""
+    """All findings of a run, in descending order of certainty."""
 
     cards: tuple[DisturbanceCard, ...]
     slugs: Mapping[tuple[str, str], str]
 
     def mention(self, items: Iterable[Disturbance]) -> tuple[DisturbanceLink, ...]:
-        """Return links to findings of one host, with their titles on that host."""
+        """Return links to the findings on one host, with their titles for that host."""
         return tuple(DisturbanceLink(plain(item.title), self.slugs[_key(item)]) for item in items)
 
 
@@ -80,7 +81,7 @@ def findings_of(view: RunView) -> DisturbanceSummary:
 
 
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """Return the disturbances that are at least likely and that affect the values of a job."""
+    """Return the disturbances of a job that are likely or certain and affect its values."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []

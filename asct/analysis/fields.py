@@ -133,7 +133,7 @@ def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
 def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> Iterator[tuple[str, list[str]]]:
     """Summarize differences: yield each section with its lines, in the order of the fields.
 
-    Entries on one side only are counted, and equal differences in several entries are merged.
+    Entries that only one side has are counted, and equal differences in several entries are merged.
     """
     mine, others = (collections(facts.model_dump(mode="json", by_alias=True)) for facts in (base, other))
     known = {path: (mine.get(path, []), others.get(path, [])) for path in {**mine, **others}}

@@ -35,8 +35,8 @@ NO_VALUE = TableCell(ABSENT, tone="muted")
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The title of a column, the alignment of its cells, a line of help text, and whether to keep the column if it is
-    empty."""
+    """The heading of a column: its title, the alignment of its cells, a line of help text, and whether to keep the
+    column if it is empty."""
 
     title: str
     align: Align = "left"
@@ -171,6 +171,6 @@ def without_empty_columns(grid: TextTable) -> TextTable:
 
 
 def with_columns(grid: TextTable, kept: Collection[int]) -> TextTable:
-    """Return the columns with these numbers."""
+    """Return a table with only the columns at these indices."""
     rows = tuple(tuple(row[i] for i in kept) for row in grid.rows)
     return replace(grid, heads=tuple(grid.heads[i] for i in kept), rows=rows)

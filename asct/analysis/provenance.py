@@ -35,7 +35,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A repeat without values, or several of them with the same outcome."""
+    """One or more repeats without values that have the same outcome."""
 
     label: str
     status: str
@@ -137,7 +137,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Return the reasons why measured repeats are noisy, and their notes, each with the repeats that it applies to."""
+    """Return why measured repeats are noisy, and their notes, each with the repeats that it applies to."""
     found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
     return [f"{_several([label for _, label in places])}: {text}" for text, places in found.items()]
 

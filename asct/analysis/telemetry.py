@@ -21,7 +21,7 @@ def reason_text(reason: Reason) -> str:
 
 
 def host_remarks(job: JobView) -> list[str]:
-    """Return one line per reason why the host was noisy or its values are invalid, each with the worst repeat."""
+    """Return one line per reason for a noisy host or invalid values, with the worst repeat for each reason."""
     found = grouped(_reasons(job), lambda item: (item[0].state, item[0].what))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):

@@ -48,7 +48,8 @@ class VerdictSummary:
 
 
 def summarize(view: RunView) -> VerdictSummary:
-    """Summarize a run: the first problem is the sentence, and the others and the causes are details."""
+    """Summarize a run: the most serious problem becomes the sentence, and the causes and other problems become
+    details."""
     run = view.run
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
     problems = [*_problems(view, counting), *_doubts(view)]

@@ -109,7 +109,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """All data for a report, compared by identity.
+    """All data for a report. Instances are compared by identity.
 
     `plan_text` contains no control characters; `notes` lists the files that could not be read.
     """

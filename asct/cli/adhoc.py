@@ -72,7 +72,7 @@ def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo], span: Span) -> Diag
 
 
 def user_settings(items: Sequence[str], catalog: Registry) -> dict[str, dict[str, Node]]:
-    """Return the settings by benchmark, given strings such as `bench.setting=value`. A setting without `=` is true.
+    """Return the settings by benchmark from strings such as `bench.setting=value`. A setting without `=` is true.
 
     Raises UsageError if a string contains no dot or names an unknown benchmark. The planner rejects unknown settings.
     """
@@ -95,7 +95,7 @@ def user_settings(items: Sequence[str], catalog: Registry) -> dict[str, dict[str
 def _bad_setting(owner: str, has_name: bool, span: Span, catalog: Registry) -> Diagnostic:
     form = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
     if catalog.get(owner) is not None and not has_name:
-        return Diagnostic("E910", f"`{owner}` names no setting", span, hint=form)
+        return Diagnostic("E910", f"`{owner}` does not name a setting", span, hint=form)
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
     return Diagnostic("E910", f"`{owner}` is not a benchmark", span, hint=did_you_mean(owner, known, form))
 

@@ -44,7 +44,7 @@ _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """The facts of every machine that could be read, and diagnostics for the others."""
+    """The facts of all machines that could be read, and diagnostics for the other machines."""
 
     facts: tuple[HostFacts, ...]
     problems: tuple[Diagnostic, ...] = ()

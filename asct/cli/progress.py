@@ -74,8 +74,8 @@ class HostProgress:
             self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
-        """Return the remaining seconds: the estimate for the remaining points, corrected by the error of the estimates
-        so far in this job.
+        """Return the remaining seconds: the estimate for the remaining points, corrected by the error of this job's
+        estimates so far.
 
         The correction does not apply to the next job, because the error differs between benchmarks.
         """

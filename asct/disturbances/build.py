@@ -1,7 +1,7 @@
 """The building blocks of disturbance rules.
 
-A rule consists of a function that evaluates a host, and an entry in rules.yaml that describes the disturbance. Commands
-are generated from settings, so the displayed fix, the script and the undo agree.
+A rule consists of a function that evaluates a host, and an entry in rules.yaml that describes the disturbance. The
+displayed fix, the script and the undo are generated from the same settings, so they agree.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class DisturbanceRule:
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Return a decorator that turns a function that yields evaluations into a rule. `key` is its entry in
+    """Return a decorator that makes a rule from a function that yields evaluations. `key` is the entry of the rule in
     rules.yaml."""
     return lambda judge: DisturbanceRule(key, judge)
 

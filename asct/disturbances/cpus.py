@@ -226,7 +226,7 @@ def _balanced(seen: RuleInput) -> Evaluations:
         title="irqbalance runs",
         seen="irqbalance is running; it moves interrupts between CPUs",
         sure="possible",
-        why="it acts only when the interrupt load changes, and it cannot move the queue interrupts of NVMe drives",
+        why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
         fix=["systemctl stop irqbalance"],
         undo=["systemctl start irqbalance"],
         scripted=True,

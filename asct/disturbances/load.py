@@ -34,7 +34,7 @@ def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
     cpus = len(cpu.online) or cpu.cpus
     if load.cpu_pressure_avg10 is not None:
         if load.cpu_pressure_avg10 >= BUSY_PRESSURE:
-            yield "certain", f"tasks waited for a CPU in {load.cpu_pressure_avg10:.0f} % of the last ten seconds"
+            yield "certain", f"tasks waited for a CPU for {load.cpu_pressure_avg10:.0f} % of the last ten seconds"
     elif load.load1 is not None and cpus is not None and load.load1 >= cpus:
         yield "likely", f"load average {load.load1:g} on {cpus} CPUs"
     hot = {cpu: share for cpu, share in seen.sample.busy.items() if share >= _BUSY_CPU}

@@ -1,4 +1,4 @@
-"""Rules for programs that the host lacks, and for hardware counters that the account may not read."""
+"""Rules for programs that are missing on the host, and for hardware counters that the account may not read."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
 
 
 def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[ConsentedDevice, ...]:
-    """Inspect each device that the plan consents to destroy and return the results. Raises HostError."""
+    """Inspect each device that the plan allows asct to overwrite, and return the results. Raises HostError."""
     found = []
     for item in items:
         target = Target(item.device, "write", item.serial or "", item.overwrite)
@@ -60,7 +60,7 @@ def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, 
 
 
 def _failed(host: Host, why: str) -> Diagnostic:
-    message = f"host {host.name}: its devices could not be inspected: {one_line(why)}"
+    message = f"host {host.name}: cannot inspect its devices: {one_line(why)}"
     return Diagnostic("E445", message, hint="check that the account can read /sys and /dev on the host")
 
 

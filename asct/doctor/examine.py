@@ -32,10 +32,8 @@ from asct.sdk.needs import GUARD
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """What a plan demands of a host.
-
-    `wanted` is the scope of its jobs, `subjects` are the quantities that they measure, and `lacking` lists the reasons
-    why jobs could not run.
+    """The requirements of a plan on a host. `wanted` is the scope of its jobs, `subjects` are the quantities that they
+    measure, and `lacking` lists the reasons why jobs could not run.
     """
 
     wanted: MeasuredScope
@@ -44,9 +42,8 @@ class PlanDemands:
 
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
-    """Return what jobs demand of an open host. Raises HostError.
-
-    If a job needs the results of other jobs, only its subjects are included.
+    """Return the requirements of jobs on an open host. Raises HostError. If a job needs the results of other jobs, only
+    its subjects are included.
     """
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
@@ -109,8 +106,8 @@ def examine(
 ) -> HostReport:
     """Report on a host, whether it is reachable or not.
 
-    Raw files are written to `folder`. `given_up` lists the devices that the plan consents to destroy, and `jobs` the
-    plan's jobs on the host (None without a plan).
+    Raw files are written to `folder`. `given_up` lists the devices that the plan allows asct to overwrite, and `jobs`
+    the plan's jobs on the host (None without a plan).
     """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:

@@ -22,7 +22,7 @@ from asct.sdk.step import Kernel, Step
 
 @dataclass(frozen=True, slots=True)
 class KernelExit:
-    """The exit status of a kernel (None after a timeout) and its output."""
+    """The exit status (None after a timeout) and the output of a kernel."""
 
     status: int | None
     stdout: str

@@ -51,7 +51,8 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ConsentedDevice:
-    """A device that the plan consents to destroy, and the reasons why the host would still refuse to write to it."""
+    """A device that the plan allows asct to overwrite, and the reasons why the host would still refuse to write to
+    it."""
 
     device: str
     serial: str
@@ -82,7 +83,7 @@ class HostReport:
     consents: tuple[ConsentedDevice, ...] = ()
 
     def touching(self) -> tuple[Disturbance, ...]:
-        """Return the findings that affect the plan; without a plan, those that affect any value."""
+        """Return the findings that affect the plan or, without a plan, any value."""
         return tuple(
             item for item in self.findings if (item.touches if self.subjects is None else item.about(self.subjects))
         )

@@ -106,9 +106,8 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
-        hint = (
-            "it should take much less time: check the log of the Linux kernel (`dmesg`) and other activity on the host"
-        )
+        hint = "the checks should take much less time: "
+        "look for the cause in the kernel log (`dmesg`) and in other activity on the host"
     return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
 
@@ -217,7 +216,8 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """Return the diagnostic for a repeat that starts over because its steps belong to a different measurement."""
+    """Return the diagnostic for a repeat that starts over because its stored steps belong to a different
+    measurement."""
     message = f"{job_id} {point_id} on {host}: starts again at the first step: {why}"
     hint = "the program or asct has changed since; its earlier files are kept in a folder whose name ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

@@ -125,7 +125,7 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, with a lower limit on the bytes written if the plan allows fewer than the step.
+        """Return `step`, with a lower limit on the bytes written if the plan allows fewer bytes than the step.
 
         guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
         """

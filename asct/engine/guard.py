@@ -162,11 +162,9 @@ CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.ite
 """Error codes and hints by the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
-    "E444", "run as root, or allow the account to read it; asct writes only to devices that it could check"
+    "E444", "run as root, or allow the account to read it; asct writes only to devices that it can check"
 )
-UNCHECKED: Final = FailedCheckText(
-    "E445", "see the output of the checks; without them, asct does not write to a device"
-)
+UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct does not write to a device without them")
 VOLUME: Final = FailedCheckText(
     "E446",
     "reduce the amount written (fewer or shorter points), or raise `safety.max_written` and apply the plan again",
@@ -183,7 +181,7 @@ def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
 
 
 def one_line(text: str) -> str:
-    """Return text from a host as one line of limited length, without control characters."""
+    """Return text from a host as a single line of limited length, without control characters."""
     line = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _LONGEST + 1])
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
 
@@ -202,7 +200,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 def unchecked(host: str, why: str) -> Diagnostic:
     """Return the refusal for a failure of the checks themselves. Without their results, nothing is written."""
-    message = f"host {host}: its devices could not be checked: {one_line(why)}"
+    message = f"host {host}: cannot check its devices: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
 

@@ -1,4 +1,4 @@
-"""Bind the points of a job to its host, and combine the results for other jobs. Performs no I/O."""
+"""Bind the points of a job to its host, and combine its results for other jobs. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def waits_for_results(job: Job) -> bool:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """Return all points, and the needs of those that fit the host. The others contain a diagnostic (E422, E427).
+    """Return all points, and the needs of the points that the host can run. The other points contain a diagnostic
+    (E422, E427).
 
     Raises NotMeasured with the diagnostics (E612, E614) of all points whose settings are invalid.
     """

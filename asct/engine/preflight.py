@@ -21,7 +21,7 @@ from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
-"""Bytes that must remain free on the host besides a scratch file."""
+"""Bytes that must remain free on the host besides a temporary file."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest version required of each tool, and all scratch files and targets."""
+        """Combine the needs of points: the highest required version of each tool, all temporary files and all targets."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -71,7 +71,7 @@ class JobNeeds:
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
-    """Return what the host lacks for `demand`, according to its facts.
+    """Return the requirements in `demand` that the host does not meet, according to its facts.
 
     `found` maps tools that are not in the facts to their paths.
     """
@@ -116,7 +116,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
     if free is None or not wanted or wanted + RESERVE_BYTES <= free:
         return None
     message = (
-        f"host {host}: not enough space for a scratch file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
+        f"host {host}: not enough space for a temporary file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
         f"{mib(free)} are free in the file system of the work folder"
     )
     return Diagnostic("E423", message, hint="reduce `filesize`, or set another `workdir` for the host")

@@ -52,7 +52,7 @@ class Programs:
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """Return the tools in `names` that neither the facts nor the searches of the host's PATH have found."""
+        """Return the tools in `names` that are neither in the facts nor on the host's PATH."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 
@@ -98,10 +98,9 @@ class Rights:
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try to run the wanted kernels through sudo, except those that have not been built. Raises HostLost.
-
-        Returns one diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning,
-        which is returned only once.
+        """Try to run the wanted kernels through sudo, except kernels that have not been built. Returns one diagnostic
+        per refusal: an error if the job cannot run without the privilege, otherwise a warning, which is returned only
+        once. Raises HostLost.
         """
         if not self._sudo or programs.facts.system.uid == 0:
             return []

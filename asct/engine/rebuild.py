@@ -198,7 +198,7 @@ class _Builder:
             raise _LostError(f"{job.benchmark} cannot read the raw files: {error}") from error
         parsed_again = [line_of(record) for record in records]
         if not status.has_all(parsed_again):
-            raise _LostError("the raw files now give other values than those recorded")
+            raise _LostError("the raw files now result in other values than the recorded ones")
         return parsed_again
 
     def _benchmark(self, job: JobEntry) -> Benchmark[Any]:

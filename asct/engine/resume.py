@@ -70,7 +70,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
     """Raise StoreError (E507) if `resolved` is not the plan of the run."""
     if stored.run.plan_hash != resolved.hash:
         message = (
-            f"{stored.layout.root}: the run has another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
+            f"{stored.layout.root}: the run has a different plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
         )
         hint = "`asct resume` uses the original plan; without `--resume` the changed plan starts a new run"
         raise StoreError(Diagnostic("E507", message, hint=hint))

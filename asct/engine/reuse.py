@@ -39,7 +39,7 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
 
 
 def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
-    """Return the newest runs below `results`, except the run `leave_out`, for `Context.earlier`."""
+    """Return the newest runs below `results`, except the run `leave_out`. They become `Context.earlier`."""
     since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 

@@ -1,4 +1,5 @@
-"""Compute a key of everything that a measurement depends on; as long as it is unchanged, the result can be reused.
+"""Compute a key from everything that a measurement depends on. As long as the key is unchanged, the result can be
+reused.
 
 The key is a SHA-256 of the benchmark and its version, the settings (with the results of other jobs filled in), the
 kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
@@ -45,13 +46,13 @@ _GRAIN: Final = 64 << 20
 
 
 def can_be_reused(needs: Needs) -> bool:
-    """Return whether a point modifies no files but its own. A point that writes or purges a target is always
+    """Return whether a point modifies only files that it creates. A point that writes or purges a target is always
     measured."""
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """Return the facts of a host that change only by an intervention, by name (`cpu.governor`, `nodes`)."""
+    """Return the facts of a host that change only if somebody changes the host, by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}

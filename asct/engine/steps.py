@@ -1,9 +1,9 @@
 """The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
 
 A benchmark determines its steps from its settings and from the outputs of earlier steps. After an interruption, the
-benchmark is called for its steps again, one by one. If a step has a note, it is not run again; its output is read from
-disk. If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes
-belong to a different measurement.
+benchmark returns its steps again, one after another. A step with a note is not run again; its output is read from disk.
+If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes belong to a
+different measurement.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """Raise StepsChangedError if there are notes about steps after the last one."""
+        """Raise StepsChangedError if there are notes about steps that follow the last step of the benchmark."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps but now ends after step {self._next}")
 

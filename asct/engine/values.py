@@ -1,4 +1,5 @@
-"""Turn the measurements of a repeat into records. Performs no I/O; a rebuilt record equals the one that was written."""
+"""Convert the measurements of a repeat to records. Performs no I/O, so that a rebuilt record is identical to the
+original."""
 
 from __future__ import annotations
 

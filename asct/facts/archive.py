@@ -138,7 +138,7 @@ class _Bounded(io.RawIOBase):
 
 
 def read(path: Path) -> tuple[MemoryTree, list[str]]:
-    """Read a tar archive (plain, gzip, bzip2 or xz) as far as it is readable.
+    """Read a tar archive (plain, gzip, bzip2 or xz) up to the first damage.
 
     Returns its files, and notes about skipped members. Raises OSError if the archive itself cannot be opened.
     """

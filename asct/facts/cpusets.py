@@ -68,10 +68,10 @@ def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """Return one set for each CPU, derived from the sets that all CPUs report.
+    """Return the set of each CPU, derived from the sets that all CPUs report.
 
-    All members of a set should report the same set. If they do not, because of bugs in the firmware or the Linux
-    kernel, a CPU is assigned to the set that contains it and that the largest share of its members reports.
+    All members of a set should report the same set. If they do not, because of a bug in the firmware or the Linux
+    kernel, each CPU is assigned to the set that contains it and that the largest share of the set's members reports.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):

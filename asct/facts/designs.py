@@ -184,7 +184,7 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """Return the names that other CPUs (IA-64, MIPS, SPARC, Alpha) print, without changes."""
+    """Return the names that Linux prints for other CPUs (IA-64, MIPS, SPARC, Alpha), without changes."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 

@@ -42,8 +42,8 @@ _ARCHITECTURES = (
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, as far as the files of a dump contain it. `left` counts
-    omissions."""
+    """Return the output of the commands that asct would run, if the files of a dump contain it. `left` counts omitted
+    items."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "pci": "\n".join(_functions(tree, left)),

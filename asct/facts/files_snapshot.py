@@ -24,7 +24,7 @@ _MOST_ROOTS = 4
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """Return the time at which the files were copied: boot time plus uptime. None if one of the two is missing.
+    """Return the time at which the files were copied: the boot time plus the uptime; None if either is missing.
 
     The boot time is `btime` in /proc/stat, in seconds since 1970; the uptime is in /proc/uptime (proc(5)).
     """

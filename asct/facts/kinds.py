@@ -40,9 +40,9 @@ def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> Co
     """Group the CPUs by kind of core.
 
     Two CPUs are of the same kind if they have the same core design and are in the same list of the Linux kernel. The
-    list is necessary because different designs may report the same identity. If there is neither a list nor an
-    identity, the CPUs' capacities, which the Linux kernel assigns, are compared instead of the list. The cores of
-    hybrid x86 without a list differ in their level-1 caches or clocks.
+    list is necessary because different designs may report the same identity. Without a list and an identity, the
+    capacities that the Linux kernel assigns to the CPUs are compared. On hybrid x86 without a list, the kinds differ in
+    their level-1 caches or clocks.
     """
     lists = _lists(snapshot) or _differing(cpus, policies)
     known: dict[tuple[str | None, ...], Design] = {}

@@ -1,4 +1,4 @@
-"""The means to observe a host: performance monitors, tracers, BPF and temperature sensors.
+"""The observability of a host: performance monitors, tracers, BPF and temperature sensors.
 
 Source: Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
 Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, `generic` in the log),
@@ -27,8 +27,8 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """Return the performance monitoring available to the account. `kcore` and `devmem` are True if it can read these
-    files."""
+    """Return the performance monitoring available to the account. `kcore` and `devmem` are True if the account can read
+    these files."""
     pmus = sorted(folders(snapshot, EVENTS))
     gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
     there = present(snapshot)

@@ -49,7 +49,8 @@ _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 
 def load(snapshot: Snapshot, gaps: UnknownFacts) -> Load:
-    """Return the load from /proc/loadavg (proc(5)) and /proc/pressure (accounting/psi.rst, `some`, percent of 10 s)."""
+    """Return the load averages from /proc/loadavg (proc(5)) and the pressure from /proc/pressure (accounting/psi.rst:
+    `some`, in percent over 10 s)."""
     words = (snapshot.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None

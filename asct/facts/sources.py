@@ -2,9 +2,9 @@
 
 FILES are shell patterns that match few files each; FOLDERS are sets of files that many folders contain. All lines of a
 file are read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and
-lasting.sh, which need at least one process each. Links are followed. A path that contains a colon cannot be separated
-from the content of its file; use a link to it whose path has no colon. Files that are not text are read by a command
-(`od`, `tr`).
+lasting.sh, which need at least one process each. Links are followed. The output separates a path from the content of
+its file with a colon; for a path that contains a colon, use a link without one. Files that are not text are read by a
+command (`od`, `tr`).
 """
 
 from __future__ import annotations

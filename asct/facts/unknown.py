@@ -128,8 +128,7 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist, and whether the account may read each of them; None if no path was
-    checked."""
+    """Return the checked paths that exist, each with whether the account may read it; None if no path was checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

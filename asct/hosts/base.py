@@ -192,10 +192,8 @@ class Host(Protocol):
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce tasks (with keys) for which `run` will be called in this order.
-
-        The host runs announced tasks without further requests, even while the connection is down. Any other task starts
-        when `run` is called.
+        """Announce the tasks (with keys) for which `run` will be called, in this order. The host runs announced tasks
+        without further requests, even while the connection is down. All other tasks start when `run` is called.
         """
         return
 

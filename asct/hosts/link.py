@@ -83,7 +83,7 @@ class FileTransfer(Protocol):
 
 
 class Link(Protocol):
-    """A connection to a host. Every failure raises HostError. `within` limits the duration of its body."""
+    """A connection to a host. Every failure raises HostError. `within` limits the duration of a `with` body."""
 
     label: str
     """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
@@ -103,7 +103,7 @@ class Link(Protocol):
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Limit the duration of the body in seconds.
+        """Limit the duration of the `with` body in seconds.
 
         Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks.
         """

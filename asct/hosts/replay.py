@@ -29,7 +29,7 @@ TRANSPORT = Transport({"answers": Option("scalar", "Folder with a replay.json, r
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return the recorded host in `spec.options["answers"]`, a path relative to `folder`."""
+    """Return the recorded host in the folder `spec.options["answers"]`, a path relative to `folder`."""
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 

@@ -142,7 +142,8 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """Return the exit status of a program given its shell's; negative if a signal killed the program.
+    """Return the exit status of a program, derived from the exit status of its shell; negative if a signal killed the
+    program.
 
     A shell reports 128+n both for a program killed by signal n and for a program that exits with 128+n. It prints a
     message only for a signal, except INT, PIPE and TERM; for these, 128+n is assumed to mean the signal.

@@ -147,7 +147,7 @@ class Overrides:
 
 
 def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
-    """Parse the options in order. Report and skip invalid ones."""
+    """Parse the options in order, reporting and skipping invalid options."""
     found = [_read(text, number, findings) for number, text in enumerate(sets)]
     return Overrides([item for item in found if item is not None], findings)
 
@@ -222,8 +222,8 @@ def apply_profile(
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """Return the entries with the `benchmarks:` section of a profile applied, before entries that extend them inherit
-    from them."""
+    """Return the entries after applying the `benchmarks:` section of a profile. This happens before `extends`, so that
+    entries inherit the changes."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found

@@ -54,7 +54,7 @@ class ParseContext(NamedTuple):
 
 
 def kind_of(value: object) -> str:
-    """Describe the type of a value for a message."""
+    """Return a description of a value's type for messages."""
     if value is None:
         return "nothing"
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):

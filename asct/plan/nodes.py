@@ -1,7 +1,7 @@
 """Convert YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
 
-A loop builds the nodes from events and checks depth and size before it builds anything (`compose` recurses and crashes
-the interpreter at 50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
+A loop builds the nodes from events, and checks depth and size first (the recursive `compose` crashes the interpreter at
+50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     """Return the raw values of an axis with their locations. Templates must already have been evaluated.
 
     The values of a range are numbers, or texts (`8K`, `20s`) for sizes and durations, as if written in a list. `kind`
-    is the kind of the setting; by default, it is derived from the ends of the range. Raises PlanError (E124).
+    is the type of the setting; by default, it is derived from the ends of the range. Raises PlanError (E124).
     """
     if isinstance(node.value, list):
         if not node.value:

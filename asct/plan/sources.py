@@ -87,6 +87,6 @@ def _is_stream(path: Path) -> bool:
 
 def path_near(node: Node, text: str) -> str:
     """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`). Relative paths start at the
-    folder of the file that names it."""
+    folder of the file that contains them."""
     folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
     return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Cost:
     """The cost of a job, including all repeats and warm-ups.
 
-    `writes` is the estimated maximum number of bytes written to each target path ("" is the scratch file), and
+    `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
     `likely_writes` the likely number. They differ because the speed of a drive is unknown before it is measured.
     """
 
@@ -37,7 +37,7 @@ class Cost:
     purges: tuple[str, ...] = ()
     """The targets that the job purges."""
     scratch_bytes: int = 0
-    """The size of the largest scratch file. Only one exists at a time."""
+    """The size of the largest temporary file. Only one exists at a time."""
     memory_bytes: int = 0
     privileges: tuple[Privilege, ...] = ()
     targets: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings without pending values, for which the benchmark's estimates use the defaults."""
+    """Return the settings without pending values; the benchmark's estimates then use the defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
@@ -154,7 +154,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
     for (host, target), amount in likely.items():
         if most is not None and amount > most:
             about, bound, limit = format_alike((amount, bounds[host, target], most), "B")
-            message = f"asct would write about {about}, at most {bound}, to {target or 'the scratch file'} on {host}"
+            message = f"asct would write about {about}, at most {bound}, to {target or 'the temporary file'} on {host}"
             hint = f"`safety.max_written` is {limit}: reduce the writes, or raise the limit"
             findings.error("E241", message, section_span(plan, "safety"), hint)
 

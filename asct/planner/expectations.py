@@ -248,7 +248,7 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
     if unit is None:
         return None
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
-        message = f"`{shown(node.value)}` has no reference: this metric is in {unit}"
+        message = f"`{shown(node.value)}` needs a reference value: this metric is in {unit}"
         context.findings.error(
             "E234", message, node.span, "add `of: theoretical_bandwidth`, or write the bound with a unit"
         )

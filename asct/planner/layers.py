@@ -137,7 +137,7 @@ class SettingValue(NamedTuple):
     """The value of a setting.
 
     `value` is canonical. If the value is pending, `value` is computed from example results, and `final` is the pending
-    value that the points receive.
+    value for the points.
     """
 
     value: Any

@@ -22,7 +22,8 @@ class Point(NamedTuple):
     settings.
 
     `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
-    in canonical form (sizes in bytes, durations in seconds). Values that read results of `needs` are PendingValues.
+    in canonical form (sizes in bytes, durations in seconds). Values that depend on results of `needs` are
+    PendingValues.
     """
 
     id: str

@@ -317,10 +317,9 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 
 
 class PointPattern:
-    """Points that share `fixed` and vary in the settings `names`; a single point if `names` is empty.
-
-    `identity` returns the same as `point_id` of the complete settings, but encodes the fixed settings and each varying
-    value only once.
+    """Points that share `fixed` and vary in the settings `names`; a single point if `names` is empty. `identity`
+    returns the same id as `point_id` for the complete settings, but encodes the fixed settings and each varying value
+    only once.
     """
 
     def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:

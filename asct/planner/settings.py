@@ -152,7 +152,8 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with other valid values; None if a value must be converted to a type of the model."""
+    """Return a copy of `params` with the valid values `varying`; None if the model would convert the type of a
+    value."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None

@@ -48,7 +48,7 @@ class Expansion(NamedTuple):
     """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows removed by exclude
     i.
 
-    `dropped_by_where` contains, for each exclude, whether it matches a row that `where` removes.
+    `dropped_by_where` states for each exclude whether it matches a row that `where` removes.
     """
 
     names: tuple[str, ...]
@@ -317,8 +317,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`; None for an invalid one. An omitted setting has its value without the sweep (from
-    `config`, then the default)."""
+    """Return the points of `include`; None for an invalid one. An omitted setting gets the value that it has outside
+    the sweep (from `config`, otherwise the default)."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 

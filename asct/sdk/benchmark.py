@@ -50,7 +50,7 @@ class Context:
     """The input of `steps`: the host, its work folder, the finished steps, and the results of the jobs that it depends
     on.
 
-    `work` is the job's private folder on the host, an absolute path; it contains the scratch file. `needs` maps
+    `work` is the job's private folder on the host, an absolute path; it contains the temporary file. `needs` maps
     "alias.path" to a value, for example {"cache.dram.optimum_size": 553648128}.
     """
 
@@ -128,14 +128,13 @@ class Benchmark(ABC, Generic[P]):
         return points
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Return the reasons why this host does not measure these points exactly as requested by their settings.
-
-        Each reason is a pair (message, hint), reported as a warning before the job. The points are measured anyway.
+        """Return the reasons why this host cannot measure these points exactly as their settings request. Each reason
+        is a pair (message, hint) and is reported as a warning before the job. The points are measured anyway.
         """
         return ()
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
-        """Return the steps that run once per job before its first point, for example to lay out the scratch file.
+        """Return the steps that run once per job before its first point, for example to lay out the temporary file.
 
         They are neither repeated nor measured.
         """
@@ -146,7 +145,8 @@ class Benchmark(ABC, Generic[P]):
         """Return the next steps of one repeat after the finished ones; an empty sequence ends the repeat."""
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        """Return whether the first call of `steps` returns all steps of a repeat, which then do not depend on outputs.
+        """Return whether the first call of `steps` returns all steps of a repeat, so that no step depends on the output
+        of another.
 
         If so, the host receives all repeats of a job at once and continues independently if the connection is lost.
         """
@@ -173,14 +173,13 @@ class Benchmark(ABC, Generic[P]):
         return {}
 
     def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Return the benchmark for the tables and figures of points with these settings, by point id."""
+        """Return a copy of the benchmark that renders tables and figures with these settings, given by point id."""
         shown = copy(self)
         shown._points = settings
         return shown
 
     def shown(self, point_id: str, name: str) -> Any:
-        """Return a setting of a point that determines how it is shown; its default if `showing` does not provide the
-        point."""
+        """Return the value of a display setting for a point; the default if `showing` does not include the point."""
         from pydantic import ValidationError
 
         try:

@@ -94,7 +94,7 @@ class Disturbances(_Part):
     unseen: list[Unseen] = Field(default_factory=list)
 
     def touching(self, subjects: Collection[str]) -> list[Disturbance]:
-        """Return the findings that are at least likely and affect one of these subjects."""
+        """Return the likely and certain findings that affect one of these subjects."""
         return [item for item in self.findings if item.sure != "possible" and item.about(subjects)]
 
 

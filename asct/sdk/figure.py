@@ -14,7 +14,7 @@ Scale = Literal["linear", "log2", "log10", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. `unit` is the unit of the data; on a log2 scale, "B" has ticks in KiB and MiB."""
+    """An axis. `unit` is the unit of the data; on a log2 scale, the ticks of "B" are in KiB and MiB."""
 
     title: str
     unit: str = ""
@@ -102,7 +102,7 @@ class Column:
     """A table column. `title` is the same as in ASCT; values are divided by `scale` and displayed with `digits`
     decimals.
 
-    With the `format` "size", bytes are shown as 32.0625K; with "text", the value is unchanged. A column without values
+    The `format` "size" shows bytes as 32.0625K; "text" shows the value unchanged. A column without values
     is omitted unless `kept` is set.
     """
 

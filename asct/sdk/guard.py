@@ -39,7 +39,7 @@ class Target:
     """A file or device that a program opens.
 
     If a device is written, `serial` and `overwrite` are those of the consent. `dirty` means that this job has already
-    written to the target, so content without a known signature comes from the job itself.
+    written to the target, so content without a known signature is the job's own.
     """
 
     path: str
@@ -60,11 +60,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """The condition for guard to end the program early with SIGINT.
+    """The condition under which guard ends the program early with SIGINT.
 
-    The condition is that the rate (requests per second according to the drive counters) has settled: the 95 % interval
-    of the batch means is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds
-    and `min_ios` requests have passed.
+    The rate (requests per second according to the drive counters) has settled if the 95 % interval of the batch means
+    is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds and `min_ios`
+    requests have passed.
     """
 
     interval: float

@@ -20,7 +20,7 @@ def is_device_path(path: str) -> bool:
 
 
 class Scratch(NamedTuple):
-    """A file that `prepare` creates in the job's work folder, with which it is removed."""
+    """A file that `prepare` creates in the job's work folder. It is removed together with the folder."""
 
     name: str
     bytes: int
@@ -47,7 +47,7 @@ class Needs:
     `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
     `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
     which is implied. `seconds` is an estimate; `writes_bytes` is the number of bytes that a fast drive writes to each
-    target path ("" is the scratch file).
+    target path ("" is the temporary file).
     """
 
     kernels: tuple[str, ...] = ()

@@ -44,7 +44,7 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """Return the swept settings of a record's point as text, except those in `own`; `other` if there are no more."""
+    """Return the swept settings of a record's point as text, except those in `own`; `other` if none remain."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 

@@ -103,7 +103,7 @@ def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: floa
 
     The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts, and for
     the resolution `least_s` of the run's time. It is None if the parts contain the information of fewer than 6
-    independent ones; see asct.statistics.series.
+    independent parts; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)

@@ -30,7 +30,7 @@ def thousandths(value: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program provided by the host (fio, mpstat). The facts contain its path."""
+    """A program that is installed on the host (fio, mpstat). The facts contain its path."""
 
     name: str
 
@@ -43,8 +43,8 @@ class Companion:
     """A program that runs during a step: it starts before the step and receives SIGINT after it (mpstat then writes its
     JSON).
 
-    Its standard output is stored as `stdout_file` in the folder of the step. A failure to start it is reported as a
-    note, not as an error.
+    Its standard output is stored as `stdout_file` in the folder of the step. If it cannot be started, this is reported
+    as a note, not as an error.
     """
 
     program: Program

@@ -5,8 +5,8 @@ plus a penalty for each cut is minimal: optimal partitioning with the pruning of
 "Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical Association
 107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly affect. The
 penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via Schwarz'
-criterion", Statistics & Probability Letters 6, 1988. Before that, a running median removes one or two adjacent
-outliers, so that a single stalled second does not count as a change; it preserves the edges of levels.
+criterion", Statistics & Probability Letters 6, 1988. First, a running median removes up to two adjacent outliers, so
+that a single stalled second does not count as a change. It preserves the edges of levels.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ NORMAL_CONSISTENCY = 1.4826
 def median(values: Sequence[float]) -> float:
     """Return the middle value, or the mean of the two middle values."""
     if not values:
-        raise ValueError("the median of no values does not exist")
+        raise ValueError("a median requires at least one value")
     return float(statistics.median(values))
 
 

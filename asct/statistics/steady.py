@@ -35,7 +35,7 @@ class SteadyRule:
 
     def __post_init__(self) -> None:
         if self.window < 2:
-            raise ValueError(f"a window of {self.window} rounds has neither excursion nor drift; it takes 2 or more")
+            raise ValueError(f"a window of {self.window} rounds is too short; it must have at least 2")
 
 
 @dataclass(frozen=True, slots=True)

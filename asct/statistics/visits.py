@@ -1,9 +1,9 @@
 """Combine visits: processes that measured the same value with fresh memory, at different times.
 
 The samples of one process share its pages, its neighbors and its moment, so their spread does not predict the next
-process. All of these change between visits. Therefore, the interval is computed over visits, with one median each.
-Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and between
-executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007
+process. All of these change between visits. Therefore, the interval is computed over visits, each of which contributes
+one median. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and
+between executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007
 (t-interval over executions); Stein, "A two-sample test for a linear hypothesis whose power is independent of the
 variance", Annals of Mathematical Statistics 16, 1945 (number of values fixed from a pilot).
 """
@@ -110,8 +110,8 @@ def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
     """Return the number of visits that four of five values require, including those of the pilot; at most `most`.
 
     A value requires an interval that is as wide as `target` times its median. The few values with a large variation get
-    a wider interval, so that the others need not wait for them. By Stein's rule, the number depends only on the
-    variance of the pilot, because stopping at a lucky moment would make the interval too narrow.
+    a wider interval, so that they do not increase the number of visits for all others. By Stein's rule, the number
+    depends only on the variance of the pilot, because stopping at a lucky moment would make the interval too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -145,7 +145,7 @@ def _of_most(needed: Sequence[int], default: int) -> int:
 
 
 def t_975(degrees: int) -> float:
-    """Return the 0.975 quantile of Student's t. Raises ValueError for less than one degree of freedom."""
+    """Return the 0.975 quantile of Student's t-distribution. Raises ValueError for less than one degree of freedom."""
     if degrees < 1:
         raise ValueError("Student's t-distribution requires at least one degree of freedom")
     if degrees <= len(_T_975):

@@ -94,7 +94,7 @@ def scan(root: Path) -> TreeScan:
 def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
     """Return the checksum of each file below a repeat's folder except its status.json, by path.
 
-    With `drop_empty`, empty files are removed; the checksum of an empty file remains. Raises OSError.
+    With `drop_empty`, empty files are removed, but their checksums are still returned. Raises OSError.
     """
     found: dict[str, str] = {}
     for path in scan(folder).files:
@@ -129,7 +129,7 @@ def repeat_of(path: str) -> str:
 
 
 def is_evidence(path: str) -> bool:
-    """Return whether a file below a run is a result or a document, not a report, log or temporary file."""
+    """Return whether a file in a run's folder is a result or a document rather than a report, log or temporary file."""
     first, _, rest = path.partition("/")
     temporary = path.rpartition("/")[2].startswith(".")
     return first in (_FOLDERS if rest else _DOCUMENTS) and not temporary

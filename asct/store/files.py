@@ -18,12 +18,12 @@ def is_full(error: OSError) -> bool:
 
 
 def reason_of(error: OSError) -> str:
-    """Return the message of the operating system in a form that can end a sentence."""
+    """Return the operating system's error message in a form that can end a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 def write_error(path: Path, error: OSError) -> StoreError:
-    """Return the error for a failed write to `path` in a results tree."""
+    """Return the error for a failed attempt to write `path` in a results tree."""
     reason = reason_of(error)
     if is_full(error):
         hint = f"free some space on the file system of {path.parent}, then run `asct resume`"

@@ -34,7 +34,7 @@ def new_folder(results: Path, run: Run) -> Path:
             raise _cannot_make(folder, error) from error
         else:
             return folder
-    raise _cannot_make(folder, FileExistsError(errno.EEXIST, "a thousand runs were started in this second"))
+    raise _cannot_make(folder, FileExistsError(errno.EEXIST, "a thousand runs were started within this second"))
 
 
 def given_folder(folder: Path) -> Path:

@@ -45,7 +45,8 @@ class StoredRun:
         return [current(parse_object(line, place), "event", place) for line, place in lines]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """Return the status of each repeat according to the journal. The last end of a repeat counts."""
+        """Return the status of each repeat according to the journal. If a repeat ended several times, the last status
+        counts."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
@@ -100,7 +101,7 @@ class StoredRun:
         return {kind: part for kind, part in found.items() if kind == "command" or body.get("telemetry") is not None}
 
     def status_if_readable(self, repeat: Path) -> Status | None:
-        """Return the same as `status`, but also None if the file is damaged."""
+        """Like `status`, but return None for a damaged file as well."""
         try:
             return self.status(repeat)
         except StoreError:
@@ -146,7 +147,7 @@ def parsed(model: type[M], kind: str, text: str, place: str) -> M:
 
 def torn_line(path: Path, number: int) -> Diagnostic:
     """Return a warning about an incomplete last line."""
-    message = f"{path}:{number}: the last line is incomplete and ignored"
+    message = f"{path}:{number}: the last line is incomplete and is ignored"
     return Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
 
 

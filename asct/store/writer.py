@@ -58,7 +58,7 @@ class RunWriter:
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
-        """Create the run folder, and write everything known at the start.
+        """Create the run folder, and write everything that is known at the start.
 
         The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced with the name of
         the folder, because a second run in the same second gets the suffix `-2`. Raises StoreError before anything else
@@ -216,8 +216,8 @@ class RunWriter:
         self._unlink(self.layout.status(repeat))
 
     def disown_repeat(self, repeat: Path) -> None:
-        """Rename the status.json of a repeat that will be measured again because its raw files changed, so that it no
-        longer vouches for them."""
+        """Rename the status.json of a repeat whose raw files changed, so that the repeat counts as not measured and is
+        measured again."""
         path = self.layout.status(repeat)
         with self._writing(path):
             path.rename(path.with_name("status.before.json"))
@@ -262,7 +262,8 @@ class RunWriter:
                 self._journal.append(_event(event), sync=True)
 
     def seal(self) -> None:
-        """Write SHA256SUMS after everything else. If this fails, on a full disk, the run has no checksums."""
+        """Write SHA256SUMS after everything else. If this fails, for example on a full disk, the run has no
+        checksums."""
         with self._mutex, suppress(StoreError):
             self.run = self.run.model_copy(update={"sealed": True})
             write_atomic(self.layout.run, _document(self.run))
@@ -285,14 +286,15 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Check that there is space left. Raises StoreError (E502, E503)."""
+        """Check that disk space is left. Raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
             path.unlink()
 
     def fail(self, path: Path, error: OSError) -> StoreError:
-        """Record that the results tree cannot be written, and free the space reserved for the end of the run."""
+        """Record that the results tree cannot be written, and release the disk space reserved for the end of the
+        run."""
         return self._failed(write_error(path, error))
 
     def _failed(self, error: StoreError) -> StoreError:

@@ -27,10 +27,11 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Let the first thread of this process build `path` while the others wait. Yield whether another thread was first.
+    """Let the first thread of this process build `path` while the others wait. Yield whether another thread has already
+    built it.
 
     Hosts may share a home folder, in which case one of them builds and the others find the result. Each thread waits
-    only for the first one, so hosts that share nothing wait for a single build.
+    only for the first one, so hosts that do not share a folder wait for a single build.
     """
     with _GUARD:
         first = path not in _ENDED

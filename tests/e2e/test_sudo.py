@@ -176,7 +176,7 @@ def test_the_preview_says_what_runs_through_sudo_and_why(tmp_path: Path) -> None
     (tmp_path / "plan.yaml").write_text(PAGES + write + "hosts: {far: {transport: ssh, user: bench, sudo: true}}\n")
     shown = asct("plan", "plan.yaml", cwd=tmp_path)
     assert shown.code == 0, shown.err
-    assert "privileges: sudo -n chase: reserves 2 MiB pages if the pool has too few free ones" in shown.out
+    assert "privileges: sudo -n chase: reserves 2 MiB pages if the pool has too few free pages" in shown.out
     assert "privileges: sudo -n guard: writes the device /dev/disk/by-id/x" in shown.out
     typed = asct("plan", "plan.yaml", "--show-commands", cwd=tmp_path).out
     assert "sudo -n -- chase --" in typed and "sudo -n -- guard --" in typed

@@ -47,7 +47,7 @@ _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
 def sections(facts: HostFacts) -> Iterator[MachineSection]:
-    """Yield the sections from the CPU to the network."""
+    """Yield the sections about the hardware, from the CPU to the network."""
     caches = ((f"L{level.level}{_TYPES[level.type]}", _level(level)) for level in facts.cache_levels)
     yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
     yield section("Caches", _caches(facts), caches)

@@ -45,8 +45,8 @@ def listed(*parts: str | None, by: str = ", ") -> str:
 
 
 def phrase(template: str, value: object) -> str:
-    """Insert a value, or the items of a list, into `template`, such as `serial {}`. Empty if the value is unknown or
-    empty."""
+    """Insert a value, or the items of a list, into `template`, such as `serial {}`. Returns an empty string if the
+    value is unknown or empty."""
     if isinstance(value, list):
         value = ", ".join(value)
     return "" if value in (None, "") else template.format(value)
@@ -79,7 +79,7 @@ def clock(hertz: float | None) -> str:
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
-    """Return the word for a flag; empty if it is unknown."""
+    """Return the word for a true or false value; empty if it is unknown."""
     return "" if flag is None else true if flag else false
 
 

@@ -1,4 +1,4 @@
-"""The topology as a text tree of limited width. Equal boxes are counted instead of repeated."""
+"""The topology as a text tree of limited width. Identical boxes are counted instead of repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bandwidth-sweep: the bandwidth of each cache level and of memory, and as a function of the working set size."""
+"""bandwidth-sweep: the bandwidth of each cache level, of memory, and of a range of working set sizes."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes for levels. The curve, whose sizes are then details, is measured only once."""
+        """Return the processes for levels. The curve is measured only once, and its sizes are details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(

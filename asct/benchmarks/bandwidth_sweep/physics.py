@@ -1,4 +1,4 @@
-"""Compare the levels with the curve: a size inside a level is not faster than the level, and the curve falls where the
+"""Compare the levels with the curve: no size inside a level may be faster than the level, and the curve falls where the
 level ends."""
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def _flagged(item: Measurement, found: Sequence[Measurement]) -> Measurement:
 def curve_ends(found: Sequence[Measurement], traffic: str) -> list[Measurement]:
     """Return the size in bytes at which the curve of `traffic` leaves each cache level.
 
-    At this size, interpolated between the working sets of two levels, the bandwidth is the geometric mean of theirs.
-    Sizes and bandwidths of caches differ by factors, so both axes are logarithmic. A level has no such size if the next
-    one is slower by less than a factor of _FALL, or if the curve crosses the mean more than once.
+    At this size, interpolated between the working sets of two levels, the bandwidth is the geometric mean of their
+    bandwidths. Sizes and bandwidths of caches differ by factors, so both axes are logarithmic. There is no such size if
+    the next level is slower by less than a factor of _FALL, or if the curve crosses the mean more than once.
     """
     sizes = {str(one.coords["level"]): one.value for one in found if one.metric == "data_size"}
     rates = {

@@ -104,7 +104,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         )
 
     def processes(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
-        """Return one process per memory node. The kernel rejects a single CPU, and unusable CPUs and nodes."""
+        """Return one process per memory node. The kernel rejects a list with a single CPU, and unusable CPUs and
+        nodes."""
         cpus, root = chosen_cpus(params, context.facts), from_pools(params.pages)
         return [
             Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=root)

@@ -23,8 +23,8 @@ _MOST_MEMORY: Final = 256 << 20
 
 
 def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that are set, or all usable CPUs, or the last two of each node; empty if the host's CPUs are
-    unknown."""
+    """Return the CPUs in the settings, otherwise all usable CPUs or the last two of each node; empty if the host's CPUs
+    are unknown."""
     if params.cpus:
         return params.cpus
     if params.all_cpus:
@@ -33,7 +33,7 @@ def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int,
 
 
 def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Return the nodes whose memory is used, sorted by number. The kernel rejects a node that the host does not
+    """Return the nodes whose memory is measured, sorted by number. The kernel rejects a node that the host does not
     have."""
     if params.memory_nodes == "all":
         return memory_nodes(facts)
@@ -89,7 +89,8 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 
 
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
-    """Return an upper estimate, in which every method of every pair takes its maximum time. An idle host needs less."""
+    """Return an upper estimate, which assumes that every method takes its maximum time for every pair. An idle host
+    takes less."""
     # Only the set of all CPUs is certain to contain whole cores.
     threads = (facts.cpu.threads_per_core or 1) if facts and params.all_cpus and not params.cpus else 1
     count = rounds(_cpu_count(params, facts), threads, params.parallel)

@@ -34,9 +34,9 @@ DISTURBED: Final = 1.1
 class KernelPass:
     """The results of one run of the kernel: all pairs with the memory of one node.
 
-    `cycles` contains the same pairs in core cycles, if requested. By method, `checks` contains the ratios of the
-    latencies of pairs measured concurrently to those of the same pairs alone, and `missing` is the number of pairs
-    without a value.
+    `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains the ratio of the
+    latency of each checked pair measured concurrently to its latency measured alone, and `missing` is the number of
+    pairs without a value.
     """
 
     memory_node: int

@@ -52,7 +52,7 @@ class PairLatency:
 
     @property
     def data(self) -> str:
-        """The location of the data relative to CPU A."""
+        """Whether the data is local or remote to CPU A."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
     @property

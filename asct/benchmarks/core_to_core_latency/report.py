@@ -35,7 +35,7 @@ class StoredPairs:
 
     @property
     def unit(self) -> str:
-        """The unit shown in tables."""
+        """The unit in tables."""
         return "cycles" if self.in_cycles else "ns"
 
     @property
@@ -115,7 +115,7 @@ _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB
 
 
 def all_tables(records: Sequence[Record], setting: Setting) -> tuple[Table, ...]:
-    """Return a table of every pair for exports, followed by the summaries."""
+    """Return a table of all pairs for exports, followed by the summaries."""
     points = stored_pairs(records, setting)
     if not points:
         return ()

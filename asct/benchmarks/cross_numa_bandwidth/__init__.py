@@ -68,7 +68,9 @@ _CAPTION: Final = (
 class CrossNumaBandwidthParams(OneWidthParams):
     """The traffic, the working set and the duration."""
 
-    traffic: Traffic = setting("all-reads", "Access pattern of the CPUs of one node on the memory of another")
+    traffic: Traffic = setting(
+        "all-reads", "Access pattern with which the CPUs of one node access the memory of another"
+    )
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting(WINDOWS, "pair of nodes")
     duration: Duration = duration_setting(0.4, "pair of nodes")
@@ -95,7 +97,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory of the largest pair (pairs without enough memory are skipped), and the time of all
+        """Return the memory for the largest pair (pairs without enough memory are skipped), and the time for all
         pairs."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
@@ -129,7 +131,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     def values(
         self, params: CrossNumaBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidth of each pair, the skipped pairs, core clock and page size."""
+        """Return the bandwidth of each pair, the skipped pairs, the core clock and the page size."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         found: list[Measurement] = []
         for pair in node_pairs(facts):

@@ -61,7 +61,7 @@ def needed_bytes(size: int) -> int:
 
 
 def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:
-    """Return the working set of each pair that can be measured. `optimum` is the size if none is set.
+    """Return the working set of each pair that can be measured. If no size is set, it is `optimum`.
 
     If the free memory of a node is unknown, it is assumed to be sufficient.
     """
@@ -120,7 +120,7 @@ class ChaseResult:
 
 
 def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> list[Measurement]:
-    """Return latencies and ratios per pair, core clock and page sizes, and the skipped pairs.
+    """Return the latencies and ratios of each pair, the core clock, the page sizes, and the skipped pairs.
 
     Raises ValueError if the output does not have the kernel's format.
     """

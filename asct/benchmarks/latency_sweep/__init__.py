@@ -81,9 +81,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **NOISE_FLAGS,
         **VISIT_FLAGS,
-        "noisy": f"{VISIT_FLAGS['noisy']}; for a level also: its sizes differ by more than 5 %",
+        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, also that its sizes differ by more than 5 %",
         "noisy-fraction": "a latency of the first level deviates by 1 % or more from a whole number of core cycles",
-        "noisy-sizes": "a latency of the first level differs by 1 % or more from that of its other sizes",
+        "noisy-sizes": "a latency of the first level differs by 1 % or more from the latency of its other sizes",
         "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
         "outlier": "differs by more than 15 % from the neighboring sizes; excluded from the levels",
         "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
@@ -118,7 +118,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             _AT_LEVEL,
             comparable=False,
         ),
-        Metric("data_size", "B", "neither", "Working set of the latency of DRAM", _AT_LEVEL, comparable=False),
+        Metric(
+            "data_size", "B", "neither", "Working set used to measure the latency of DRAM", _AT_LEVEL, comparable=False
+        ),
         Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
         Metric("levels", "1", "neither", "Number of levels found", comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
@@ -144,7 +146,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
     def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: the kernel, memory for the largest size, a few seconds."""
+        """Return the resources required: the kernel, memory for the largest size, and a few seconds."""
         return Needs(
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),
@@ -153,7 +155,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         )
 
     def processes(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """Return one process for all sizes, which refines the steps of the curve."""
+        """Return a single process that measures all sizes and refines the steps of the curve."""
         from asct.sdk.step import Kernel, Step
 
         root = from_pools(params.pages)
@@ -163,8 +165,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return bool(params.sizes) and super().steps_known_ahead(params, facts)
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """Return the curve, then more sizes at its bounds and a chain local to few pages, then visits of the curve and
-        the levels, or of the sizes that are set."""
+        """Return the processes in this order: the curve, more sizes near its bounds and a chain local to few pages,
+        then visits that measure the curve and the levels again. If sizes are set, only they are measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
@@ -204,15 +206,15 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
-        """Return the runs, with their combined noise. The chain local to few pages is excluded from it, because only
-        bounds are derived from that chain."""
+        """Return the runs with their combined noise. The chain local to few pages does not contribute to the noise,
+        because it determines only bounds."""
         values = [output for output in outputs if output.step.name != LOCAL]
         local = [output for output in outputs if output.step.name == LOCAL]
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
-        """Return the number of visits, based on the levels of the newest earlier run or else on the pilot once it is
-        complete. The curve of the first visit took `first` processes."""
+        """Return the number of visits, based on the levels of the newest earlier run or, without one, on the complete
+        pilot. The curve of the first visit took `first` processes."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot
@@ -225,7 +227,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     def values(
         self, params: LatencySweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the curve, the levels, core clock, page size, and the caches that the host reports."""
+        """Return the curve, the levels, the core clock, the page size, and the caches that the host reports."""
         from asct.benchmarks.latency_sweep.measure import measurements
         from asct.benchmarks.latency_sweep.survey import survey
 

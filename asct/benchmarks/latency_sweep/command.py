@@ -111,7 +111,8 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the end of the range: as set, or what `_wanted` returns, or less if the node has less free memory."""
+    """Return the end of the range: the setting, or the result of `_wanted`, reduced to the free memory of the node if
+    necessary."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
@@ -181,7 +182,7 @@ _VISIT_PATIENCE_MS: Final = 60
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
-    """Return the arguments of the sweep: the sizes that are set, or a grid that the kernel refines where the curve
+    """Return the arguments of the sweep: the sizes in the settings, or a grid that the kernel refines where the curve
     jumps."""
     if params.sizes:
         return _arguments(params, facts, params.time_cap, {"sizes": sorted(set(params.sizes))})
@@ -260,8 +261,8 @@ pages."""
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:
-    """Return the time of the first visit, which finds the levels, and of the others, which measure the smaller sizes
-    and the levels."""
+    """Return the time for the first visit, which finds the levels, and for the other visits, which measure the smaller
+    sizes and the levels."""
     low, stride = smallest(params), params.stride or LINE
     high = max(largest(params, facts), low)
     sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)

@@ -1,4 +1,4 @@
-"""Convert the samples of the kernel chase to measurements: the curve, the levels, the clock, the reported caches."""
+"""Convert the samples of the kernel chase to measurements: the curve, the levels, the clock and the reported caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check latencies of the first level: every load takes the same whole number of core cycles, whatever the size."""
+"""Check the latencies of the first level: for every size, a load takes the same whole number of core cycles."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ class Survey:
         return WINDOW // 2, min(2 * max(far), max(self.points), LOCAL_MOST)
 
     def sizes_to_visit(self) -> tuple[int, ...]:
-        """Return the sizes that every visit measures: those of the levels, and the part of the curve that is quick to
-        build.
+        """Return the sizes that every visit measures: the sizes of the levels, and the part of the curve that is quick
+        to set up.
 
         Without levels, the curve is the result, and every visit measures all of it.
         """
@@ -87,7 +87,8 @@ def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Sur
 
 
 def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
-    """Return the curve of `runs`, its levels, and their ends, which `local` distinguishes from those of the TLB."""
+    """Return the curve of `runs`, its levels, and the ends of the levels, which `local` distinguishes from the reach of
+    the TLB."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the kernel chase reported no sizes")

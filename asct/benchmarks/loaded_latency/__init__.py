@@ -101,8 +101,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """Return as many visits as other values need. A command that turns out to be slow is run in the first visit
-        only."""
+        """Return the number of visits that the other values need. A command that turns out to be slow runs only in the
+        first visit."""
         found, done = [_in_random_order(step, params.seed) for step in super().steps(params, context)], context.done
         if params.workload_cmd is None or params.visits is not None or len(done) > 1:
             return found
@@ -121,7 +121,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return every level and target, the values of the whole curve, core clock and page size."""
+        """Return every level and target, the values of the whole curve, the core clock and the page size."""
         return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

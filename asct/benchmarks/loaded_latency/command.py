@@ -33,11 +33,9 @@ class Layout:
 
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
-    """Return the CPUs and nodes to use. By default, all usable CPUs except the one that measures generate load, each in
-    the memory of its node.
-
-    If no other CPU is left, the one that measures also generates load unless it is in bw_cpu_blocklist, so that the
-    phase `bandwidth` works on a single CPU.
+    """Return the CPUs and nodes to use. By default, all usable CPUs except the latency CPU generate load, each in the
+    memory of its node. If there is no other CPU, the latency CPU also generates load unless it is in bw_cpu_blocklist,
+    so that the phase `bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
     free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)
@@ -50,8 +48,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Return the working set of each load thread: the size that is set, or one that exceeds the caches, or the free
-    memory of its node if that is less."""
+    """Return the working set of each load thread: the size in the settings, or a size that exceeds the caches, but at
+    most the free memory of its node."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)

@@ -67,8 +67,8 @@ class LoadLevel:
 
     `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth to be
     reached. `latency` is in seconds, and `bandwidth` in B/s loaded and stored by the load threads; each is None if it
-    was not measured. `bus_share` is the number of bytes on the memory bus per such byte. `clock_hz` is the clock of the
-    core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
+    was not measured. `bus_share` is the number of bytes on the memory bus for each of these bytes. `clock_hz` is the
+    clock of the core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
     """
 
     phase: str
@@ -134,9 +134,9 @@ _MISSING: Final = {
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
     """Return the peak, the knee and interpolated values for levels in any order; empty without levels.
 
-    Values that could not be determined are omitted, and a flag of the peak gives the reason. A level whose load was
-    never present is not part of the curve; because the peak may have been there, the peak is flagged. `idle` is the
-    latency without load in seconds; `of_latency` are flags of all latencies.
+    Values that could not be determined are omitted, and a flag of the peak gives the reason. A level at which the load
+    was never present is not part of the curve. The peak may have been at that level, so it is flagged. `idle` is the
+    latency without load in seconds; `of_latency` contains the flags of all latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()

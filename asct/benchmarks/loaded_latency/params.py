@@ -93,7 +93,7 @@ class LoadedLatencyParams(VisitedParams):
         le=65_535,
     )
     memory_node: int | None = memory_node_setting(
-        "NUMA node of all memory, of the chain and of the load; unset: each CPU uses memory of its own node"
+        "NUMA node of all memory (chain and load); unset: each CPU uses memory of its own node"
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),

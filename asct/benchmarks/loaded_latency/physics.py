@@ -13,8 +13,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements, with flags on each latency that is below one with less load, and on the highest of the
-    latter.
+    """Return the measurements with flags: on each latency that is below a latency at less load, and on the highest
+    latency at less load.
 
     The difference must exceed both intervals. Levels without an interval are not compared.
     """

@@ -36,7 +36,7 @@ COUNTING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TableUnits:
-    """The units of a table: the suffix of latency metrics, the unit and scale of latency, and those of bandwidth."""
+    """The units of a table: the suffix of latency metrics, and the unit and scale of latency and of bandwidth."""
 
     suffix: str
     unit: str

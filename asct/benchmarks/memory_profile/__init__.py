@@ -1,4 +1,4 @@
-"""memory-profile: the peak bandwidth of memory by access width, and that of the caches, with all CPUs at once."""
+"""memory-profile: the peak bandwidth of memory by access width, and of the caches, with all CPUs at once."""
 
 from __future__ import annotations
 
@@ -164,8 +164,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     def values(
         self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidths of memory by access pattern and width and those of the caches, core clock and page
-        size."""
+        """Return the bandwidths of memory by access pattern and width, the bandwidths of the caches, the core clock and
+        the page size."""
         run = next(iter(runs.values()))
         cpus = usable_cpus(facts)
         everything = [_limited(facts, cpus, result) for result in best_results(stream_results(run))]

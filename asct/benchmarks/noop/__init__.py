@@ -28,7 +28,7 @@ class NoopParams(Params):
 
 
 class Noop(Benchmark[NoopParams]):
-    """A benchmark that runs a program that exits immediately; the time measured is the overhead of asct."""
+    """A benchmark whose program exits immediately, so the measured time is the overhead of asct."""
 
     name = "noop"
     title = "Harness overhead"

@@ -122,7 +122,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory of all threads, and the time limits of all access patterns with the trials of their
+        """Return the memory of all threads, and the time limits of all access patterns, including the trials of their
         variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
@@ -146,7 +146,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     def values(
         self, params: PeakBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return bandwidth and share of the peak by access pattern, each variant, core clock and page size."""
+        """Return the bandwidth and its share of the peak by access pattern, the bandwidth of each variant, the core
+        clock and the page size."""
         run = next(iter(runs.values()))
         results = stream_results(run)
         best = best_results(results)

@@ -118,11 +118,11 @@ class StorageHdd(Benchmark[HddParams]):
         )
 
     def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points with a fio engine that supports every queue depth of the job."""
+        """Return the points, set to a fio engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio will round queue depths."""
+        """Yield a message and a hint if fio would round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[HddParams], context: Context) -> Sequence[Step]:

@@ -36,8 +36,8 @@ from asct.sdk.step import Step
 
 
 class RunCost(NamedTuple):
-    """The usual and the longest duration of a test, the longest time that it spends writing, both in seconds, and the
-    bytes that an ordinary drive is likely to receive."""
+    """The cost of a test: its usual and longest duration, the longest time that it spends writing (all in seconds), and
+    the number of bytes that an ordinary drive is likely to receive."""
 
     usual: float
     longest: float
@@ -167,8 +167,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, a `test` that `tests` does not contain, and impossible
-        times."""
+        """Yield the errors that all qualifications check for, and errors for a `test` that is not in `tests` and for
+        impossible times."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
@@ -180,8 +180,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: the duration of the test plan, and the bytes that a fast drive would write in
-        that time."""
+        """Return the resources required: the duration of the test, and the number of bytes that a fast drive would
+        write in that time."""
         cost = cost_of(params)
         load = params.load()
         found = super().needs(load, facts)

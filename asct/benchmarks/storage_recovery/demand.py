@@ -37,7 +37,7 @@ class DemandLoad:
 
     @property
     def in_flight(self) -> int:
-        """The number of requests in flight of all jobs combined."""
+        """The number of requests in flight, all jobs combined."""
         return self.numjobs * self.iodepth
 
 
@@ -45,8 +45,9 @@ def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, D
     """Return the operating points `max`, `mid` and `min` among the loads whose mean latency is below `bound_s`. Empty
     if there is no such load.
 
-    `max` has the highest rate (and of several with that rate, the fewest requests in flight), `min` has the lowest, and
-    `mid` is closest to the mean of these two rates. One load can be several of these points.
+    `max` has the highest rate (if several loads have this rate, it is the load with the fewest requests in flight),
+    `min` has the lowest rate, and `mid` is closest to the mean of these two rates. One load can be more than one of
+    these points.
     """
     kept = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
     if not kept:

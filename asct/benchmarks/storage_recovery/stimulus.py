@@ -104,7 +104,7 @@ def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volume
 
 
 def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the values of each round and each phase, and those of the recovery."""
+    """Yield the values of each round, of each phase and of the recovery."""
     rounds: dict[Group, list[RecoveryRound]] = {}
     started = 0.0
     against: list[tuple[str, ...]] = []

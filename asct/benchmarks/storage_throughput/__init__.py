@@ -76,7 +76,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and repeated block sizes."""
+        """Yield the errors that all qualifications check for, and an error for repeated block sizes."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
             yield "block_sizes", "contains a size twice; name each size once"

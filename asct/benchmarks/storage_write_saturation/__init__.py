@@ -1,4 +1,4 @@
-"""storage-write-saturation: continuous writes to a purged drive until after its rate becomes constant."""
+"""storage-write-saturation: continuous writes to a purged drive until its rate has become constant."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and a time limit that is shorter than a round."""
+        """Yield the errors that all qualifications check for, and an error for a time limit that is shorter than a
+        round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so no round would finish; increase it"

@@ -126,8 +126,8 @@ def measurements(
 ) -> Iterator[Measurement]:
     """Yield the details of every round, followed by the values of the whole test.
 
-    `rounds` must not be empty. Every value gets the flags in `marks`. The setting values in use are coordinates of
-    `rounds`. `fell` is true if the rate had already dropped by half before the first round.
+    `rounds` must not be empty. Every value gets the flags in `marks`, and the values of the settings in use become
+    coordinates of `rounds`. `fell` is true if the rate had already dropped by half before the first round.
     """
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]

@@ -90,8 +90,8 @@ def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | N
     """Return the first drop of the level by `least` (a share) or more, at which the write cache is full or no free
     blocks are left.
 
-    The first part is searched at full resolution to detect a small cache even in a test that takes a day. The whole
-    test is then searched in joined slots.
+    The first part is searched at full resolution, which detects a small cache even in a test that takes a day. Then the
+    whole test is searched in merged slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]

@@ -49,7 +49,7 @@ class _Pair:
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """Return the growth of the counters, without invalid ticks (more than the time of all CPUs)."""
+        """Return the growth of the counters. Ticks that exceed the time of all CPUs are invalid and omitted."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:

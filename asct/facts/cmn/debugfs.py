@@ -56,7 +56,7 @@ class _MapReader:
     odd: int = 0
 
     def row(self, cells: list[str]) -> Iterator[tuple[_CrosspointRow, str]]:
-        """Yield the crosspoints of the current row with their cells. Count rows of the wrong length in `odd`."""
+        """Yield the crosspoints of the current row with their cells, and count rows of the wrong length in `odd`."""
         self.odd += len(cells) != self.width
         for x, cell in enumerate(cells):
             place = None if self.y is None else self.places.get((x, self.y))

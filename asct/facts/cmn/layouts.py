@@ -1,7 +1,7 @@
 """The mesh products, and the registers of their nodes with their meaning.
 
-layouts.yaml and registers.yaml contain the data and cite their sources. registers.yaml, the larger one, is read only if
-registers are asked for by name.
+layouts.yaml and registers.yaml contain the data and cite their sources. The larger file, registers.yaml, is read only
+if registers are requested by name.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
         return "the output has no crosspoints"
     width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
     if width is None and len(crosspoints) < count:
-        return "the output lacks the crosspoint at (0, 1), which determines the width"
+        return "the output does not contain the crosspoint at (0, 1), which determines the width"
     width = count if width is None else width
     if not 0 < width <= _MOST or count % width or not 0 < count // width <= _MOST:
         return f"{count} crosspoints in rows of {width} do not form a mesh"
@@ -241,7 +241,7 @@ class _MeshBuilder:
         for number, offset in enumerate(product.connect):
             about = node.registers.get(offset)
             if about is None:
-                self.gaps.note("ports", "the output lacks the devices of some ports")
+                self.gaps.note("ports", "the output does not contain the devices of some ports")
                 continue
             code = about & ((1 << product.device_bits) - 1)
             if code == 0:

@@ -25,7 +25,8 @@ _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PM
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that affect Slurm's commands, which are set inside a job."""
+    """Return the environment without the variables that affect Slurm's commands. Slurm sets these variables inside a
+    job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
@@ -98,7 +99,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs that a job depends on: some must have ended, others (`ok`) must have succeeded."""
+    """The jobs that a job depends on: some must have ended, and others (`ok`) must have succeeded."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -284,7 +285,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
-        """Wait until the state of the job differs from `known` or the timeout expires, and return the state.
+        """Wait until the state of the job differs from `known` or the timeout expires, then return the state.
 
         Raises HostLost if Slurm does not respond.
         """

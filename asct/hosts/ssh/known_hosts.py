@@ -22,7 +22,7 @@ Key = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """The keys of a host: the trusted ones in the order of their lines, and those marked with @revoked.
+    """The keys of a host: the trusted keys in the order of their lines, and the keys marked with @revoked.
 
     Lines of certificate authorities (@cert-authority) are ignored, because asct does not use host certificates.
     """

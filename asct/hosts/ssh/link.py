@@ -33,7 +33,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its messages 
 
 
 class SshLink(TimedLink):
-    """A Link over a Fabric connection and its paramiko transport, with one sftp channel opened once."""
+    """A Link over a Fabric connection and its paramiko transport, with a single sftp channel."""
 
     broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 

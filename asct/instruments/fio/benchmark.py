@@ -77,11 +77,11 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points with an engine that supports every queue depth of the job."""
+        """Return the points, set to an engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio will round queue depths."""
+        """Yield a message and a hint if fio would round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
@@ -163,7 +163,7 @@ class SweepParams(FioParams):
 
     latency_bound: Duration | None = setting(
         None,
-        "Bound of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        "Limit of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
         aliases=("latency_slo",),
         gt=0,
     )

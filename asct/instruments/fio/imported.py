@@ -160,7 +160,7 @@ def _damaged(text: str, error: ValueError) -> FormatError:
     if not isinstance(cause, json.JSONDecodeError):
         return FormatError(str(error), "import the unmodified output file of fio")
     cut = cause.pos >= len(text.rstrip()) or "Unterminated" in cause.msg
-    what = "the JSON ends before it is complete" if cut else f"the JSON is damaged: {cause.msg}"
+    what = "the JSON document is truncated" if cut else f"the JSON is damaged: {cause.msg}"
     hint = "fio was killed or the copy was cut short; import a complete file" if cut else "import an unmodified copy"
     return FormatError(what, hint, cause.lineno, cause.colno)
 

@@ -133,7 +133,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 FLAGS: Final = {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",
     "noisy": "the values would differ in another run; the other flags give the reason",
-    "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
+    "littles-law": "IOPS x latency does not match the queue depth: "
+    "the depth was not held, or the values contradict each other",
     "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
     "verify), so IOPS x latency cannot be checked",
     "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",

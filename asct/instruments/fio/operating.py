@@ -1,7 +1,7 @@
 """Operating points and limits of a drive, derived from the curve of its rate over its load.
 
-The rate is in requests per second over the queue depth or the number of jobs, and in bytes per second over the request
-size. Operating points are always measured points, never interpolated ones; their interval is the range over the
+Over the queue depth or the number of jobs, the rate is in requests per second; over the request size, in bytes per
+second. Operating points are always measured points, never interpolated ones; their interval is the range over the
 repeats. Unreliable points are ignored.
 """
 
@@ -79,7 +79,8 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Return whether the last point of a curve is 5 % above all others, which means that the maximum lies beyond it."""
+    """Return whether the last point of a curve is at least 5 % above all others, which means that the maximum lies
+    beyond the curve."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
@@ -226,7 +227,8 @@ _FOLLOWS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Equal values of `metric` (`iops` or `bandwidth`) at `rows`. `spread` is their relative range."""
+    """A plateau: nearly equal values of `metric` (`iops` or `bandwidth`) at `rows`. `spread` is their relative
+    range."""
 
     metric: str
     value: float
@@ -235,9 +237,10 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """Return the limits of a curve whose rows are sorted by the axis `over`, starting with that of requests per second.
+    """Return the limits of a curve whose rows are sorted by the axis `over`, starting with the limit of requests per
+    second.
 
-    A plateau is ignored if it contains a point limited by the host, because it then does not describe the volume.
+    A plateau that contains a point limited by the host is ignored, because it does not describe the volume.
     """
     found = [_limit(rows, over, "iops", LEAST_POINTS, LEAST_RANGE)]
     if over == "block_size":

@@ -219,7 +219,7 @@ class PointParams(Params):
         pitfalls="Below 2s, mpstat has no complete sample within the run; p99_99 requires 100,000 requests.",
     )
     ramp_time: Duration = setting(
-        0.0, "Time of load before the measurement, per point", aliases=("ramp", "warmup_time"), le=86400
+        0.0, "Time under load before the measurement, per point", aliases=("ramp", "warmup_time"), le=86400
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(

@@ -65,8 +65,8 @@ _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """Return an error message with a hint, given fio's exit status and its output in `texts`, the most reliable
-    first."""
+    """Return an error message with a hint, based on fio's exit status and its output in `texts` (the most reliable text
+    first)."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio was killed by signal {-status}" if status < 0 else "fio failed"
     how += f" with status {status}" if status > 0 else ""
@@ -114,8 +114,8 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FioPoint:
-    """The result of a fio process. The keys of `sides` are "" (all requests) and those of `read`, `write`, `trim` with
-    requests.
+    """The result of a fio process. The keys of `sides` are "" (all requests) and each of `read`, `write` and `trim`
+    that has requests.
 
     Flags that start with `invalid` mean that the values do not correspond to the settings.
     """
@@ -237,8 +237,10 @@ def _cpu_load(
 
 
 def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
-    """Return the result of each direction, and that of all directions under "". The two are the same if there is only
-    one direction."""
+    """Return the result of each direction, and the combined result under "".
+
+    They are the same if there is only one direction.
+    """
     sides = _sides(document)
     whole = _side("", sides[""], seconds)
     return {name: whole if len(sides) == 2 else _side(name, parts, seconds) for name, parts in sides.items()}

@@ -243,11 +243,9 @@ def cpu_interval_s(params: FioParams) -> int:
 
 
 def report_interval_s(params: FioParams) -> float:
-    """Return the seconds between fio's reports: 1, less in runs shorter than 12 s, and more in runs with too many
-    reports otherwise.
-
-    If possible, these are whole tenths, because Linux limits the rate of a device in slices of 0.1 s (blk-throttle.c),
-    and parts with different numbers of slices would seem to have different rates.
+    """Return the seconds between fio's reports: usually 1, less in runs shorter than 12 s, and more in runs that would
+    have too many reports. If possible, the result is a multiple of 0.1 s, because Linux limits the rate of a device in
+    slices of 0.1 s (blk-throttle.c), and intervals with different numbers of slices would seem to have different rates.
     """
     tenths = math.floor(10.0 * params.duration / _REPORTS) / 10.0
     short = min(1.0, max(_SHORTEST_REPORT_S, tenths))

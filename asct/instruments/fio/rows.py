@@ -193,7 +193,7 @@ def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) 
 
 
 def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[FigureView]:
-    """Return the views of `rows`, starting with those over `over`."""
+    """Return the views of `rows`; the views over `over` come first."""
     others = [name for name in varying(rows, names) if name != over]
     found = panels(rows, over, others)
     for second in others:
@@ -232,7 +232,7 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
-    """Select points for a figure with one line per point: all of them, or those along one setting that include the
+    """Select points for a figure with one line per point: all points, or the points along one setting that include the
     highest rate."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)

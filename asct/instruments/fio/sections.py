@@ -209,7 +209,7 @@ def setting_of(key: str) -> str | None:
 
 def fio_value(key: str, setting: str, text: str) -> object:
     """Convert the value of an option like fio. A time without a unit is in seconds (`runtime`, `ramp_time`) or
-    microseconds; `sync` may be a number."""
+    microseconds (all others); `sync` may be a number."""
     how = option_of(FioParams, setting)
     if setting == "sync":
         return {"0": "none", "1": "sync"}.get(text, text)
@@ -273,7 +273,7 @@ def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> t
     """Return the CPUs of the jobs in ascending order; empty if the jobs are not bound (`all`, or unknown CPUs).
 
     `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
-    selects the last ones, because they run fewer interrupts and daemons than the first ones.
+    selects the last CPUs, because they handle fewer interrupts and daemons than the first CPUs.
     """
     if params.cpus == "all":
         return ()

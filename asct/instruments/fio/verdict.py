@@ -73,7 +73,7 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
 def little_holds(document: Document, depth: int) -> bool:
     """Return whether `depth` requests were in flight on average.
 
-    Requests that are in flight at the start or end of the measured time count only in part: on average with their
+    Requests that are in flight at the start or end of the measured time count only in part, on average with their
     remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
     has submitted the next one, which takes CPU time.
     """
@@ -112,10 +112,9 @@ def is_shallow(job: JobResult, iodepth: int) -> bool:
 
 
 def submission_blocks(document: Document, depth: int) -> bool:
-    """Return whether the jobs of an asynchronous engine wait in the call that submits a request.
-
-    This happens for buffered requests, and if the queue of the block layer is full. The jobs then spend most of their
-    time in submission without using a CPU. fio counts these requests as in flight.
+    """Return whether the jobs of an asynchronous engine wait in the call that submits a request. They do so for
+    buffered requests, or if the queue of the block layer is full. The jobs then spend most of their time in submission
+    without using a CPU. fio counts these requests as in flight.
     """
     within = sum(part.slat.n * part.slat.mean_ns * NS for job in document.jobs for part in job.directions.values())
     lasted = sum(job.runtime_ms / 1000.0 for job in document.jobs)
@@ -159,7 +158,7 @@ def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
 def point_flags(
     params: FioParams, document: Document, watch: GuardOutput, coverage: Coverage, cpu: CpuLoad | None, facts: HostFacts
 ) -> tuple[str, ...]:
-    """Return the flags that apply to every value of the point."""
+    """Return the flags that apply to all values of the point."""
     ended_early = bool(watch.stopped) or params.io_size is not None
     shortest_ms = min(job.runtime_ms for job in document.jobs)
     depth = effective_depth(params, facts)

@@ -1,4 +1,4 @@
-"""What the load and store units of a core can do at most, and flags for bandwidths that are above or below it.
+"""The limits of a core's load and store units, and flags for bandwidths above or below them.
 
 Sources: Intel 64 and IA-32 Architectures Optimization Reference Manual, cache parameters and load and store units of
 Skylake Server, Ice Lake (Sunny Cove) and Golden Cove; AMD Software Optimization Guides for the Zen 2 (56305), Zen 3
@@ -64,10 +64,9 @@ def limit(core: Core, traffic: str, vector_bytes: int) -> float:
 
 
 def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, level: str = "") -> tuple[str, ...]:
-    """Return the flags of a bandwidth at a cache level (none: anywhere); none if the core is unknown.
-
-    Only the first level (traffic with at most one load and one store) and reads of the second level are known to reach
-    their limit; not so if threads share a core.
+    """Return the flags of a bandwidth at a cache level (None means any level); empty if the core is unknown. Only the
+    first level (traffic with at most one load and one store) and reads of the second level are known to reach their
+    limit, and only if threads do not share a core.
     """
     core = _core(facts, cpus)
     if core is None:

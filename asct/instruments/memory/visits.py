@@ -42,11 +42,12 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        f"Processes that measure each value, one after another with fresh memory; auto: {VISITS_MIN}, and up to "
-        f"{VISITS_MOST} if the first {VISITS_MIN} scatter more than target_interval allows for a fifth of the values",
+        "Number of processes that measure each value, one after another with fresh memory; "
+        f"auto: {VISITS_MIN}, and up to {VISITS_MOST} if the first {VISITS_MIN} vary too much for "
+        "target_interval in more than a fifth of the values",
         ge=1,
         le=1000,
-        pitfalls=f"Fewer than {VISITS_MIN} give no interval.",
+        pitfalls=f"With fewer than {VISITS_MIN}, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
     seed: int = seed_setting("Seed of the order of visits and of the contents of the memory")
@@ -99,7 +100,7 @@ class VisitedBenchmark(Benchmark[P]):
         return every[len(context.done) :]
 
     def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
-        """Return the plan of all visits. `pilot` is the number of processes in the first ones."""
+        """Return the plan of all visits. `pilot` is the number of processes in the first visits."""
         count = self.planned(params)
         if params.visits is not None or count == 1:
             return VisitPlan(count)
@@ -158,7 +159,8 @@ def variations(values: Iterable[Measurement | Record]) -> Sequence[Variation]:
 
 
 class VisitPlan(NamedTuple):
-    """The number of visits. Visits after number `full` take at most `samples` batches or windows for each value."""
+    """The number of visits. After the first `full` visits, each visit takes at most `samples` batches or windows for
+    each value."""
 
     visits: int
     full: int = VISITS_MOST

@@ -62,13 +62,13 @@ def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> flo
 
 
 def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the bytes written by preconditioning and the maximum number of rounds on a fast drive."""
+    """Return the bytes that preconditioning and the maximum number of rounds write to a fast drive."""
     seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
     return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
 
 
 def likely_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the bytes written by preconditioning and the usual number of rounds on an ordinary drive."""
+    """Return the bytes that preconditioning and the usual number of rounds write to an ordinary drive."""
 
     def rate(cell: Workload) -> float:
         return (1.0 - cell.reads / 100.0) * likely_rate(cell.block_size)
@@ -168,11 +168,11 @@ class Qualification(Benchmark[Q]):
         )
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points with an engine that supports every queue depth of the job."""
+        """Return the points, set to an engine that supports every queue depth of the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio will round queue depths."""
+        """Yield a message and a hint if fio would round queue depths."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
@@ -197,8 +197,8 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def continues(self, params: Q) -> bool:
-        """Return whether an interrupted repeat can be continued, which requires a named target, because a temporary
-        file is deleted."""
+        """Return whether an interrupted repeat can be continued. This requires a named target, because a temporary file
+        is deleted."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
@@ -211,8 +211,8 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
-        """Yield the values of the target, its health before and after the test, and the block sizes that it does not
-        support."""
+        """Yield the properties of the target, its health before and after the test, and the block sizes that it does
+        not support."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
@@ -237,7 +237,7 @@ def _loads(params: QualificationParams) -> list[FioParams]:
 
 
 def require_cache(journal: StepJournal) -> None:
-    """Raise Unsuitable unless the write cache of the drive is in the state that the settings require."""
+    """Raise Unsuitable if the write cache of the drive is not in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
     found = journal.device.scalar("write_cache")
     if wanted is not None and found != wanted:

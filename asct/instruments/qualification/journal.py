@@ -157,7 +157,7 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    The values over time of a single process are not needed. It therefore reports only at its end, guard samples long
+    The values over time of a single process are not needed. Therefore, fio reports only at its end, guard samples long
     processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process
     has its own time limit.
     """

@@ -39,8 +39,8 @@ class PurgeCommand:
     """One command in a purge sequence. If its output contains `said`, it succeeded, even if its status reports an
     error.
 
-    If `look` is set, the command only queries the drive. If `whole` is set, guard ensures that nothing else is on the
-    drive, because the command changes more than the target.
+    If `look` is set, the command only queries the drive. If `whole` is set, the command changes more than the target,
+    so guard checks that nothing else is on the drive.
     """
 
     name: str
@@ -91,7 +91,7 @@ def _ata_erase(identity: str) -> tuple[PurgeCommand, ...]:
 
 
 def unlock() -> PurgeCommand:
-    """Return the command that removes the password after a failed erase."""
+    """Return the command that removes the drive's password after a failed erase."""
     return PurgeCommand("unlock", "hdparm", (*_USER, "--security-disable", PASSWORD, PATH))
 
 

@@ -50,7 +50,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("round_iops", "ops/s", "higher", "IOPS in a round", {**CELL, "round": None}, False),
     Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
     Metric("round_latency", "s", "lower", "Mean latency in a round", {**CELL, "round": None}, False),
-    Metric("steady", "1", "higher", "1 if the steady state was reached, else 0", _PHASE, False),
+    Metric("steady", "1", "higher", "1 if the steady state was reached, otherwise 0", _PHASE, False),
     Metric("rounds", "1", "neither", "Rounds until the steady state", _PHASE | dict.fromkeys(SETTINGS), False),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
            _TRACKED, False),

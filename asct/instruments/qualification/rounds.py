@@ -30,7 +30,7 @@ _SHORT: Final = 0.999
 
 
 def pass_names(journal: StepJournal, phase: Phase) -> Sequence[str]:
-    """Return the names of the steps that write the active range, one per pass."""
+    """Return the names of the steps that write the whole active range, one per pass."""
     return [f"{phase.name}precondition-{number}" for number in range(1, journal.params.precondition + 1)]
 
 
@@ -97,8 +97,7 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """Return `params` for the next round of a workload. `volumes` are the bytes that each previous round covered.
-
-    They are unchanged for several jobs, each of which has a slice, and for random requests.
+    Settings with several jobs, each of which has a slice, or with random requests remain unchanged.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -182,7 +181,8 @@ class RoundHistory:
         return found
 
     def written(self) -> Iterator[int]:
-        """Yield the bytes written since the purge, at the start of each round and at the end of the last one."""
+        """Yield the number of bytes written since the purge at the start of each round, and at the end of the last
+        round."""
         total = preconditioned_bytes(self.journal, self.phase)
         yield total
         for index in range(self.rounds):
@@ -191,7 +191,8 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round before which enough had been written; None if there is none. Later rounds are not read."""
+        """The first round before which enough data had been written; None if there is none. Later rounds are not
+        read."""
         needed = self.journal.params.steady_volume * self.journal.span
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
 

@@ -140,7 +140,7 @@ class QualificationParams(Params):
         60.0, "Time per workload in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
     )
     ramp_time: Duration = setting(
-        0.0, "Time of load before the measurement of each workload", aliases=("ramp",), le=3600
+        0.0, "Time under load before the measurement of each workload", aliases=("ramp",), le=3600
     )
     window: Count = setting(5, "Number of rounds in the measurement window", ge=2, le=100)
     excursion: float = setting(

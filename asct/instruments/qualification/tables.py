@@ -41,7 +41,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is the one in the specification) and the label, as a suffix of titles."""
+        """The profile (unless it is the specification's) and the label, as a suffix of titles."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -255,7 +255,7 @@ _MOST_LINES: Final = 12
 
 
 def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """Return, for each point, figures of the convergence of `quantity`, the verification of each variable, and the
+    """Return the figures of each point: the convergence of `quantity`, the steady-state check of each variable, and the
     averages."""
     found: list[Figure] = []
     for view in views(records):
