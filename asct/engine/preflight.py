@@ -45,7 +45,7 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest required version of each tool, and all temporary files and targets."""
+        """Combine the needs of points: the highest required version of each tool, all temporary files and targets."""
         demand = cls()
         for one in needs:
             demand._add(one)
