@@ -69,8 +69,11 @@ def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
 
 def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
     """As above, of cmns3-r2.regdefs."""
-    full = {hw.XP: 231, hw.SBSX: 22}
-    assert {code: len(registers_of(CMN_S3, "r2p0", code)) for code in full} == full
+    defined = {
+        hw.DVM: 4, hw.DTC: 31, hw.HN_I: 24, 0x11: 24, hw.HN_S: 40, hw.XP: 231, hw.SBSX: 22, 0x10: 24,
+        hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 5, hw.CXLA: 13, hw.CCG_RA: 5, 0x104: 6, 0x105: 23, 0x1000: 2,
+    }  # fmt: skip
+    assert {code: len(registers_of(CMN_S3, "r2p0", code)) for code in defined} == defined
 
 
 @pytest.mark.parametrize(
@@ -193,7 +196,13 @@ DEVID2 and 1, DEVID and DEVTYPE, PIDR4 to 7, PIDR0 to 3, CIDR0 to 3."""
 
 @pytest.mark.parametrize(
     ("part", "revision", "moved"),
-    [(CMN_600, "r1p3", 0x2DA0 - 0xFA0), (CMN_650, "r2p0", 0), (CMN_700, "r1p0", 0), (CMN_700, "r3p0", 0)],
+    [
+        (CMN_600, "r1p3", 0x2DA0 - 0xFA0),
+        (CMN_650, "r2p0", 0),
+        (CMN_700, "r1p0", 0),
+        (CMN_700, "r3p0", 0),
+        (CMN_S3, "r2p0", 0),
+    ],
 )
 def test_a_controller_is_identified_as_the_architecture_asks(part: int, revision: str, moved: int) -> None:
     found = named(part, revision, hw.DTC)
@@ -211,6 +220,7 @@ def test_a_controller_is_identified_as_the_architecture_asks(part: int, revision
         (CMN_650, "r2p0", hw.HN_F, 0x1C00),
         (CMN_700, "r3p0", hw.HN_F, 0x1C00),
         (CMN_700, "r3p0", hw.HN_S, 0x1C00),
+        (CMN_S3, "r2p0", hw.HN_S, 0x1900),
     ],
 )
 def test_a_home_node_has_the_power_policy_unit_of_the_architecture(
@@ -297,3 +307,36 @@ def test_a_cmn_s3_reports_one_virtual_channel_of_each_kind_after_reset() -> None
     assert [field.name for field in named(CMN_S3, "r1p0", hw.CFG)["por_info_global_1"].fields] == [
         "req_vc_num", "snp_vc_num",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "reset", "expected"),
+    [
+        (hw.RN_I, "por_rni_unit_info", 0x80_0120_0180_8020, {
+            "num_wr_reqs": 32, "num_rd_reqs": 32, "num_rd_bufs": 24, "ax_data_width": 128, "num_atomic_bufs": 2,
+        }),
+        (hw.RN_I, "por_rni_unit_info2", 0x1A_2000_020B, {"id_width": 11, "ax_mpam_en": 0, "num_prealloc_bufs": 8}),
+        (hw.HN_I, "por_hni_unit_info", 0x2040_2008_0020, {"num_excl": 32, "num_ax_reqs": 32, "num_wr_data_buf": 16}),
+        (hw.HN_S, "cmn_hns_unit_info", 0x2008_0000_0000_0000, {"mpam_ns_num_csumon": 8, "slc_size": 0}),
+        (hw.RN_SAM, "por_rnsam_unit_info", 0x110_0040_AF08_4080, {
+            "num_hnf": 128, "num_htg": 32, "num_non_hash_group": 64,
+        }),
+        (hw.RN_SAM, "por_rnsam_unit_info2", 0x821_6102_0100_2040, {
+            "num_hnp": 64, "num_misc": 16, "hnsam_rcomp_lsb": 16,
+        }),
+        (hw.CCG_RA, "por_ccg_ra_unit_info", 0x8820_0800_8400_0006, {
+            "num_mem_regions": 6, "request_tracker_depth": 256,
+        }),
+        (0x104, "por_ccg_ha_unit_info", 0x404_1004_0201_0100, {
+            "request_tracker_depth": 256, "wdb_depth": 128, "rdb_depth": 128,
+        }),
+        (0x10, "por_mtu_unit_info", 0x10_4100, {"mtu_num_outstanding_reqs": 32, "mtu_num_data_buf": 16}),
+    ],
+)  # fmt: skip
+def test_the_reset_values_of_a_cmn_s3_decode_as_round_sizes(
+    code: int, name: str, reset: int, expected: dict[str, int]
+) -> None:
+    """The reset values of cmns3-r2.regdefs, which belong to the default configuration."""
+    fields = {field.name: field for field in named(CMN_S3, "r2p0", code)[name].fields}
+    assert {key: fields[key].of(reset) for key in expected} == expected
+    assert not reset & ~sum(((1 << (one.msb - one.lsb + 1)) - 1) << one.lsb for one in fields.values())
