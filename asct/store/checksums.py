@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import re
 import stat
@@ -26,7 +27,6 @@ _PLAIN = re.compile(r"[^\0-\x1f\x7f\\]+")
 _BLOCK = 1 << 20
 _REPEAT_DEPTH = 5
 """Number of folders in jobs/<host>/<id>/<point>/r<k>."""
-_SEALING = b'"schema": "asct.status/2"'
 
 
 def content(path: str | Path) -> bytes:
@@ -154,9 +154,18 @@ def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict
         except OSError:
             report(path)
             continue
-        if folder and _SEALING in data[:200]:
+        if folder and _lists_files(data):
             sealing.add(folder)
     return dict(sorted(found.items()))
+
+
+def _lists_files(status: bytes) -> bool:
+    """Return whether a status.json contains checksums. A truncated one does not, even if it mentions them."""
+    try:
+        body = json.loads(status) if status else None
+    except ValueError:
+        return False
+    return isinstance(body, dict) and isinstance(body.get("files"), dict)
 
 
 def sums_text(found: Mapping[str, str]) -> str:

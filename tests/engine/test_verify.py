@@ -150,3 +150,17 @@ def test_lines_of_intact_files_are_not_compared_with_their_schema(whole: Path, m
     monkeypatch.setattr("asct.store.verify.violations", violations)
     assert verify(read_run(whole)) == []
     assert sorted(kinds) == ["disturbances", "facts", "run"]
+
+
+def test_files_beside_a_torn_status_are_listed(whole: Path, tmp_path: Path) -> None:
+    """A power failure may cut a status; `asct resume` keeps the folder and measures the repeat again."""
+    root = tmp_path / "copy"
+    shutil.copytree(whole, root)
+    status = next(root.glob("jobs/local/b/*/r1.try1/status.json"))
+    raw = status.with_name("stdout").relative_to(root)
+    assert str(raw) not in evidence(root), "the status lists it"
+    status.with_name("stdout").write_text("what it printed\n")
+    whole_text = status.read_text()
+    for cut in range(1, len(whole_text), 40):
+        status.write_text(whole_text[:cut])
+        assert str(raw) in evidence(root)
