@@ -113,7 +113,7 @@ class Cpus:
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))
-            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists of the CPUs in it"
+            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists of the CPUs that it contains"
             self.gaps.contradiction(f"{text}; asct uses the value that most CPUs report")
         unlike = {cpu: name for cpu in self.online if (name := differ(self.of(cpu), *files))}
         for name in dict.fromkeys(unlike.values()):

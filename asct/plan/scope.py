@@ -120,7 +120,7 @@ def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | 
 
 
 def hidden_names(gaps: Iterable[Gap], host: HostSpec | None = None) -> tuple[str, ...]:
-    """Return the paths of templates that errors hide: `vars`, `env`, and those of one host (`host.vars`)."""
+    """Return the template paths that errors hide: paths in `vars` and `env`, and paths of one host (`host.vars`)."""
     whole = {("vars",): "vars", ("inputs",): "env"}
     found = [whole[gap] for gap in gaps if gap in whole]
     if host is not None:

@@ -40,7 +40,7 @@ class ExcludeRule(NamedTuple):
     span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
-        """Return (column, comparable value) pairs."""
+        """Return pairs of a column and a value that can be compared with other values of the column."""
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 

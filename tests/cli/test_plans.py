@@ -208,7 +208,7 @@ def test_run_accepts_consent(asct: Asct, device: str, given: str, serial: str) -
         (("--destroys", "local:/dev/sda:S1"), 2, "does not identify a device permanently"),
         (("--destroys", "local:/dev/loop7:img"), 2, "E250"),
         (("--destroys", "local:/dev/loop8:/img"), 4, "`--destroys` names /dev/loop8"),
-        (("--overwrite",), 2, "applies to the devices of --destroys"),
+        (("--overwrite",), 2, "applies only to devices given with --destroys"),
     ],
 )
 def test_wrong_consent_is_refused(asct: Asct, options: tuple[str, ...], code: int, said: str) -> None:

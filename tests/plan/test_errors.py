@@ -89,7 +89,7 @@ CASES = [
     (BODY + "hosts: {a: {workdir: tmp}}", ["E112 p.yaml:4:22"], "is not a valid work folder", "absolute"),
     (BODY + "hosts: {a: {address: 'bad host!'}}", ["E112 p.yaml:4:22"], "not a valid `address`", "10.0.0.7"),
     (BODY + "hosts: {a: {address: 'me@h.lab:70'}}", ["E112 p.yaml:4:22"], "`me@h.lab:70`", "`user: me`, `address: h"),
-    (BODY + "hosts: {a: {jump: 'gw,b c'}}", ["E112 p.yaml:4:19"], "not a valid `jump`", "by commas"),
+    (BODY + "hosts: {a: {jump: 'gw,b c'}}", ["E112 p.yaml:4:19"], "not a valid `jump`", "with commas"),
     (BODY + "hosts: {a: {jump: 'me@gw:99999'}}", ["E112 p.yaml:4:19"], "not a valid `jump`", "`HOST`"),
     (BODY + "hosts: {a: {identity_file: no/key}}", ["E101 p.yaml:4:28"], "cannot read `no/key`: no such", "relative"),
     (BODY + "hosts: {a: {known_hosts: /etc}}", ["E101 p.yaml:4:26"], "`/etc`: it is a directory", "`known_hosts`"),

@@ -77,7 +77,7 @@ def probe(params: LoadedLatencyParams) -> str:
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """Return the kernel's arguments for a chain of `chain` bytes, with the words of the workload at the end."""
+    """Return the kernel's arguments for a chain of `chain` bytes, followed by the command line of the workload."""
     where = layout(params, facts)
     _check_load(params, facts, where)
     one_node = len(set(where.load_nodes)) == 1

@@ -127,7 +127,7 @@ def _share_at(job: JobResult, depth: int) -> float:
 
 
 def _has_many(job: JobResult, depth: int) -> bool:
-    """Return whether a job has so many requests that the first ones, which find the queue empty, are negligible."""
+    """Return whether a job has enough requests for the first ones, which find the queue empty, to be negligible."""
     return sum(part.ios for part in job.directions.values()) >= _MANY * depth
 
 

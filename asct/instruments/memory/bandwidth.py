@@ -69,7 +69,7 @@ def _ordered(step: Step, seed: int) -> Step:
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:
-    """Return the access patterns that have a value of `metric`, in the order of tables."""
+    """Return the access patterns that have a value of `metric`, in the order in which tables list them."""
     found = {record.coords["traffic"] for record in records if record.metric == metric}
     return [traffic for traffic in TITLES if traffic in found]
 
