@@ -201,9 +201,14 @@ class _NodeScope:
     def node(self) -> str:
         return node_types()[self.code]
 
+    @property
+    def kinds(self) -> set[str]:
+        """Return the names that the table uses for the product: `CMN-700`, `CMN-700 r3`."""
+        return {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
+
     def has(self, entry: Mapping[str, Any], item: int | str | None = None) -> bool:
         """Return whether a register, or a field of a register, exists in this node."""
-        kinds = {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
+        kinds = self.kinds
         return (
             not kinds.isdisjoint(entry.get("products", kinds))
             and kinds.isdisjoint(entry.get("not_products", ()))
@@ -253,8 +258,9 @@ class _NodeScope:
                 yield from _field_layouts({**one, "name": self._spelled(entry, one["name"])}, item, self.product)
 
     def _spelled(self, entry: Mapping[str, Any], name: str) -> str:
-        for part, own in entry.get("spelled", {}).get(self.product.kind, {}).items():
-            name = name.replace(part, own)
+        for kind, parts in entry.get("spelled", {}).items():
+            for part, own in parts.items() if kind in self.kinds else ():
+                name = name.replace(part, own)
         return name
 
 

@@ -49,8 +49,10 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
 
 def test_the_nodes_of_a_cmn_700_r1_that_are_listed_in_full() -> None:
     """As above, of cmn700-r1.regdefs."""
-    defined = {hw.DVM: 4, hw.DTC: 31, hw.HN_F: 26}
+    defined = {hw.DVM: 4, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, 0x8: 14, 0x9: 35, 0x10: 10}
     assert {code: len(registers_of(CMN_700, "r1p0", code)) for code in defined} == defined
+    names = {one.name for one in registers_of(CMN_700, "r1p0", 0x8)}
+    assert {"por_hnf_s_mpam_idr", "por_hnf_s_mpam_mbwumon_idr"} < names, "hnf, which r3 spells hns"
 
 
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
