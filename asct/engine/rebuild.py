@@ -131,7 +131,8 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
         text = read_text(stored.inside(path))
     except StoreError:
         return found
-    for line in text.splitlines(keepends=True):
+    *lines, torn = text.split("\n")  # splitlines also splits at U+2028, which JSON text may contain
+    for line in [*(f"{line}\n" for line in lines), *([torn] if torn else [])]:
         key: RepeatKey = ("", "", "", 0)
         with suppress(ValueError, KeyError, TypeError):
             key = repeat_key(json.loads(line))
@@ -249,13 +250,29 @@ def _reused(record: Record, status: Status) -> Record:
     return record.model_copy(update={"flags": [flag for flag in record.flags if flag != REUSED] + [REUSED]})
 
 
+def _require_ends(stored: StoredRun) -> None:
+    """Raise StoreError if the journal of a run that has ended lacks ends of repeats with values: their records would be
+    lost."""
+    if stored.run.status == "running":
+        return
+    ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
+    others = [stored.status_if_readable(folder) for folder in stored.repeats() if folder not in ended]
+    if number := sum(status is not None and status.status in VALUED for status in others):
+        lacks = f"lacks the ends of {number} of the repeats with values"
+        message = f"{stored.layout.journal}: {lacks}; records.jsonl is unchanged"
+        hint = "restore the journal from a copy; without it, `asct resume` measures these repeats again"
+        raise StoreError(Diagnostic("E508", message, hint=hint))
+
+
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
     """Write records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of the
     run.
 
-    Raises StoreError if the journal cannot be read or the run cannot be written, and SafetyError if it is locked.
+    Raises StoreError if the journal cannot be read or lacks ends, or the run cannot be written, and SafetyError if it is
+    locked.
     """
     with held(stored.layout.lock):
+        _require_ends(stored)
         found = survey(stored, catalog)
         path, sums = stored.layout.records, stored.layout.sums
         if found.differs or not path.exists():

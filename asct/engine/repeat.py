@@ -215,8 +215,6 @@ class RepeatRunner:
             attempt.notes.reopen()
         else:
             self._writer.repeat_folder(attempt.folder, attempt.number)
-        if attempt.previous is not None and attempt.previous.measurements:  # noisy or invalid, and retried
-            self._writer.drop_records((self._job.host, self._job.id, point.id, attempt.repeat))
 
     def _run_from_notes(self, attempt: Attempt) -> None:
         """Run all steps that have no note. If the notes belong to a different measurement, start over with the first

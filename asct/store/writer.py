@@ -25,7 +25,7 @@ from asct.sdk.record import Record
 from asct.store.checksums import evidence, raw_checksums, sums_text, text_checksum
 from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
-from asct.store.layout import RepeatKey, RunLayout, repeat_key
+from asct.store.layout import RunLayout
 from asct.store.model import Run, Status, StepNote
 
 _RESERVE_BYTES = 128 << 10
@@ -95,12 +95,6 @@ class RunWriter:
                 self._records.close()
                 self._records = LineFile(self.layout.records)
 
-    def drop_records(self, repeat: RepeatKey) -> None:
-        """Remove the records of an attempt with values that is measured again."""
-        with self._mutex:
-            lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
-            self.replace_records("".join(line for line in lines if repeat_key(json.loads(line)) != repeat))
-
     def _begin(self, plan_text: str, resolved: str) -> None:
         self._open_streams()
         write_atomic(self.layout.plan, plan_text)
@@ -157,9 +151,9 @@ class RunWriter:
         with self._mutex:
             if folder in self._recorded:
                 self._recorded.discard(folder)
-                lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
-                end = f'"raw":{json.dumps(self.layout.relative(folder))}}}\n'
-                self.replace_records("".join(line for line in lines if not line.endswith(end)))
+                lines = self.layout.records.read_text(encoding="utf-8").split("\n")
+                end = f'"raw":{json.dumps(self.layout.relative(folder))}}}'
+                self.replace_records("\n".join(line for line in lines if not line.endswith(end)))
 
     def finish_repeat(self, folder: Path, status: Status, records: Sequence[Record]) -> None:
         """Write the lines of records.jsonl, then status.json, which marks the repeat as ended.

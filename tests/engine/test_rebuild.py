@@ -10,6 +10,7 @@ import pytest
 from asct.engine.rebuild import rebuild, survey
 from asct.engine.resume import missing
 from asct.engine.reuse import earlier_runs
+from asct.errors import StoreError
 from asct.plan.model import Retry
 from asct.sdk.benchmark import Benchmark
 from asct.store.layout import RunLayout
@@ -214,7 +215,22 @@ def test_runs_of_older_versions_are_rebuilt_and_resumed(lab: Lab, how: str) -> N
 
 def test_a_noisy_repeat_that_is_retried_leaves_no_records(lab: Lab, tmp_path: Path) -> None:
     once = f"[ -e {tmp_path}/once ] && echo 2 || {{ touch {tmp_path}/once; echo noisy 1; echo 9; }}"
-    again = lab.run(job(point(script=once), point(script="echo 3"), retry=Retry(1, ("noisy",))))
+    split = point(script="echo 3 # \u2028", swept=["script"])  # JSON text may contain line separators
+    again = lab.run(job(split, point(script=once), retry=Retry(1, ("noisy",))))
     assert again.stored.run.counts == {"ok": 2}
     assert sorted(again.values()) == [2, 3]
     assert verify(again.stored) == []
+    assert not rebuild(again.stored, plant.Shelf()).differs
+
+
+@pytest.mark.parametrize("share", [0, 2])
+def test_a_damaged_journal_costs_no_records(lab: Lab, share: int) -> None:
+    layout = whole_run(lab).stored.layout
+    before = layout.records.read_bytes()
+    text = layout.journal.read_text()
+    layout.journal.write_text(text[: len(text) // share] if share else "")
+    with pytest.raises(StoreError, match=r"journal\.jsonl: lacks the ends of . of the repeats with values"):
+        rebuild(read_run(layout.root), plant.Shelf())
+    assert layout.records.read_bytes() == before
+    layout.journal.write_text(text)
+    assert not rebuild(read_run(layout.root), plant.Shelf()).findings
