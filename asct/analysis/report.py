@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -171,12 +172,16 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
     """Merge equal warnings about several hosts into one that names all of them."""
 
     def general(item: Caution) -> Caution:
-        message = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
-        return replace(item, host="", message=message)
+        return replace(item, host="", message=_without_host(item.message, item.host))
 
     groups = grouped(findings, general)
     hosts = [shortened([one.host for one in same if one.host], _MOST_NAMED) for same in groups.values()]
     return [replace(item, host=names) for item, names in zip(groups, hosts, strict=True)]
+
+
+def _without_host(message: str, host: str) -> str:
+    """Return a message without the host and its address at the start, because a warning names its host already."""
+    return re.sub(rf"\A(host )?{re.escape(host)}( \([^()]*\))?: ", "", message) if host else message
 
 
 def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:

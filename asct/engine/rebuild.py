@@ -88,9 +88,12 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
     places: list[str] = []
     lost: dict[str, list[str]] = {}
     for key, ended in _in_order(stored).items():
+        if ended not in VALUED:
+            continue
         folder = stored.layout.repeat(*key)
-        status = stored.status_if_readable(folder) if ended in VALUED else None
+        status = stored.status_if_readable(folder)
         if status is None or status.status != ended:
+            lost.setdefault("status.json is missing, damaged or of another attempt", []).append(str(folder))
             continue
         if name := changed_file(folder, status.files or {}):
             found.changed.append(folder)
@@ -134,7 +137,7 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
     *lines, torn = text.split("\n")  # splitlines also splits at U+2028, which JSON text may contain
     for line in [*(f"{line}\n" for line in lines), *([torn] if torn else [])]:
         key: RepeatKey = ("", "", "", 0)
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
             key = repeat_key(json.loads(line))
             hash(key)
         found.setdefault(key if line.endswith("\n") else ("", "", "", 0), []).append(line)
@@ -268,8 +271,8 @@ def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
     """Write records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of the
     run.
 
-    Raises StoreError if the journal cannot be read or lacks ends, or the run cannot be written, and SafetyError if it is
-    locked.
+    Raises StoreError if the journal cannot be read or lacks ends, or if the run cannot be written. Raises
+    SafetyError if it is locked.
     """
     with held(stored.layout.lock):
         _require_ends(stored)

@@ -213,5 +213,7 @@ def test_what_is_the_same_for_several_hosts_is_said_once() -> None:
         return Caution("warning", "E432", host, message, "wait")
 
     hosts = [f"n{number}" for number in range(8)]
-    said = together([*(caution(host, f"host {host}: it is busy") for host in hosts), caution("n1", "another thing")])
+    forms = ("host {0}: it is busy", "{0}: it is busy", "{0} (me@{0}.lab:22): it is busy")
+    busy = [caution(host, forms[number % 3].format(host)) for number, host in enumerate(hosts)]
+    said = together([*busy, caution("n1", "another thing")])
     assert said == [caution("n0, n1, n2, n3, n4, n5 and 2 more", "it is busy"), caution("n1", "another thing")]

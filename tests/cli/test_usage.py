@@ -122,6 +122,10 @@ def test_the_run_folder_is_refused_before_anything_is_measured(asct: Asct, tmp_p
     assert "E911" in ended.err
     assert "--force" in ended.err
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["mine.txt"]
+    for words in ((), ("--force",)):
+        ended = asct("run", "noop", "-o", "/dev/null", *words)
+        assert ended.code == 2
+        assert "/dev/null is not a directory" in ended.err
 
 
 def test_read_only_commands_create_nothing(asct: Asct, plan_file: Path, tmp_path: Path) -> None:

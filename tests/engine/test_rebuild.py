@@ -41,6 +41,8 @@ def damage(how: str, path: Path) -> None:
         path.write_text(text[:-30])
     elif how == "a value changed":
         path.write_text(text.replace('"value":5.0', '"value":5.5').replace('"value":6.0', '"value":6.5'))
+    elif how == "nested deeply":
+        path.write_text(text + '{"a":' * 100_000 + "1" + "}" * 100_000 + "\n")
     elif how == "not text":
         path.write_bytes(b"\xff" + text.encode())
     else:
@@ -48,7 +50,7 @@ def damage(how: str, path: Path) -> None:
         path.write_text("".join([lines[0], *lines]) if how == "doubled" else "".join(lines[1:]))
 
 
-HOWS = ["missing", "torn", "a value changed", "not text", "doubled", "a line lost"]
+HOWS = ["missing", "torn", "a value changed", "not text", "nested deeply", "doubled", "a line lost"]
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -59,7 +61,7 @@ def test_rebuilt_records_are_identical(lab: Lab, how: str) -> None:
     assert "error" in [item.severity for item in verify(read_run(stored.layout.root))]
     found = rebuild(stored, plant.Shelf())
     assert (found.findings, stored.layout.records.read_bytes()) == ([], before)
-    assert found.rebuilt
+    assert found.rebuilt or how == "nested deeply"
     assert verify(read_run(stored.layout.root)) == []
     assert not rebuild(stored, plant.Shelf()).differs
 
@@ -234,3 +236,17 @@ def test_a_damaged_journal_costs_no_records(lab: Lab, share: int) -> None:
     assert layout.records.read_bytes() == before
     layout.journal.write_text(text)
     assert not rebuild(read_run(layout.root), plant.Shelf()).findings
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"schema": "asct.status/2"}'])
+def test_a_repeat_without_its_status_is_reported(lab: Lab, text: str | None) -> None:
+    layout = whole_run(lab).stored.layout
+    status = layout.status(next(folder for folder in read_run(layout.root).repeats() if "/b/" in str(folder)))
+    if text is None:
+        status.unlink()
+    else:
+        status.write_text(text)
+    [finding] = rebuild(read_run(layout.root), plant.Shelf()).findings
+    assert finding.code == "E519"
+    assert str(status.parent) in finding.message
+    assert "status.json is missing" in finding.message

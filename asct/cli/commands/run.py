@@ -71,8 +71,7 @@ def command(
     if not more["yes"]:
         require_confirmation([resolved])
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
-    if not more["force"]:
-        _require_unused(folder)
+    _require_usable(folder, force=more["force"])
     outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0))
     _print_results(options, outcome.folder, form)
     return outcome.exit_code
@@ -97,13 +96,18 @@ def _names_setting(word: str) -> bool:
     return "=" in word or "." in word
 
 
-def _require_unused(folder: Path) -> None:
-    """Reject a directory that is not empty before the first measurement. Raises UsageError or StoreError."""
+def _require_usable(folder: Path, *, force: bool) -> None:
+    """Reject what is not a directory, and without `force` one that is not empty, before the first measurement.
+
+    Raises UsageError or StoreError.
+    """
     from asct.diagnostics.model import Diagnostic
     from asct.errors import StoreError, UsageError
 
     try:
-        used = folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(Diagnostic("E911", f"{folder} is not a directory", hint="choose another output directory"))
+        used = not force and folder.exists() and any(folder.iterdir())
     except OSError as problem:
         message = f"cannot read the output directory {folder}: {problem.strerror}"
         raise StoreError(Diagnostic("E912", message, hint="choose another directory")) from problem
