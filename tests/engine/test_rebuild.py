@@ -145,7 +145,7 @@ class OtherParser(plant.Probe):
     ("installed", "reason"),
     [
         ((OtherVersion(),), "version 1 of `probe`, but version 2 is installed"),
-        ((OtherParser(),), "other values than those recorded"),
+        ((OtherParser(),), "other values than the recorded ones"),
         ((), "`probe` is not installed"),
     ],
 )
