@@ -23,6 +23,8 @@ PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
 LINE_BYTES: Final = 64
 _MONITOR_BYTES: Final = 0x200
 """The distance between the monitors of a crosspoint (CMN-700 TRM 102308, por_dtm_control_dt1)."""
+_ARRAY_BYTES: Final = 0x1000
+"""The distance between the arrays of error records in the root of a CMN S3 (cmns3-r2.regdefs of cmn-tools)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,18 +221,26 @@ class _NodeScope:
 
     def layouts(self, entry: Mapping[str, Any]) -> Iterator[RegisterLayout]:
         prefix, reset = _data()["node_types"][self.code][1], entry.get("reset")
-        for monitor in range(self._monitors(entry)):
+        for suffix, shift in self._repeats(entry):
             for item, offset in self._offsets(entry):
                 name = self._spelled(entry, entry["name"]).format(n=item, prefix=prefix)
                 yield RegisterLayout(
-                    name=name + (f"_dt{monitor}" if monitor else ""),
-                    offset=offset + monitor * _MONITOR_BYTES,
+                    name=name + suffix,
+                    offset=offset + shift,
                     access=entry.get("access", "RO"),
                     description=entry["text"].format(n=item),
                     fields=tuple(self._fields(entry, item)),
                     reset=reset.get(self.node) if isinstance(reset, Mapping) else reset,
                     width=entry.get("width", 8),
                 )
+
+    def _repeats(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+        """Yield the suffix of the name and the distance of each repetition of a register: by monitor, or by array."""
+        if "arrays" in entry:
+            yield from ((f"_sra_{array}", array * _ARRAY_BYTES) for array in range(entry["arrays"]))
+            return
+        for monitor in range(self._monitors(entry)):
+            yield f"_dt{monitor}" if monitor else "", monitor * _MONITOR_BYTES
 
     def _monitors(self, entry: Mapping[str, Any]) -> int:
         """Return the number of copies of a register: one for each monitor if it belongs to a monitor, otherwise one."""

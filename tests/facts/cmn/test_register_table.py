@@ -74,6 +74,7 @@ def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
     defined = {
         hw.DVM: 4, hw.DTC: 31, hw.HN_I: 24, 0x11: 24, hw.HN_S: 40, hw.XP: 231, hw.SBSX: 22, 0x10: 24,
         hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 5, hw.CXLA: 13, hw.CCG_RA: 5, 0x104: 6, 0x105: 23, 0x1000: 2,
+        hw.CFG: 1747, 0x201: 6, 0x202: 37,
     }  # fmt: skip
     assert {code: len(registers_of(CMN_S3, "r2p0", code)) for code in defined} == defined
 
@@ -186,6 +187,23 @@ def test_error_records_have_the_layout_of_the_architecture() -> None:
         assert {name: fields[name] for name in STATUS} == STATUS
         seen[products()[part].kind] += 1
     assert seen.keys() >= {"CMN-600", "CMN-700", "CMN S3"}
+
+
+def test_the_arrays_of_error_records_have_the_layout_of_the_architecture() -> None:
+    """DDI 0587, memory-mapped view of a group of error records: 64 bytes for each, then the registers of the group."""
+    group = {
+        "errgsr": 0xE00, "erriidr": 0xE10, "errdevaff": 0xFA8, "errdevarch": 0xFB8, "errdevid": 0xFC8,
+        "errpidr45": 0xFD0, "errpidr01": 0xFE0, "errpidr23": 0xFE8, "errcidr01": 0xFF0, "errcidr23": 0xFF8,
+    }  # fmt: skip
+    records = {
+        f"err{kind}_{record}": 64 * record + RECORD[f"err{kind}"] for record in range(56) for kind in ("fr", "status")
+    }
+    found = {name: one.offset for name, one in named(CMN_S3, "r2p0", hw.CFG).items() if "_sra_" in name}
+    assert found == {
+        f"por_{name}_sra_{array}": 0x4000 + 0x1000 * array + at
+        for array in range(12)
+        for name, at in (records | group).items()
+    }
 
 
 COMPONENT = {
