@@ -292,7 +292,8 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
         message = f"{stored.layout.records}: {len(strangers)} repeats have records but no end in the journal ({first})"
-        yield Diagnostic("E513", message)
+        hint = "restore journal.jsonl from a copy; without it, `asct resume` measures these repeats again"
+        yield Diagnostic("E513", message, hint=hint)
 
 
 def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) -> Iterator[Diagnostic]:
