@@ -77,6 +77,7 @@ def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
         hw.CFG: 1747, 0x201: 6, 0x202: 37,
     }  # fmt: skip
     assert {code: len(registers_of(CMN_S3, "r2p0", code)) for code in defined} == defined
+    assert len(registers_of(CMN_S3, "r0p0", 0xD)) == 5, "cmns3-r0.regdefs"
 
 
 @pytest.mark.parametrize(
