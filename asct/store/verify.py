@@ -291,7 +291,10 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
     strangers = set(check.records) - check.ends
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
-        message = f"{stored.layout.records}: {len(strangers)} repeats have records but no end in the journal ({first})"
+        message = (
+            f"{stored.layout.records}: {len(strangers)} repeats have records, but "
+            f"the journal does not list their ends ({first})"
+        )
         hint = "restore journal.jsonl from a copy; without it, `asct resume` measures these repeats again"
         yield Diagnostic("E513", message, hint=hint)
 

@@ -228,7 +228,7 @@ def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: 
 
 def test_resume_refuses_another_plan(lab: Lab) -> None:
     first = lab.run(job())
-    with pytest.raises(StoreError, match="has another plan"):
+    with pytest.raises(StoreError, match="has a different plan"):
         lab.run(job(point(script="echo 9")), resume=first.stored.layout)
 
 

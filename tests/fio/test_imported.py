@@ -119,7 +119,7 @@ def changed(**changes: Any) -> str:
         (changed(jobs=[{}]), "not a complete output of fio 3", (0, 0)),
         (changed(jobs=7), "no jobs", (1, 1)),
         ('{\n "a": 1;\n}\n', "damaged: Expecting ',' delimiter", (2, 8)),
-        ('{\n "a": [1,', "ends before it is complete", (2, 10)),
+        ('{\n "a": [1,', "document is truncated", (2, 10)),
     ],
 )
 def test_anything_else_is_refused_with_its_place(text: str, message: str, place: tuple[int, int]) -> None:
@@ -132,7 +132,7 @@ def test_anything_else_is_refused_with_its_place(text: str, message: str, place:
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_result_is_refused_wherever_it_ends(cut: float) -> None:
     text = changed()
-    with pytest.raises(FormatError, match="ends before it is complete") as caught:
+    with pytest.raises(FormatError, match="document is truncated") as caught:
         results_in(text[: int(len(text) * cut)])
     assert caught.value.line > 1
 

@@ -24,7 +24,7 @@ def test_median_and_mad() -> None:
     assert median([3, 1, 2]) == 2
     assert median([4, 1, 2, 3]) == 2.5
     assert mad([1, 1, 2, 2, 4, 6, 9]) == 1  # the example of the definition: deviations 1 1 0 0 2 4 7
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="at least one value"):
         median([])
 
 

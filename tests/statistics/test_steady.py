@@ -100,7 +100,7 @@ def test_nothing_done_is_no_level(values: list[float]) -> None:
 
 
 def test_a_window_of_one_round_says_nothing() -> None:
-    with pytest.raises(ValueError, match="takes 2 or more"):
+    with pytest.raises(ValueError, match="must have at least 2"):
         SteadyRule(window=1)
 
 

@@ -192,9 +192,9 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
         how = (
-            f"Profile fast: the tracked workloads {seconds} per round until steady (rounds {first} to {last}), "
-            f"then each workload once, until its rate settled or for at most {seconds}; not comparable with "
-            "profile pts"
+            f"Profile fast: the tracked workloads ran for {seconds} per round until they were steady "
+            f"(rounds {first} to {last}), then each workload ran once until its rate settled, for at most {seconds}; "
+            "not comparable with profile pts"
         )
     else:
         how = f"Averages of rounds {first} to {last}, each workload {seconds} per round"
