@@ -202,7 +202,7 @@ class _Builder:
             raise _LostError(f"{job.benchmark} cannot read the raw files: {error}") from error
         parsed_again = [line_of(record) for record in records]
         if not status.has_all(parsed_again):
-            raise _LostError("the raw files now result in other values than the recorded ones")
+            raise _LostError("the raw files now result in values that differ from the recorded ones")
         return parsed_again
 
     def _benchmark(self, job: JobEntry) -> Benchmark[Any]:
@@ -254,14 +254,14 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def _require_ends(stored: StoredRun) -> None:
-    """Raise StoreError if the journal of a run that has ended lacks ends of repeats with values: their records would be
-    lost."""
+    """Raise StoreError if the journal of a completed run does not list the ends of all repeats with values: their
+    records would be lost."""
     if stored.run.status == "running":
         return
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
     others = [stored.status_if_readable(folder) for folder in stored.repeats() if folder not in ended]
     if number := sum(status is not None and status.status in VALUED for status in others):
-        lacks = f"lacks the ends of {number} of the repeats with values"
+        lacks = f"does not list the ends of {number} of the repeats with values"
         message = f"{stored.layout.journal}: {lacks}; records.jsonl is unchanged"
         hint = "restore the journal from a copy; without it, `asct resume` measures these repeats again"
         raise StoreError(Diagnostic("E508", message, hint=hint))
@@ -271,7 +271,7 @@ def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
     """Write records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of the
     run.
 
-    Raises StoreError if the journal cannot be read or lacks ends, or if the run cannot be written. Raises
+    Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises
     SafetyError if it is locked.
     """
     with held(stored.layout.lock):

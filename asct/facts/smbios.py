@@ -119,10 +119,11 @@ def _raw(line: str) -> bytes:
 
 
 def device(raw: bytes) -> MemoryDevice:
-    """Parse one structure and the strings that follow it. Raises ValueError if it has another type or is truncated."""
+    """Parse one structure and the strings that follow it. Raises ValueError if it has a different type or is
+    truncated."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
-        raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")
+        raise ValueError("a memory device (SMBIOS type 17) is truncated or of a different type")
     body, strings = raw[:length], raw[length:].split(b"\0")
     return MemoryDevice(
         locator=_string(strings, body[0x10]),

@@ -145,7 +145,7 @@ class OtherParser(plant.Probe):
     ("installed", "reason"),
     [
         ((OtherVersion(),), "version 1 of `probe`, but version 2 is installed"),
-        ((OtherParser(),), "other values than the recorded ones"),
+        ((OtherParser(),), "values that differ from the recorded ones"),
         ((), "`probe` is not installed"),
     ],
 )
@@ -231,7 +231,7 @@ def test_a_damaged_journal_costs_no_records(lab: Lab, share: int) -> None:
     before = layout.records.read_bytes()
     text = layout.journal.read_text()
     layout.journal.write_text(text[: len(text) // share] if share else "")
-    with pytest.raises(StoreError, match=r"journal\.jsonl: lacks the ends of . of the repeats with values"):
+    with pytest.raises(StoreError, match=r"journal\.jsonl: does not list the ends of . of the repeats with values"):
         rebuild(read_run(layout.root), plant.Shelf())
     assert layout.records.read_bytes() == before
     layout.journal.write_text(text)

@@ -87,7 +87,7 @@ def test_a_structure() -> None:
 
 @pytest.mark.parametrize("broken", [b"", b"\x11", raw()[:0x12], b"\x10" + raw()[1:], raw()[:1] + b"\xff" + raw()[2:]])
 def test_a_broken_structure_is_refused(broken: bytes) -> None:
-    with pytest.raises(ValueError, match="truncated or of another type"):
+    with pytest.raises(ValueError, match="truncated or of a different type"):
         device(broken)
 
 

@@ -131,7 +131,7 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
             "[a]\nrw=read\n[b]\nwait_for=a",
             "line 4: `wait_for` is not a permitted option: asct starts the sections of a",
         ),
-        ("[a]\nrw=read\n[b]\nruntime=5", "line 3: [b] runs at the same time as [a], but has another runtime"),
+        ("[a]\nrw=read\n[b]\nruntime=5", "line 3: [b] runs at the same time as [a], but has a different runtime"),
         ("[a]\nrandrepeat=0", "asct sets it itself"),
         ("[a]\nwrite_bw_log=x", "asct records the progress of each run itself"),
         ("[a]\ndirectory=/x", "set file_names next to job_file"),

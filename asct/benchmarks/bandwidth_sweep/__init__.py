@@ -110,7 +110,7 @@ class BandwidthSweepParams(OneWidthParams):
     threads: Literal["one", "all"] = setting(
         "one",
         "one: a thread on the last usable CPU of the memory node; all: a thread on each usable CPU",
-        pitfalls="Sizes are per thread; threads that share a cache get a part of it each.",
+        pitfalls="Sizes are per thread; threads that share a cache divide it among themselves.",
     )
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
         (), "CPUs to use, one thread each, for example `0,2-5`; overrides threads", max_length=1024

@@ -110,7 +110,7 @@ class RateParams(Params):
 
     @property
     def paced(self) -> bool:
-        """Whether a setting delays requests beyond the completion of earlier ones."""
+        """Whether a setting delays requests even after earlier requests have completed."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 

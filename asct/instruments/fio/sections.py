@@ -124,8 +124,8 @@ def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
     if other is None:
         return ""
     return (
-        f"line {other.line}: [{other.name}] runs at the same time as [{part[0][0].name}], but has another runtime or "
-        "ramp_time; give both the same times, or separate them with stonewall"
+        f"line {other.line}: [{other.name}] runs at the same time as [{part[0][0].name}], "
+        "but has a different runtime or ramp_time; give both the same times, or separate them with stonewall"
     )
 
 
