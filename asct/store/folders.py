@@ -13,6 +13,7 @@ from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import SafetyError, StoreError
+from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
 from asct.store.layout import run_id, safe_name
@@ -147,9 +148,13 @@ class RunLock:
         self._descriptor = -1
 
     def take(self) -> None:
-        """Take the lock. Raises SafetyError (E504) that names the process holding it."""
+        """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if the
+        folder contains a link: everything that is written into the folder could then end up outside it."""
+        if strange := scan(self.path.parent).strange:
+            message = f"{self.path.parent}/{strange[0]}: a link or a device, so nothing is written into this run"
+            raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
         with writing(self.path):
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
