@@ -106,8 +106,10 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
-        hint = "the checks should take much less time: "
-        "look for the cause in the kernel log (`dmesg`) and in other activity on the host"
+        hint = (
+            "the program should take much less time: look for the cause in the log of the Linux kernel (`dmesg`) and "
+            "in other activity on the host"
+        )
     return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
 
