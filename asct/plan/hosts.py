@@ -135,7 +135,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
     named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
-    kinds = [chosen] if chosen in sources() else sources()
+    kinds = [chosen] if isinstance(chosen, str) and chosen in sources() else sources()
     extra = [key for kind in kinds for key in transport_of(kind).options]
     return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
 

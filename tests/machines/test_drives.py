@@ -27,7 +27,7 @@ from tests.machines.lab import (
     scsi_disk,
     scsi_serial,
 )  # fmt: skip
-from tests.machines.running import applied, measured, of
+from tests.machines.running import applied, measured, of, require_measured
 
 pytestmark = [
     pytest.mark.machines,
@@ -151,7 +151,7 @@ SMART = f"nvme smart-log {GOOD.disk()} -o json"
 
 
 def test_drives_that_the_plan_gives_up_are_measured(good: Measured) -> None:
-    assert good.ended.code == 0, good.ended.err
+    require_measured(good.ended, good.run)
     assert {record["id"] for record in of(good.run, "iops")} == {"nvme", "old", "burst", "clock", *LEVELS}
     audit = json.loads((good.run / "jobs" / "lab" / "nvme" / "audit.json").read_text())
     assert {look["decision"] for look in audit["looks"]} == {"allowed"}

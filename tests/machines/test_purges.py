@@ -10,7 +10,7 @@ import pytest
 
 from tests.machines.guest import Guest
 from tests.machines.lab import GOOD, LARGE_SECTORS, PAIR, scsi_disk, scsi_serial
-from tests.machines.running import measured, of
+from tests.machines.running import measured, of, require_measured
 from tests.machines.test_drives import consent, entry, plan
 
 pytestmark = [pytest.mark.machines, pytest.mark.fio, pytest.mark.timeout(900)]
@@ -36,7 +36,7 @@ def purged(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     consents.append(consent(blank, scsi_serial("slow")))
     lab.sh(f"printf asct | dd of={PAIR.disk(2)} bs=512 seek=100 conv=notrunc,fsync 2>/dev/null")
     ended, run = measured(plan(entries, consents), [lab], tmp_path_factory.mktemp("purged"))
-    assert ended.code == 0, ended.err
+    require_measured(ended, run)
     return run
 
 

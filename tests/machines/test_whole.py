@@ -12,7 +12,7 @@ import pytest
 from asct.registry import Registry
 from tests.e2e.running import Ended, asct, latest, lines
 from tests.machines.guest import Guest, hosts
-from tests.machines.running import facts_of
+from tests.machines.running import facts_of, require_measured
 from tests.machines.test_pools import POOLS
 
 pytestmark = [pytest.mark.machines, pytest.mark.fio, pytest.mark.timeout(1200)]
@@ -50,7 +50,7 @@ def whole(pair: Guest, arm: Guest, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_every_benchmark_is_measured_on_both_architectures(whole: Whole) -> None:
-    assert whole.ended.code == 0, whole.ended.err
+    require_measured(whole.ended, whole.run)
     assert {(one["host"], one["benchmark"]) for one in whole.records} == {
         (host, name) for host in ("pair", "arm") for name in ALL
     }
