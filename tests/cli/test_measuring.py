@@ -77,7 +77,7 @@ def test_a_changed_plan_is_not_taken_for_the_one_of_the_run(measured: Asct, tmp_
     tear(tmp_path)
     ended = measured("apply", "small.yaml", "--resume", "--profile", "one")
     assert ended.code == 3
-    assert "E507" in ended.err and "another plan" in ended.err
+    assert "E507" in ended.err and "a different plan" in ended.err
 
 
 def test_what_cannot_be_resumed_is_said(asct: Asct, plan_file: Path) -> None:
