@@ -49,6 +49,13 @@ def asct(
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+def require_measured(ended: Ended, run: Path) -> None:
+    """Every repeat has values. They may be invalid, because tests beside this one disturb them."""
+    counts = json.loads((run / "run.json").read_text())["counts"]
+    assert ended.code == (3 if counts.get("invalid") else 0), ended.err
+    assert not {name for name, number in counts.items() if number} - {"ok", "noisy", "invalid"}, ended.err
+
+
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """This environment without what would change the output."""
     dropped = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")

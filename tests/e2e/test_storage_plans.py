@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import Ended, asct, latest, lines
+from tests.e2e.running import Ended, asct, latest, lines, require_measured
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio]
 
@@ -30,8 +30,8 @@ def points_of(run: Path) -> list[dict[str, Any]]:
 
 def test_the_four_sweeps_measure_what_their_names_say(tmp_path: Path) -> None:
     ended = apply("storage", tmp_path, runtime="300ms", size="64M")
-    assert ended.code == 0, ended.err
     run = latest(tmp_path, "storage")
+    require_measured(ended, run)
     points = points_of(run)
     assert sorted(point["block_size"] for point in points if "block_size" in point) == [2**n for n in range(12, 18)]
     assert sorted(point["iodepth"] for point in points if "iodepth" in point) == [2**n for n in range(8)]
@@ -52,7 +52,7 @@ def test_a_file_of_ones_own_is_measured_by_one_variable(tmp_path: Path) -> None:
         "--set", "vars.size=null", "--set", "vars.runtime=200ms", "--set", "depths.iodepth_sweep_steps=[1, 4]",
         cwd=tmp_path,
     )  # fmt: skip
-    assert ended.code == 0, ended.err
+    require_measured(ended, latest(tmp_path, "storage"))
     assert target.read_bytes() == before
     sizes = [r for r in lines(latest(tmp_path, "storage") / "records.jsonl") if r["metric"] == "device_size"]
     assert {record["value"] for record in sizes} == {len(before)}
@@ -72,8 +72,8 @@ def test_a_pattern_that_writes_is_refused_on_a_file_of_ones_own(tmp_path: Path) 
 
 def test_the_matrix_becomes_its_charts(tmp_path: Path) -> None:
     ended = apply("fio-matrix", tmp_path, runtime="150ms", size="32M")
-    assert ended.code == 0, ended.err
     run = latest(tmp_path, "fio-matrix")
+    require_measured(ended, run)
     assert len(points_of(run)) == 64
     page = (run / "report.html").read_text()
     for slug in ("latency-iodepth-32", "io-rate-iodepth-1024", "bandwidth-over-iodepth", "map-iops-rwmixread-70"):
@@ -84,8 +84,8 @@ def test_the_study_has_a_curve_for_each_pattern_and_size(tmp_path: Path) -> None
     """With three of the eleven depths: the fewest that a curve is drawn of."""
     depths = ("--set", "load.sweep.iodepth=[1, 32, 1024]")
     ended = apply("fio-study", tmp_path, *depths, runtime="150ms", size="32M")
-    assert ended.code == 0, ended.err
     run = latest(tmp_path, "fio-study")
+    require_measured(ended, run)
     points = points_of(run)
     assert len(points) == 18
     kinds = {(point["rw"], point["block_size"]) for point in points}

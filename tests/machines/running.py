@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import Ended, asct, latest, lines
+from tests.e2e.running import Ended, asct, latest, lines, require_measured
 from tests.machines.guest import Guest, hosts
 
 
@@ -19,13 +19,6 @@ def measured(
     ended = asct("apply", "plan.yaml", *options, cwd=cwd, timeout=700)
     assert (cwd / "results").is_dir(), ended.err
     return ended, latest(cwd, "guests")
-
-
-def require_measured(ended: Ended, run: Path) -> None:
-    """Every repeat has values. Those of an emulated machine may be invalid: it runs on a part of a busy one."""
-    counts = json.loads((run / "run.json").read_text())["counts"]
-    assert ended.code == (3 if counts.get("invalid") else 0), ended.err
-    assert not {name for name, number in counts.items() if number} - {"ok", "noisy", "invalid"}, ended.err
 
 
 def applied(benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.disks.running import until
-from tests.e2e.running import Ended
+from tests.e2e.running import Ended, require_measured
 from tests.machines.guest import Guest
 from tests.machines.lab import (
     BURST,
@@ -27,7 +27,7 @@ from tests.machines.lab import (
     scsi_disk,
     scsi_serial,
 )  # fmt: skip
-from tests.machines.running import applied, measured, of, require_measured
+from tests.machines.running import applied, measured, of
 
 pytestmark = [
     pytest.mark.machines,

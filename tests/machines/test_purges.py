@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.running import require_measured
 from tests.machines.guest import Guest
 from tests.machines.lab import GOOD, LARGE_SECTORS, PAIR, scsi_disk, scsi_serial
-from tests.machines.running import measured, of, require_measured
+from tests.machines.running import measured, of
 from tests.machines.test_drives import consent, entry, plan
 
 pytestmark = [pytest.mark.machines, pytest.mark.fio, pytest.mark.timeout(900)]

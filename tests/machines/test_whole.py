@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from asct.registry import Registry
-from tests.e2e.running import Ended, asct, latest, lines
+from tests.e2e.running import Ended, asct, latest, lines, require_measured
 from tests.machines.guest import Guest, hosts
-from tests.machines.running import facts_of, require_measured
+from tests.machines.running import facts_of
 from tests.machines.test_pools import POOLS
 
 pytestmark = [pytest.mark.machines, pytest.mark.fio, pytest.mark.timeout(1200)]
