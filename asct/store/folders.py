@@ -137,6 +137,18 @@ def _reading(path: Path) -> Iterator[None]:
         raise unreadable(path, error) from error
 
 
+def _planted(root: Path) -> str:
+    """Return the first path of a run that is a link or a device; empty if there is none. Other files are not read,
+    because a folder that the user gave (`asct run -o`) may contain anything."""
+    for name in _OWN:
+        place = root / name
+        if place.is_symlink() or (place.exists() and not place.is_file() and not place.is_dir()):
+            return name
+        if place.is_dir() and (strange := scan(place).strange):
+            return f"{name}/{strange[0]}"
+    return ""
+
+
 class RunLock:
     """A lock that allows one writer per run: an flock that is released when its process ends.
 
@@ -148,10 +160,10 @@ class RunLock:
         self._descriptor = -1
 
     def take(self) -> None:
-        """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if the
-        folder contains a link: everything that is written into the folder could then end up outside it."""
-        if strange := scan(self.path.parent).strange:
-            message = f"{self.path.parent}/{strange[0]}: a link or a device, so nothing is written into this run"
+        """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if a file
+        or folder of the run is a link: what is written to it would end up outside the run."""
+        if planted := _planted(self.path.parent):
+            message = f"{self.path.parent}/{planted}: a link or a device, so nothing is written into this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
         with writing(self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

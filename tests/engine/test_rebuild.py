@@ -269,3 +269,15 @@ def test_nothing_is_written_through_a_link_in_the_tree(lab: Lab, tmp_path: Path,
         plant.run(lab.results, lab.plan(*JOBS), resume=layout)
     assert {one.code for one in error.value.diagnostics} <= {"E510", "E508"}
     assert outside.read_text() == "mine\n"
+
+
+def test_links_of_others_beside_a_run_do_not_matter(lab: Lab, tmp_path: Path) -> None:
+    """`asct run -o . --force` writes next to whatever the user keeps there."""
+    stored = whole_run(lab).stored
+    (stored.layout.root / "mine").mkdir()
+    (stored.layout.root / "mine" / "link").symlink_to(tmp_path)
+    (stored.layout.root / "tools").symlink_to(tmp_path)
+    before = stored.layout.records.read_bytes()
+    damage("missing", stored.layout.records)
+    rebuild(stored, plant.Shelf())
+    assert stored.layout.records.read_bytes() == before
