@@ -18,7 +18,7 @@ from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.layout import RepeatKey, RunLayout, repeat_key
-from asct.store.model import MEASURED, Status
+from asct.store.model import Status, accepted_statuses
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 
@@ -63,7 +63,7 @@ def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
 
 
 def _is_done(job: Job, status: Status | None) -> bool:
-    return status is not None and status.status in (MEASURED[:1] if job.strict else MEASURED)
+    return status is not None and status.status in accepted_statuses(strict=job.strict)
 
 
 def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:

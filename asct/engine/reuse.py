@@ -25,7 +25,7 @@ from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns
-from asct.store.model import MEASURED, Status
+from asct.store.model import MEASURED, Status, accepted_statuses
 from asct.values.timestamp import age
 
 _MOST_CHANGES: Final = 6
@@ -56,7 +56,7 @@ def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:
     """Yield the earlier points that contain every repeat of the job's point."""
-    return runs.of(job.host, point_id, job.repeats, MEASURED[:1] if job.strict else MEASURED)
+    return runs.of(job.host, point_id, job.repeats, accepted_statuses(strict=job.strict))
 
 
 ReusedRepeat = tuple[Status, Mapping[str, Scalar]]

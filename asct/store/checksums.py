@@ -128,6 +128,11 @@ def repeat_of(path: str) -> str:
     return path[: -len(parts[-1]) - 1] if len(parts) > _REPEAT_DEPTH and parts[0] == "jobs" else ""
 
 
+def is_inner(path: str) -> bool:
+    """Return whether a path from a document names something below its folder."""
+    return "\0" not in path and not path.startswith("/") and ".." not in path.split("/")
+
+
 def is_evidence(path: str) -> bool:
     """Return whether a file in a run's folder is a result or a document rather than a report, log or temporary file."""
     first, _, rest = path.partition("/")
@@ -180,7 +185,7 @@ def read_sums(text: str) -> tuple[dict[str, str], list[int]]:
     *lines, rest = text.split("\n")
     for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line)
-        if match is None or not is_evidence(match[2]) or ".." in match[2].split("/") or match[2] in found:
+        if match is None or not is_evidence(match[2]) or not is_inner(match[2]) or match[2] in found:
             damaged.append(number)
         else:
             found[match[2]] = match[1]

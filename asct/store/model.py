@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 
 from asct.sdk.record import Scalar
-from asct.store.checksums import text_checksum
+from asct.store.checksums import is_inner, text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted"]
 """How a repeat ended. `invalid`: the repeat has values, but at least one result does not measure what its metric
 states."""
 MEASURED: Final = ("ok", "noisy")
-"""The statuses of measured repeats. In a strict job, only the first counts as measured."""
+"""The statuses of measured repeats. In a strict job, only the first counts; see `accepted_statuses`."""
 VALUED: Final = (*MEASURED, "invalid")
 """The statuses of repeats that have values."""
+
+
+def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
+    """Return the statuses of the repeats that count as measured in a job that is strict or not."""
+    return MEASURED[:1] if strict else MEASURED
+
+
+def _inner(path: str) -> str:
+    if not is_inner(path):
+        raise ValueError("leads out of the folder")
+    return path
+
+
+InnerPath = Annotated[str, AfterValidator(_inner)]
+"""A path below the folder of a document. A tree from elsewhere may name any file of this machine."""
 
 
 class _Document(BaseModel):
@@ -94,7 +109,7 @@ class JobEntry(_Document):
     @property
     def accepted(self) -> tuple[str, ...]:
         """The statuses of the repeats that count as measured."""
-        return MEASURED[:1] if self.strict else MEASURED
+        return accepted_statuses(strict=self.strict)
 
     def lacking(self) -> dict[str, int]:
         """Return the number of repeats that count as not measured, by status. Planned repeats that were not started are
@@ -363,7 +378,7 @@ class Status(_Document):
     versions."""
     records_sha256: str = ""
     """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs of older asct versions."""
-    files: dict[str, str] | None = None
+    files: dict[InnerPath, str] | None = None
     """SHA-256 of each raw file, by path relative to the folder of the repeat; null in runs of older asct versions.
     Empty files are listed but not stored."""
     command: CommandDocument | None = None

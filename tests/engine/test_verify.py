@@ -164,3 +164,15 @@ def test_files_beside_a_torn_status_are_listed(whole: Path, tmp_path: Path) -> N
     for cut in range(1, len(whole_text), 40):
         status.write_text(whole_text[:cut])
         assert str(raw) in evidence(root)
+
+
+@pytest.mark.parametrize("name", ["a\\u0000b", "../../../../../../run.json", "/etc/hostname"])
+def test_paths_that_lead_out_of_the_folder_are_damage(whole: Path, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(whole, root)
+    status = next(root.glob("jobs/local/a/*/r1/status.json"))
+    status.write_text(status.read_text().replace('"stdout":', f'"{name}":', 1))
+    assert "E508" in errors(root)
+    sums = root / "SHA256SUMS"
+    sums.write_text(sums.read_text() + f"{'0' * 64}  facts/a\0b\n")
+    assert "E508" in errors(root)
