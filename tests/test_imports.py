@@ -83,16 +83,15 @@ def slow(names: set[str]) -> set[str]:
     return own | names & (LIBRARIES | STANDARD)
 
 
-def test_checking_a_plan_loads_its_benchmarks_and_neither_transports_nor_reports(tmp_path: Path) -> None:
+def test_checking_a_plan_loads_its_benchmarks_and_neither_transports_nor_reports_nor_facts(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("plan: 1\nname: one\nbenchmarks: [ls, storage-fio]\n")
     names = loaded("check", str(plan))
     assert names & (LIBRARIES - {"pydantic", "yaml"}) == set()
     benchmarks = {name.split(".")[2] for name in names if name.startswith("asct.benchmarks.")}
     assert benchmarks == {"latency_sweep", "storage_fio"}
-    assert not {
-        name for name in names if name.startswith(("asct.hosts.", "asct.export", "asct.figures", "asct.engine.run"))
-    }
+    unused = ("asct.hosts.", "asct.export", "asct.figures", "asct.engine.run", "asct.sdk.facts")
+    assert not {name for name in names if name.startswith(unused)}
 
 
 LOADER = "pydantic.plugin._loader"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
-from asct.sdk.facts import HostFacts
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
 
 TITLES: Final[dict[str, str]] = {
     "all-reads": "All Reads",
