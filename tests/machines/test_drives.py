@@ -208,7 +208,7 @@ def trouble(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     entries = [
         entry("first", GOOD.disk(), **{**READING, "duration": "10s"}),
         entry("moved", LARGE_SECTORS.disk(), **WRITING),
-        entry("pulled", scsi_disk("slow"), **{**READING, "duration": "240s"}),  # it ends when it is pulled
+        entry("pulled", scsi_disk("slow"), **{**READING, "duration": "60s"}),  # usually ends when it is pulled
         entry("last", "/dev/steady", **READING),
     ]
     before = contents(lab)
@@ -234,9 +234,12 @@ def test_a_name_that_leads_elsewhere_since_the_preflight_is_refused(trouble: Mea
 
 
 def test_a_drive_that_is_pulled_is_a_failure_and_the_others_are_measured(trouble: Measured) -> None:
-    (status,) = trouble.run.glob("jobs/lab/pulled/*/r1/status.json")
-    assert json.loads(status.read_text())["status"] == "failed"
-    assert {record["id"] for record in of(trouble.run, "iops")} == {"first", "last"}
+    (path,) = trouble.run.glob("jobs/lab/pulled/*/r1/status.json")
+    status = json.loads(path.read_text())
+    # Requests in flight end with an error. If there were none, fio's later reads of the removed drive end with 0 bytes,
+    # and fio counts them: these values are invalid.
+    assert status["status"] == "failed" or (status["status"] == "invalid" and "target-shrank" in status["flags"])
+    assert {"first", "last"} <= {record["id"] for record in of(trouble.run, "iops")} <= {"first", "pulled", "last"}
     assert "Traceback" not in trouble.ended.err
 
 
