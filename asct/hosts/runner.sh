@@ -314,15 +314,16 @@ removed() {
     return 1
 }
 
-# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The host is unlocked before asct
-# is notified, because another run may start at once, unless a process that cannot be killed still holds the lock. The card
-# goes last, so that whoever finds the host locked is told by whom.
+# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The card goes first: a runner that
+# is killed here leaves only its folder, which asct removes when it connects again. Whoever finds the host locked without a
+# card waits for a moment. The host is unlocked before asct is notified, because another run may start at once, unless a process
+# that cannot be killed still holds the lock.
 over_and_out() {
     ending=1
     end_strays
+    rm -f -- "$LOCK.$$"
     if removed "$1"; then
         [ -n "$strays" ] || flock -u 9
-        rm -f -- "$LOCK.$$"
         [ -z "$leaving" ] || say left
     fi
     kill -s KILL 0

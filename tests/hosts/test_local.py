@@ -106,8 +106,8 @@ def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(attempts.read_text().splitlines()) == 4 + 1  # the last one is of `flock -u 9`
 
 
-def test_the_card_goes_after_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who finds the lock held meanwhile is told by whom."""
+def test_the_card_goes_before_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runner that is killed while it leaves must not leave a card without a folder, which nobody would remove."""
     log = tmp_path / "log"
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     for name in ("rm", "flock"):
@@ -116,7 +116,7 @@ def test_the_card_goes_after_the_lock(tmp_path: Path, monkeypatch: pytest.Monkey
     work = host.work
     card = f"{LOCK}.{Path(work, '.pid').read_text().split()[0]}"
     host.close()
-    assert log.read_text().splitlines()[-3:] == [f"rm -rf -- {work}", "flock -u 9", f"rm -f -- {card}"]
+    assert log.read_text().splitlines()[-3:] == [f"rm -f -- {card}", f"rm -rf -- {work}", "flock -u 9"]
     assert not os.path.lexists(card)
 
 
