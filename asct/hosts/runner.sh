@@ -422,6 +422,7 @@ leave() {
             printf 'leave\n' 1<>"$root/.control"
             flock 6
         else
+            text=$(readlink "$LOCK.$pid") && [ "$noted" = "${text%% *}" ] && rm -f -- "$LOCK.$pid" # of the killed runner
             end_leftovers
         fi
     fi

@@ -120,6 +120,16 @@ def test_the_card_goes_before_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert not os.path.lexists(card)
 
 
+def test_the_card_of_a_killed_runner_is_removed_by_the_next_connection(tmp_path: Path) -> None:
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    host.open(SessionSpec("tests", "the tests"))
+    runner = int(Path(host.work, ".pid").read_text().split()[0])
+    assert os.path.lexists(f"{LOCK}.{runner}")
+    os.killpg(runner, signal.SIGKILL)
+    host.close()
+    assert not os.path.lexists(f"{LOCK}.{runner}")
+
+
 def plant(kind: str, path: Path) -> None:
     if kind == "FIFO":
         os.mkfifo(path)
