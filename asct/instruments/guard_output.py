@@ -1,4 +1,4 @@
-"""Parse the output of the kernel `guard`: targets, checks, counter samples, and the exit status of the program.
+"""Parse the output of the `guard` kernel: targets, checks, counter samples, and the exit status of the program.
 
 kernels/guard/README.md describes the lines.
 """
@@ -97,7 +97,7 @@ def read_guard_output(output: Output) -> GuardOutput:
     try:
         return _guard_output(read_kernel(output).lines)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"the output of guard has an invalid line: {error}") from error
+        raise ValueError(f"the output of guard contains an invalid line: {error}") from error
 
 
 def _raise_refusal(stdout: str) -> None:

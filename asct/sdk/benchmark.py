@@ -94,7 +94,7 @@ class Benchmark(ABC, Generic[P]):
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
-    """The values shown at the top of a report. If empty, they are the first metric of each unit."""
+    """The values shown at the top of a report. If empty, the first metric of each unit is shown."""
     quantities: ClassVar[tuple[Quantity, ...]] = ()
     """The quantities that the values of this benchmark measure. Values of a run that measure the same quantity are
     compared."""

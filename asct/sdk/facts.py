@@ -165,7 +165,7 @@ class HugePages(Fact):
 
 class NodePerformance(Fact):
     """The performance of a node's memory for its nearest CPUs, according to the firmware (ACPI HMAT, Linux access1; in
-    old kernels access0, for its nearest initiators). Bandwidths are in bytes per second, latencies in seconds."""
+    old Linux kernels access0, for its nearest initiators). Bandwidths are in bytes per second, latencies in seconds."""
 
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None

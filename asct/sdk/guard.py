@@ -1,4 +1,4 @@
-"""The kernel `guard`, which checks and holds the targets of a program, runs it, and records drive counters while it
+"""The `guard` kernel, which checks and holds the targets of a program, runs it, and records drive counters while it
 runs.
 
 Every fio process runs under guard. Its input is a file with one line per target; asct.instruments.guard_output parses
@@ -63,8 +63,8 @@ class StopRule:
     """The condition under which guard ends the program early with SIGINT.
 
     The rate (requests per second according to the drive counters) has settled if the 95 % interval of the batch means
-    is within `interval` (a share) of their mean, the rate has no trend, and at least `min_s` seconds and `min_ios`
-    requests have passed.
+    is within `interval` (a share) of their mean, the rate has no trend, at least `min_s` seconds have passed, and at
+    least `min_ios` requests have completed.
     """
 
     interval: float

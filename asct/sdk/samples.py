@@ -43,12 +43,14 @@ def read_kernel(output: Output) -> KernelRun:
     objects = _objects(output, name)
     end = objects[-1] if objects and objects[-1].get("t") == "end" else None
     if end is None or output.status != 0 or end.get("ok") is not True:
-        raise ValueError(f"the kernel {name} {_how_it_ended(output, end)}{_last_words(output)}")
+        raise ValueError(f"the `{name}` kernel {_how_it_ended(output, end)}{_last_words(output)}")
     meta = objects[0]
     if meta.get("t") != "meta":
-        raise ValueError(f"the output of the kernel {name} does not begin with a `meta` line")
+        raise ValueError(f"the output of the `{name}` kernel does not begin with a `meta` line")
     if meta.get("abi", ABI) != ABI:
-        raise ValueError(f"the kernel {name} writes format {meta['abi']}, but this version of asct reads format {ABI}")
+        raise ValueError(
+            f"the `{name}` kernel writes format {meta['abi']}, but this version of asct reads format {ABI}"
+        )
     return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end, tuple(objects))
 
 
@@ -136,7 +138,7 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
             value = None
         if not isinstance(value, dict):
             raise ValueError(
-                f"line {number_of_line} of the output of the kernel {name} is not a JSON object: {_short(line)}"
+                f"line {number_of_line} of the output of the `{name}` kernel is not a JSON object: {_short(line)}"
             )
         objects.append(value)
     return objects

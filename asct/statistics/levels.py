@@ -88,7 +88,7 @@ Cause = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The result of a search: the levels, smallest first, or if there are none, the reason as a keyword (`cause`) and
+    """The result of a search: the levels, smallest first, or, if there are none, the reason as a keyword (`cause`) and
     as text (`reason`).
 
     `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
@@ -250,16 +250,16 @@ def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
 def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
     """Return the reason why the plateaus form no levels, as keyword and text; None if they do form levels."""
     if len(plateaus) > MAX_LEVELS:
-        return "too-many-plateaus", f"{len(plateaus)} plateaus, more than a memory hierarchy has"
+        return "too-many-plateaus", f"there are {len(plateaus)} plateaus, which is more than a memory hierarchy has"
     if len(plateaus) > 1:
         return None
     ratio = math.exp(max(thin.y) - min(thin.y))
     if ratio < math.exp(MIN_STEP):
         return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
     if not plateaus:
-        return "steady-rise", "the latency grows steadily: it is constant over no range of sizes"
+        return "steady-rise", "the latency grows steadily: there is no range of sizes over which it is constant"
     low, high = thin.sizes[plateaus[0][0]], thin.sizes[plateaus[0][-1]]
-    return "one-plateau", f"only one plateau, from {low} to {high} B; the rest of the curve is a slope"
+    return "one-plateau", f"there is only one plateau, from {low} to {high} B; the rest of the curve is a slope"
 
 
 def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
@@ -372,7 +372,8 @@ def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], 
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]
     if middles:
         notes["shoulder"] = (
-            f"around {', '.join(map(str, middles))} B the latency rises more slowly without a plateau: not a level"
+            f"around {', '.join(map(str, middles))} B, the latency rises more slowly but forms no plateau, so this "
+            "is not a level"
         )
     if open_end:
         notes["open-end"] = "the latency still rises at the largest size: the sweep ends before the next level"

@@ -37,7 +37,8 @@ _CAUTION: Final = 1.4
 """Number of standard errors added to the estimated correlation."""
 _CORRELATION_LEAST, _CORRELATION_MOST = -0.5, 0.95
 _LEAST_EFFECTIVE: Final = 3.0
-"""With fewer, Student's t alone would make the interval several times wider than the whole range of the parts."""
+"""Minimum effective number of parts. With fewer, Student's t alone would make the interval several times wider than the
+whole range of the parts."""
 
 
 @dataclass(frozen=True, slots=True)

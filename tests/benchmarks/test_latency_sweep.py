@@ -171,7 +171,7 @@ def test_a_range_that_was_cut_short_is_told() -> None:
     ):
         found = BENCHMARK.parse(settled, outputs, where)
         (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
-        assert any(note.startswith("Too little free memory") for note in table.notes) is told
+        assert any(note.startswith("There is too little free memory") for note in table.notes) is told
 
 
 @pytest.mark.parametrize("case", ["default", "base-pages"])
@@ -445,7 +445,7 @@ def test_a_refusal_of_the_kernel_reaches_people() -> None:
     (step,) = BENCHMARK.steps(settings, Context(bare_facts(), "/work"))
     output = run_step(step)
     assert output.status in (2, 3)
-    with pytest.raises(ValueError, match=rf"the kernel chase failed with exit status {output.status}.*cpu"):
+    with pytest.raises(ValueError, match=rf"the `chase` kernel failed with exit status {output.status}.*cpu"):
         BENCHMARK.parse(settings, [output], bare_facts())
 
 

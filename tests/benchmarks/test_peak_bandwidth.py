@@ -261,7 +261,7 @@ def test_a_refusal_of_the_kernel_reaches_people() -> None:
     facts = bare_facts().model_copy(update={"cpu": Cpu(allowed=[65535])})
     output = run_step(step(facts, data_size="1M"))
     assert output.status in (2, 3)
-    with pytest.raises(ValueError, match=rf"the kernel stream failed with exit status {output.status}.*cpu"):
+    with pytest.raises(ValueError, match=rf"the `stream` kernel failed with exit status {output.status}.*cpu"):
         BENCHMARK.parse(params(data_size="1M"), [output], facts)
 
 

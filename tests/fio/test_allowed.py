@@ -126,7 +126,7 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a\nrw=read", "line 1"),
         ("[a]\n[b c]", "line 2"),
         ("[global]\nrw=read", "1 to 64 sections"),
-        ("[a]\n[a]", "line 2: a second section [a]; sections need distinct names"),
+        ("[a]\n[a]", "line 2: duplicate section [a]; section names must be unique"),
         (
             "[a]\nrw=read\n[b]\nwait_for=a",
             "line 4: `wait_for` is not a permitted option: asct starts the sections of a",

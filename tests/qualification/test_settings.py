@@ -85,7 +85,7 @@ def test_dependent_cells_that_are_too_small_for_the_target() -> None:
 @pytest.mark.parametrize(
     ("changes", "name", "message"),
     [
-        ({"rounds_max": 4}, "rounds_max", "fewer than the window"),
+        ({"rounds_max": 4}, "rounds_max", "but the window consists of"),
         ({"purge": "blkdiscard"}, "purge", "cannot be purged"),
         ({"block_sizes": "4000B,4K"}, "block_sizes", "a multiple of 512"),
         ({"block_sizes": "8K", "dependent": "4K:50"}, "dependent", "4k 50/50"),

@@ -42,8 +42,8 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (output(META, SAMPLE), r"chase ended without its `end` line"),
-        (output(META, SAMPLE, status=-9), r"chase was killed by SIGKILL, without a message"),
+        (output(META, SAMPLE), r"`chase` kernel ended without its `end` line"),
+        (output(META, SAMPLE, status=-9), r"`chase` kernel was killed by SIGKILL, without a message"),
         (output(META, END, status=-99), r"killed by signal 99"),
         (
             output(META, status=3, stderr="no such node: 7\n"),
@@ -53,7 +53,7 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         (output(META, END, status=4), r"exit status 4 \(a self-check failed\)"),
         (output(META, {"t": "end", "ok": False}), r"reported that it failed"),
         (output(tail=""), r"without its `end` line"),
-        (output(META, "{broken", END), r"line 2 of the output of the kernel chase is not a JSON object"),
+        (output(META, "{broken", END), r"line 2 of the output of the `chase` kernel is not a JSON object"),
         (output(META, "[1]", END), r"line 2 .* not a JSON object"),
         (output("[" * 100_000, END), r"line 1 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":[NaN]}', END), r"line 2 .* not a JSON object"),
@@ -80,7 +80,7 @@ def test_no_cut_of_a_stream_is_taken_for_a_whole_one(at: int) -> None:
     if at >= len(whole):
         return
     cut = Output(Step("sweep", Kernel("chase")), 0, {"stdout": whole[:at], "stderr": ""})
-    with pytest.raises(ValueError, match="kernel chase"):
+    with pytest.raises(ValueError, match="`chase` kernel"):
         read_kernel(cut)
 
 

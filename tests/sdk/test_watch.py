@@ -70,8 +70,8 @@ def test_a_refusal_is_told_with_check_path_and_reason() -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (output(*WHOLE[:-1]), "guard ended without its `end` line"),
-        (output(*WHOLE[:5], status=-9), "guard was killed by SIGKILL"),
+        (output(*WHOLE[:-1]), "`guard` kernel ended without its `end` line"),
+        (output(*WHOLE[:5], status=-9), "`guard` kernel was killed by SIGKILL"),
         (output(META, status=3, stderr="guard: no pipe to be had\n"), r"status 3 .*no pipe to be had"),
         (output(META, {"t": "end", "ok": False, "error": "other", "path": "x"}, status=4), "exit status 4"),
         (output(META, {"t": "end", "ok": False}), "reported that it failed"),

@@ -1,4 +1,5 @@
-"""bandwidth-sweep: the bandwidth of each cache level, of memory, and of a range of working set sizes."""
+"""bandwidth-sweep: the bandwidth of each cache level and of memory, and the bandwidth over a range of working set
+sizes."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ _LEVELS_STEP: Final = "levels"
 """Name of the step that measures the levels."""
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
-"""Number of levels assumed for the estimate."""
+"""Number of levels assumed for the time estimate."""
 # A loop handles 512 bytes of each array per iteration, or more with vectors longer than 64 bytes, which the kernel
 # reports.
 _ITERATION_BYTES: Final = 512
@@ -84,20 +85,20 @@ _ITERATION_BYTES: Final = 512
 _GRANULE: Final = 1024
 # The curve has many sizes, and the levels that summarize it are measured separately.
 _CURVE_PART: Final = 0.2
-"""Time limit of a size on the curve, relative to the time limit of a level."""
+"""Time limit for a size on the curve, as a fraction of the time limit for a level."""
 _FEW: Final = 64
-"""Lines per thread. With fewer, starting and ending the loop takes a large part of the time."""
+"""Number of lines per thread below which starting and ending the loop takes a large part of the time."""
 FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,
     **LIMIT_FLAGS,
-    BELOW_CURVE: "a cache level that is more than 5 % slower than the fastest size of the curve inside it: a "
-    "disturbance, for example on the other hyperthread, slowed the level",
+    BELOW_CURVE: "the cache level is more than 5 % slower than the fastest size on the curve within it: a "
+    "disturbance, for example on the other hyperthread, slowed the measurement of the level",
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (
-    "Bandwidth counts the bytes that the program loads and stores, all threads combined; the size is per thread. It is "
-    "the median over the windows of the best variant, Max is the best window."
+    "Bandwidth counts the bytes that all threads together load and store; sizes are per thread. Bandwidth is the "
+    "median over the windows of the best variant, and Max is the best window."
 )
 
 
@@ -142,14 +143,14 @@ class BandwidthSweepParams(OneWidthParams):
         0.2,
         "",
         max_s=60,
-        help="Time limit for each access pattern at each level or at each of `sizes`; for a size on the curve, a fifth "
-        "of it",
+        help="Time limit for each access pattern at each level or at each of `sizes`; a size on the curve gets a "
+        "fifth of this time",
     )
 
 
 class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
-    """A benchmark that measures each level at a size that latency-sweep found well inside it, and a curve over
-    sizes."""
+    """A benchmark that measures each level at a size well inside it, as found by latency-sweep, and a curve over a
+    range of sizes."""
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
@@ -169,7 +170,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             "curve_end",
             "B",
             "neither",
-            "Working set at which the bandwidth of one thread has fallen halfway to the next level (logarithmic)",
+            "Working set at which the bandwidth of one thread has fallen halfway to that of the next level, on a "
+            "logarithmic scale",
             {"level": _LEVELS},
             comparable=False,
         ),
@@ -184,12 +186,13 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         smallest = _ITERATION_BYTES * max(ARRAYS[traffic] for traffic in params.traffic)
         if min(params.sizes, default=params.min_size) < smallest:
             name = "sizes" if params.sizes else "min_size"
-            yield name, f"this access pattern needs at least {smallest} B for its arrays together"
+            yield name, f"the arrays of this access pattern need at least {smallest} B in total"
         if len(set(params.cpus)) < len(params.cpus):
             yield "cpus", "a CPU is listed twice, but each CPU runs only one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the largest size times the number of threads, and the time limits of all sizes and access patterns."""
+        """Return the memory (the largest size times the number of threads) and the sum of the time limits of all sizes
+        and access patterns."""
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
@@ -200,7 +203,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return demanded, once / self.expected(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
-        """Return one process for all levels and one for the curve, or a single process for the sizes that are set.
+        """Return one process for all levels and one for the curve, or a single process for the sizes in the settings.
 
         Raises LookupError if no size is set and latency-sweep found no level.
         """
@@ -222,13 +225,13 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes for levels. The curve is measured only once, and its sizes are details."""
+        """Return the processes that measure levels. The curve is measured only once, and its sizes are details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidths of levels and sizes, core clock and page size. Sizes are details if levels were
+        """Return the bandwidths of levels and sizes, the core clock and the page size. Sizes are details if levels were
         measured."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = results.get(_LEVELS_STEP, [])
@@ -249,8 +252,11 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, next(iter(runs.values())).meta)
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of all visits, flags on cache levels that are slower than the curve inside them, and the
-        sizes at which the curve of one thread leaves the levels. Several threads may share a cache."""
+        """Return the values of all visits, with flags on cache levels that are slower than the curve inside them.
+
+        For a single thread, they include the sizes at which the curve leaves the levels. Several threads may share a
+        cache, so their curve does not show where the cache ends.
+        """
         found = flagged(super().parse(params, outputs, facts))
         alone = len(_measuring_cpus(params, facts)) <= 1
         return [*found, *(curve_ends(found, params.traffic[0]) if alone else ())]
@@ -260,7 +266,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return a figure of bandwidth over the size per thread, with one line per access pattern and point."""
+        """Return a figure that plots bandwidth against the size per thread, with one line per access pattern and
+        point."""
         style = bandwidth_style(self, records)
         series = tuple(
             _series(mine, traffic, f"bandwidth{style.suffix}")
@@ -272,8 +279,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             slug="bandwidth-curve",
             title="Bandwidth by working set size",
             caption=(
-                "Bytes that the program loads and stores per second, all threads combined, by the working set of one "
-                "thread. Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
+                "Bytes that all threads together load and store per second, by the working set of one thread. "
+                "Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
             ),
             x=Axis("Working set of a thread", "B", "log2"),
             y=Axis("Bandwidth", "B/cycle" if style is IN_CYCLES else "B/s", "log10"),
@@ -289,8 +296,8 @@ def _seconds(duration_s: float) -> float:
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that run one thread each. If the host's CPUs are unknown, return none: the kernel then uses the
-    CPU on which it starts."""
+    """Return the CPUs that run one thread each. If the host's CPUs are unknown, return no CPUs: the `stream` kernel
+    then uses the CPU on which it starts."""
     if params.cpus:
         return params.cpus
     if params.threads == "all":

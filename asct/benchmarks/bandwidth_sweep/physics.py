@@ -13,12 +13,12 @@ from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement
 
 BELOW_CURVE: Final = "below-curve"
-"""Flag of a cache level that is slower than the curve inside it."""
+"""Flag for a cache level that is slower than the curve inside it."""
 FEW_LINES: Final = "few-lines"
-"""Flag of a size with few cache lines: starting and ending the loop takes a large part of the time."""
+"""Flag for a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95
 _INSIDE: Final = 4
-"""Sizes of the curve down to this part of the level's size are compared with it."""
+"""A level is compared with the sizes on the curve down to its own size divided by this number."""
 _FALL: Final = 1.4
 """Minimum ratio between the bandwidths of two levels for detecting the end of a level. Prefetching hides smaller
 steps."""

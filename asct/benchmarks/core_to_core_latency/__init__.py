@@ -40,8 +40,8 @@ _ANYWHERE: Coords = {**_METHOD, **_NODES, **_PAIR}
 
 
 class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
-    """A benchmark of messages and dependent loads between CPUs, in rounds of disjoint pairs, with one process per
-    memory node."""
+    """A benchmark that times messages and dependent loads between CPUs in rounds of disjoint pairs, with one process
+    per memory node."""
 
     name = "core-to-core-latency"
     title = "Core-to-core latency"
@@ -74,7 +74,12 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         ),
         Metric("missing", "1", "lower", "Number of pairs whose batches were all disturbed", _RUN, False),
         Metric(
-            "address_spread", "1", "neither", "Ratio between the slowest and the fastest address of a pair", _RUN, False
+            "address_spread",
+            "1",
+            "neither",
+            "Latency ratio between the slowest and the fastest memory address of a pair",
+            _RUN,
+            False,
         ),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
@@ -85,7 +90,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
         """Yield errors for CPUs that form no pair, and for methods or CPUs listed twice."""
         if params.cpus and params.all_cpus:
-            yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two"
+            yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two settings"
         if len(params.cpus) == 1:
             yield "cpus", f"a pair requires two CPUs, but only CPU {params.cpus[0]} is usable"
         for setting, values in (("cpus", params.cpus), ("methods", params.methods)):
@@ -104,8 +109,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         )
 
     def processes(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
-        """Return one process per memory node. The kernel rejects a list with a single CPU, and unusable CPUs and
-        nodes."""
+        """Return one process per memory node. The `pingpong` kernel rejects a list with a single CPU, unusable CPUs,
+        and unusable nodes."""
         cpus, root = chosen_cpus(params, context.facts), from_pools(params.pages)
         return [
             Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=root)

@@ -10,14 +10,15 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.step import options, thousandths
 
 LISTED_UP_TO: Final = 2000
-"""Maximum number of pairs for which batches are listed. For all pairs of 576 CPUs, they would take half a gigabyte."""
+"""Maximum number of pairs for which batches are listed. For all pairs of 576 CPUs, the list would take half a
+gigabyte."""
 _OF_EACH_NODE: Final = 2
 _UNKNOWN_CPUS: Final = 4
 _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
 """Seconds to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
-"""Distance between the lines of the chain."""
+"""Factor by which the chain takes more memory than its lines, because they are spread out."""
 _PLACE_BYTES: Final = 4096
 _MOST_MEMORY: Final = 256 << 20
 
@@ -56,7 +57,7 @@ def node_of_step(name: str) -> int:
 
 
 def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: MemoryNode) -> tuple[str, ...]:
-    """Return the kernel's arguments for all pairs with the memory of one node."""
+    """Return the kernel arguments that measure all pairs with the memory of one node."""
     named = {
         "methods": params.methods,
         "turns": params.turns,
@@ -100,7 +101,8 @@ def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) 
 
 
 def memory_bytes(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> int:
-    """Return the memory for the lines of as many pairs as fit, and for the batches of each CPU."""
+    """Return the memory needed: for the lines of as many pairs as fit into `_MOST_MEMORY`, and for the batches of each
+    CPU."""
     cpus = _cpu_count(params, facts)
     slot = _SPREAD * params.chain_size + (1 + params.addresses) * _PLACE_BYTES
     pairs = cpus * (cpus - 1) // 2 + params.check_pairs

@@ -27,7 +27,7 @@ from asct.statistics.visits import moved
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs in a round disturbed each other if they took longer than alone by this factor."""
+"""Pairs in a round disturbed each other if they took longer by this factor than when measured alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
     """Return the pair of a sample; None if every batch was disturbed. `noise` contains the flags of all samples."""
     method = sample.get("method")
     if method not in METRICS:
-        raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
+        raise ValueError(f"unexpected sample from the `pingpong` kernel: {method!r}")
     if sample.get("median_ps") is None:
         return None
     value = number(sample, "median_ps") * PS
@@ -131,7 +131,8 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """Return the spread over the batches; None if the kernel lists none, as for thousands of pairs."""
+    """Return the spread over the batches; None if the kernel lists no batches, as is the case for thousands of
+    pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:
         return None
@@ -139,7 +140,8 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """Return, by method, the latency of each pair measured concurrently with others relative to the same pair alone."""
+    """Return, by method, the latency of each pair measured concurrently with others relative to that of the same pair
+    measured alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:
@@ -160,7 +162,7 @@ def measurements(
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):
-        raise ValueError("other activity disturbed every pair of CPUs; repeat on an idle machine")
+        raise ValueError("other activity disturbed every pair of CPUs; repeat the measurement on an idle machine")
     found = _summaries(both_ways(cell for one in sessions for cell in one.cells), "")
     if params.cycle_base:
         found += _summaries(both_ways(cell for one in sessions for cell in one.cycles), "_cycles")

@@ -1,4 +1,5 @@
-"""The latency of a pair of CPUs in both directions, by location of the data; the order of the topology; flags."""
+"""Define the latency of a pair of CPUs, in both directions and by location of the data; the topology order of the CPUs;
+and the flags."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ FLAGS: Final = {
     INTERFERENCE: "pairs measured at the same time disturbed each other: measured alone, they were more than 10 "
     "% faster; set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",
-    MISSING: "some pairs have no value because every batch was disturbed; repeat on an idle machine",
+    MISSING: "some pairs have no value because every batch was disturbed; repeat the measurement on an idle machine",
     **PAGE_FLAGS,
 }
 """All flags of values, with their meanings."""

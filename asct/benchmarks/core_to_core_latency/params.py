@@ -35,7 +35,7 @@ def _nanoseconds(value: object) -> object:
 
 
 def _nodes(value: object) -> object:
-    """Read `local` or `all` in any case, or a list of node numbers."""
+    """Parse `local` or `all`, ignoring case, or a list of node numbers."""
     word = value.strip().lower() if isinstance(value, str) else None
     return word if word in NODE_WORDS else integers(value)
 
@@ -51,11 +51,11 @@ class CoreToCoreLatencyParams(VisitedParams):
 
     all_cpus: bool = setting(
         False,
-        "Measure every pair of usable CPUs; otherwise only the pairs of the last two CPUs of each node",
+        "Measure every pair of usable CPUs; if false, measure only the pairs among the last two CPUs of each node",
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
-        (), "CPUs whose pairs are measured, for example 0-3,96; unset: see all_cpus", max_length=1024
+        (), "CPUs whose pairs are measured, for example 0-3,96; if unset, all_cpus selects them", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,
@@ -80,7 +80,7 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     chain_size: Size = setting(
         64 << 10,
-        "Bytes of the lines that chain transfers, rounded down to a power of two",
+        "Total size of the lines that chain transfers, rounded down to a power of two",
         aliases=("data_size", "chain_bytes"),
         ge=4096,
         le=16 << 20,
@@ -93,10 +93,10 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     parallel: bool = setting(
         True,
-        "Measure pairs without a common core at the same time; check_pairs checks whether they disturb each other",
+        "Measure pairs that share no core at the same time; check_pairs tests whether they disturb each other",
     )
     check_pairs: int = setting(
-        4, "Number of pairs to measure again alone, for comparison; 0 disables the check", ge=0, le=65536
+        4, "Number of pairs to measure again on their own, for comparison; 0 disables the check", ge=0, le=65536
     )
     target_interval: Share = target_interval_setting(0.1, "a method", max_share=1.0)
     time_cap: Duration = setting(0.04, "Time limit for each method and pair of CPUs in each visit", ge=1e-3, le=60)

@@ -171,7 +171,7 @@ def _node_matrix(points: Sequence[StoredPairs], data: str) -> Table:
     nodes = sorted({cell.node_b for point in points for cell in point.cells})
     columns = (
         _METHOD,
-        Column("node", "CPU A in", format="text", help="Rows are the node of CPU A, columns the node of CPU B"),
+        Column("node", "CPU A in", format="text", help="Each row is a node of CPU A, each column a node of CPU B"),
         *(Column(f"node{node}", f"Node{node}", points[0].scale, 2, kept=True) for node in nodes),
     )
 
@@ -236,7 +236,7 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
         Column("forth", f"A reads B's ({unit})", scale, 2),
         Column("back", f"B reads A's ({unit})", scale, 2),
         Column("difference", f"Difference ({unit})", scale, 2),
-        Column("share", "Difference (%)", digits=1, help="Relative to the smaller one"),
+        Column("share", "Difference (%)", digits=1, help="Relative to the smaller value"),
     )
     names = ("asymmetry", "Largest Differences between Directions, chain")
     return _table(names, points, columns, lambda point: _most_uneven(_by_pair(point, data, CHAIN)), data)
@@ -287,7 +287,9 @@ def _noted(table: Table, records: Sequence[Record]) -> Table:
     ]
     ratios = [record.value for record in records if record.metric == "interference"]
     if ratios:
-        notes.append(f"Pairs took {median(ratios):.2f} times as long concurrently with other pairs as alone.")
+        notes.append(
+            f"Pairs measured concurrently with others took {median(ratios):.2f} times as long as when measured alone."
+        )
     return replace(table, notes=tuple(notes), flags=flags_of(records))
 
 

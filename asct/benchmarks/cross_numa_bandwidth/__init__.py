@@ -60,8 +60,8 @@ from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
 
 _CAPTION: Final = (
-    "All usable CPUs of the row's node access the memory of the column's node. Values are medians of short "
-    "windows, in bytes on the memory bus."
+    "All usable CPUs of the row's node access the memory of the column's node. Values are medians over short "
+    "windows and count the bytes on the memory bus."
 )
 
 
@@ -154,8 +154,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
 
 
 def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:
-    """Return the bytes per thread that a pair needs: the size that is set, otherwise at least twice the caches of a
-    thread."""
+    """Return the bytes per thread that a pair needs: the size in the settings or, if it is not set, at least twice the
+    caches of a thread."""
     return params.data_size or aligned(TOO_SMALL * cache_share(facts, pair.run.cpus))
 
 

@@ -1,4 +1,4 @@
-"""The settings of idle-latency, the command line for a pair of nodes, and the measurements of the kernel chase."""
+"""The settings of idle-latency, the command line for a pair of nodes, and the measurements of the `chase` kernel."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from asct.sdk.samples import KernelRun, number, stats_of
 from asct.sdk.step import options, thousandths
 
 SMALLEST: Final = 64 << 20
-"""Lower limit for reducing an automatic size to the free memory of a node. Smaller sets would fit into caches."""
+"""Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller sets would fit into
+caches."""
 _SURROUNDINGS: Final = 64 << 20
 """Bytes for the kernel and its page tables, in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
 """Time to start a process and to write and check the lines of the chain."""
 _MEASURE_S: Final = 0.04
-"""Time of the batches on an idle host."""
+"""Time that the batches take on an idle host."""
 
 
 class IdleLatencyParams(VisitedParams):
@@ -44,7 +45,7 @@ class IdleLatencyParams(VisitedParams):
 
     data_size: AutoSize = setting(
         None,
-        "Working set of each pair of nodes; auto: the optimum size of DRAM that latency-sweep finds",
+        "Working set of each pair of nodes; auto: the optimum size for DRAM that latency-sweep finds",
         pitfalls="Below twice the last-level cache, some loads hit the cache and the value is flagged.",
     )
     duration: Duration = duration_setting(0.5, "pair of nodes", max_s=60)
@@ -111,7 +112,7 @@ FLAGS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChaseResult:
-    """The result of the kernel for one pair."""
+    """The result of the `chase` kernel for one pair."""
 
     pair: NodePair
     sample: ChaseLatency
@@ -141,7 +142,7 @@ def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts
 
 def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseResult:
     if len(run.samples) != 1:
-        raise ValueError(f"the kernel chase measured {len(run.samples)} sizes for {pair.name}, not one")
+        raise ValueError(f"the `chase` kernel measured {len(run.samples)} sizes for {pair.name} instead of one")
     sample = chase_latency(run.samples[0])
     caches = number(run.meta, "llc_bytes")
     flags = {

@@ -81,12 +81,17 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **NOISE_FLAGS,
         **VISIT_FLAGS,
-        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, also that its sizes differ by more than 5 %",
+        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, it can also mean that the latencies of its sizes differ by "
+        "more than 5 %",
         "noisy-fraction": "a latency of the first level deviates by 1 % or more from a whole number of core cycles",
-        "noisy-sizes": "a latency of the first level differs by 1 % or more from the latency of its other sizes",
-        "few-lines": "8 lines or fewer, which a core may forward or predict; excluded from the levels",
-        "outlier": "differs by more than 15 % from the neighboring sizes; excluded from the levels",
-        "disturbed": "slower than larger working sets, so another process was running; excluded from the levels",
+        "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
+        "other sizes in that level",
+        "few-lines": "the working set has 8 lines or fewer, whose loads a core may forward or predict; excluded "
+        "from the levels",
+        "outlier": "the latency differs by more than 15 % from those of the neighboring sizes; excluded from the "
+        "levels",
+        "disturbed": "the latency is higher than those of larger working sets, so another process was running; "
+        "excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
         "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host "
         "reports: other programs use part of the cache, or the hypervisor reports an "
@@ -107,14 +112,16 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             _AT_SIZE,
             comparable=False,
         ),
-        Metric("local_latency_cycles", "cycles", "lower", "The same in core cycles", _AT_SIZE, comparable=False),
+        Metric(
+            "local_latency_cycles", "cycles", "lower", "The same latency in core cycles", _AT_SIZE, comparable=False
+        ),
         Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
         Metric("upper_bound", "B", "neither", "Largest working set that the level holds", _AT_LEVEL, comparable=False),
         Metric(
             "tlb_end",
             "B",
             "neither",
-            "Working set in the level beyond which random loads wait for address translations",
+            "Working set within the level beyond which random loads wait for address translations",
             _AT_LEVEL,
             comparable=False,
         ),
@@ -214,7 +221,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
         """Return the number of visits, based on the levels of the newest earlier run or, without one, on the complete
-        pilot. The curve of the first visit took `first` processes."""
+        pilot. The first visit used `first` processes to measure the curve."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot
@@ -271,7 +278,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table with one row per level and point; without levels, the notes contain the reason and a hint."""
+        """Return a table with one row per level and point; if there are no levels, the notes give the reason and a
+        hint."""
         from asct.benchmarks.latency_sweep.report import level_table
 
         return (level_table(records, in_cycles(self, records)),) if records else ()

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
-"""Largest working set if the caches are unknown or large, ..."""
+"""Largest working set if the caches are unknown or larger than `_LARGE_CACHE`."""
 _ENOUGH: Final = 512 << 20
-"""... and otherwise: mapping takes longer than measuring."""
+"""Largest working set if the caches are small, because mapping more memory takes longer than measuring it."""
 _LARGE_CACHE: Final = _ENOUGH // 4
-"""Largest cache of which `_ENOUGH` holds four, so that the middle of DRAM is beyond twice the cache."""
+"""Largest cache for which `_ENOUGH` suffices: it holds four such caches, so that the middle of DRAM is beyond twice the
+cache."""
 EDGES: Final = "edges"
 """Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
@@ -64,8 +65,8 @@ class LatencySweepParams(VisitedParams):
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set, which determines the memory to map; auto: 1 GiB, or 512 MiB if the host reports caches "
-        "of at most 128 MiB, or less if less memory is free",
+        "Largest working set, which determines how much memory is mapped; auto: 512 MiB if the host reports caches "
+        "of at most 128 MiB, otherwise 1 GiB; less if too little memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -151,7 +152,7 @@ def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | N
 
 RESOLUTION: Final = 1.02
 COARSE_BOUND: Final = 0.025
-"""A bound is coarse if the next size is further away than this share. This allows for the resolution and for whole
+"""A bound is coarse if the gap to the next size is larger than this share. This allows for the resolution and for whole
 lines."""
 MOST: Final = 48
 
@@ -250,14 +251,15 @@ def _arguments(
 
 _START_S: Final = 0.06
 _MAP_S_PER_GIB: Final = 0.5
-"""Seconds per GiB: between 0.15, if a hypervisor has already allocated the memory, and 2."""
+"""Seconds to map one GiB. The actual time is between 0.15 s, if a hypervisor has already allocated the memory, and 2
+s."""
 _SIZE_S: Final = 0.004
 _MEMORY_S: Final = 0.025
 _MEMORY: Final = 32 << 20
 _SPARSE_S: Final = 0.12
 _FIRST_S: Final = 1.2
-"""Seconds for the refined sizes of the first visit, disturbed sizes measured again, and the chain local to few
-pages."""
+"""Seconds that the first visit needs for refined sizes, for disturbed sizes that are measured again, and for the chain
+local to few pages."""
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:

@@ -1,4 +1,5 @@
-"""Convert the samples of the kernel chase to measurements: the curve, the levels, the clock and the reported caches."""
+"""Convert the samples of the `chase` kernel to measurements: the curve, the levels, the clock and the reported
+caches."""
 
 from __future__ import annotations
 
@@ -24,27 +25,28 @@ NO_LEVELS: Final = "no-levels"
 UNLIKE_REPORTED: Final = "unlike-reported"
 
 NOTES: Final = {
-    "flat-curve": "the latency is the same at all sizes (an emulator, or a range within one cache)",
+    "flat-curve": "the latency is the same at all sizes (caused by an emulator, or by a range within one cache)",
     "steady-rise": "the latency grows without steps (typical of an emulator); the figure shows the raw values",
     "one-plateau": "only one range of sizes has a steady latency; a wider sweep may show more",
-    "too-many-plateaus": "the curve has more steps than a memory hierarchy: disturbances, or TLB steps with 4K pages",
+    "too-many-plateaus": "the curve has more steps than a memory hierarchy; possible causes are disturbances, and "
+    "TLB steps with 4K pages",
     "few-sizes": "too few sizes were measured to find levels",
-    "disturbed": "more than a quarter of the sizes were disturbed: repeat on an idle host",
-    "scattered": "latencies vary too much between sizes: repeat on an idle host",
-    "shoulder": "between levels the latency rises more slowly without forming a plateau; this does not count as a "
+    "disturbed": "more than a quarter of the sizes were disturbed: repeat the measurement on an idle host",
+    "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
+    "shoulder": "between levels, the latency rises more slowly without forming a plateau; this does not count as a "
     "level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
-    "smaller-memory": "too little free memory for the largest working set: the sweep ends at the largest size that "
-    "fits",
+    "smaller-memory": "there is too little free memory for the largest working set, so the sweep ends at the "
+    "largest size that fits",
     "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
     "hidden by another level",
 }
 """The reasons why no levels were found, and notes about the search."""
 
 NO_LEVELS_HINT: Final = (
-    "No levels were found, so other benchmarks have no sizes to use. Set their `data_size`; they then do not need "
-    "latency-sweep."
+    "No levels were found, so other benchmarks have no sizes to use. Set their `data_size`, so that they do not "
+    "need latency-sweep."
 )
 
 _NOISY_LEVEL: Final = 0.05
@@ -71,7 +73,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
 
 
 def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
-    """Return the sizes and the latencies of the levels in another visit."""
+    """Return the latencies that another visit measured for sizes and levels."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
     return [*curve, *(item for level in found.search.levels for item in _latency_of(level, points, run.end))]
@@ -114,8 +116,8 @@ def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
 
 
 def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint]) -> tuple[str, ...]:
-    """Return a flag if the cache ends far from the size that the host reports. For a guest, the reported size is
-    unreliable."""
+    """Return a flag if the size at which the cache ends is far from the size that the host reports. In a guest, the
+    reported size is unreliable."""
     mine = [hint.size for hint in hints if level.name == f"L{hint.level}"]
     sizes = [max(hint.size for hint in hints)] if hints and level.name == "LLC" else mine
     unlike = any(not _LESS * size <= end.cache <= _MORE * size for size in sizes) and level.name != MEMORY_LEVEL

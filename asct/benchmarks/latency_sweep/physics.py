@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from asct.sdk.record import Measurement, Scalar
 
 FRACTION: Final = "noisy-fraction"
-"""Flag of a latency that is not a whole number of core cycles."""
+"""Flag for a latency that is not a whole number of core cycles."""
 UNEVEN: Final = "noisy-sizes"
-"""Flag of a latency that differs from the latencies of other sizes."""
+"""Flag for a latency that differs from the latencies of other sizes."""
 _FIRST: Final = "L1"
 _DEVIATION: Final = 0.01
 _WELL_INSIDE: Final = 0.9
-"""Share of the first level within which every load hits it."""
+"""Share of the first level's size up to which every load hits the level."""
 _METRICS: Final = ("latency", "latency_cycles")
 
 

@@ -112,9 +112,9 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
         title="Latency by working set size",
         caption=(
             "Time of one dependent load in random order. A flat part is a level. The lower curve shows a chain "
-            "that uses only a few pages at a time: it rises at the end of a cache, but not at the end of the "
-            "reach of a TLB. Lines mark the end of a level; dotted lines mark the caches that the host reports. "
-            "Bars are 95 % intervals."
+            "that uses only a few pages at a time: it rises at the end of a cache, but not where the reach of a "
+            "TLB ends. Lines mark the end of a level; dotted lines mark the caches that the host reports. Bars are "
+            "95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),

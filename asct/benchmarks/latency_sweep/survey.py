@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEW_LINES: Final = 8
 _VISITED_SIZES: Final = 3
 _FLAT: Final = 0.02
-"""Sizes whose latency is this close to that of their level are its flat part (a share)."""
+"""Sizes whose latency is within this share of the latency of their level form its flat part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts)
     the TLB."""
     points = size_latencies(runs)
     if not points:
-        raise ValueError("the kernel chase reported no sizes")
+        raise ValueError("the `chase` kernel reported no sizes")
     search = search_levels(points, int(number(runs[0].meta, "stride")), facts)
     near = {size: point.chase for size, point in size_latencies([local] if local else []).items()}
     return Survey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)
@@ -113,8 +113,8 @@ def _ends(
 def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
-    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, these are up to three
-    sizes of its flat part, spread over the lower half of its range.
+    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, they are up to three
+    sizes from its flat part, spread over the lower half of its range.
     """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]
@@ -150,7 +150,7 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
     """Return DRAM with a size of the grid as its optimum, so that every run measures the same size.
 
-    It is the one nearest to the middle among those of at least `CACHES` times the largest cache.
+    It is the size nearest to the middle among the sizes of at least `CACHES` times the largest cache.
     """
     if level.name != MEMORY_LEVEL:
         return level

@@ -30,8 +30,8 @@ _TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
 
 
 class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
-    """A benchmark with one process: a chain of dependent loads on one CPU, and a load thread on every other CPU, whose
-    number of NOPs changes during the run."""
+    """A benchmark with one process: one CPU follows a chain of dependent loads, and a load thread runs on every other
+    CPU. The number of NOPs that the load threads execute changes during the run."""
 
     name = "loaded-latency"
     title = "Loaded memory latency"
@@ -51,10 +51,16 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     )
     quantities = (IDLE_LATENCY,)
     metrics = (
-        Metric("latency", "s", "lower", "Latency of one dependent load under load", _AT),
-        Metric("latency_cycles", "cycles", "lower", "Latency of one dependent load under load, in core cycles", _AT),
+        Metric("latency", "s", "lower", "Latency of one dependent load while other CPUs generate load", _AT),
+        Metric(
+            "latency_cycles",
+            "cycles",
+            "lower",
+            "Latency of one dependent load while other CPUs generate load, in core cycles",
+            _AT,
+        ),
         Metric("bandwidth", "B/s", "higher", "Bytes that the load threads load and store", _AT),
-        Metric("bus_bandwidth", "B/s", "higher", "Useful bytes, and lines read for ownership before a store", _AT),
+        Metric("bus_bandwidth", "B/s", "higher", "Useful bytes, plus the lines read for ownership before a store", _AT),
         Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes of the load threads per core cycle", _AT),
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _AT),
         Metric("workload_time", "s", "lower", "Run time of the command under load", _AT),
@@ -101,8 +107,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """Return the number of visits that the other values need. A command that turns out to be slow runs only in the
-        first visit."""
+        """Return the processes of as many visits as the other values need. If a command turns out to be slow, it runs
+        only in the first visit."""
         found, done = [_in_random_order(step, params.seed) for step in super().steps(params, context)], context.done
         if params.workload_cmd is None or params.visits is not None or len(done) > 1:
             return found
@@ -129,14 +135,14 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return all_tables(records, in_cycles(self, records))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return a figure of latency over bandwidth."""
+        """Return a figure that plots latency against bandwidth."""
         curve = load_curve(records, in_cycles(self, records))
         return () if curve is None else (curve,)
 
 
 def _in_random_order(step: Step, seed: int) -> Step:
-    """Return the step with its load levels in an order that differs between visits, so that a change of the host over
-    time does not look like an effect of the load. The first visit keeps the order of the setting."""
+    """Return the step with its load levels in an order that differs between visits, so that changes of the host over
+    time do not look like effects of the load. The first visit keeps the order of the setting."""
     from random import Random
 
     number = visit_number(step.name)
@@ -166,14 +172,17 @@ def _check_workload(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.workload_cmd is None:
         return
     if params.phase == "bandwidth":
-        yield "workload_cmd", "phase: bandwidth runs only the load and no command; remove one of the two"
+        yield (
+            "workload_cmd",
+            ("`phase: bandwidth` generates only the load and runs no command; remove one of the two settings"),
+        )
     try:
         words = params.workload()
     except ValueError as error:
-        yield "workload_cmd", f"not a command: {str(error).lower()}"
+        yield "workload_cmd", f"this is not a valid command: {str(error).lower()}"
         return
     if not words or "\0" in params.workload_cmd:
-        yield "workload_cmd", "not a command: it is empty or contains a NUL byte"
+        yield "workload_cmd", "the command is empty or contains a NUL byte"
 
 
 BENCHMARK = LoadedLatency()

@@ -1,4 +1,4 @@
-"""Place the chain and the load, compute the memory of each, and build the kernel's command line."""
+"""Place the chain and the load, compute how much memory each needs, and build the kernel's command line."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Return the working set of each load thread: the size in the settings, or a size that exceeds the caches, but at
-    most the free memory of its node."""
+    """Return the working set of each load thread: the size in the settings or, by default, a size that exceeds the
+    caches but fits into the free memory of its node."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)

@@ -1,4 +1,4 @@
-"""Convert the samples of the kernel load to measurements: each level, each target, and the whole curve."""
+"""Convert the samples of the `load` kernel to measurements: each level, each target, and the whole curve."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ GAPS: Final = "noisy-missing"
 ONE_VISIT: Final = "one-visit"
 WORKLOAD: Final = ("workload_time", "idle_workload_time")
 _SLOW_S: Final = 10.0
-"""Seconds of one visit beyond which a command is run in a single visit. Six visits would take more than a minute."""
+"""If one visit takes longer than this many seconds, the command runs in a single visit. Six visits would take more than
+a minute."""
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
@@ -41,15 +42,16 @@ FLAGS: Final[dict[str, str]] = {
     SET_FLAG: "the working set of a load thread is less than twice its share of the caches, so part of its traffic "
     "never reached memory: free some memory, or set a larger `load_size`",
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
-    DISAGREES: "of two latencies, the one measured under less load is higher, and the intervals do not overlap",
+    DISAGREES: "two latencies contradict each other: the one measured under less load is higher, and the intervals "
+    "do not overlap",
     ONE_VISIT: "one visit of the command took more than 10 s, so its time has no interval; set `visits` to "
     "measure several visits",
     SMALL_CHAIN: "the chain is smaller than twice the last-level cache, so some of its loads hit the cache",
     NOT_REACHED: "the load threads cannot reach this bandwidth; the nearest level was measured instead",
     NO_LOAD: "other processes preempted a thread in every window, so the requested load was never present",
-    GAPS: "load levels without a value are missing from the curve; repeat on an idle machine",
+    GAPS: "load levels without a value are missing from the curve; repeat the measurement on an idle machine",
     "no-knee": "bandwidth grew in proportion to the load: the memory was not saturated, so there is no knee",
-    "no-latency-at-80": "no level is below 80 % of the peak; add larger numbers of NOPs",
+    "no-latency-at-80": "no level reached less than 80 % of the peak; add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
     "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
     **ABOVE_THEORETICAL_FLAGS,
@@ -85,9 +87,9 @@ class LoadLevel:
 def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
     phase = sample.get("phase")
     if phase not in ("idle", "level", "target"):
-        raise ValueError(f"a sample of the kernel load has an unknown phase: {phase!r}")
+        raise ValueError(f"a sample from the `load` kernel has an unknown phase: {phase!r}")
     if int(number(sample, "windows")) < 1:
-        raise ValueError(f"the sample of phase {phase} with {sample.get('delay')} NOPs has no windows")
+        raise ValueError(f"the sample for phase {phase} with {sample.get('delay')} NOPs has no windows")
     return LoadLevel(
         phase=str(phase),
         delay=None if phase == "idle" else int(number(sample, "delay")),
@@ -104,7 +106,7 @@ def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
 def _stats(sample: Mapping[str, Any], suffix: str, unit: float, key: str) -> Stats:
     values = sample.get(key)
     if not isinstance(values, list) or not values:
-        raise ValueError(f"the sample of phase {sample.get('phase')} has no windows in `{key}`")
+        raise ValueError(f"the sample for phase {sample.get('phase')} has no windows in `{key}`")
     return sample_stats(sample, suffix, unit, int(number(sample, "windows")), [float(one) * unit for one in values])
 
 
@@ -128,13 +130,13 @@ _COARSE: Final = 0.25
 _MISSING: Final = {
     "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
 }  # fmt: skip
-"""Flags of the peak that denote values that could not be determined."""
+"""Flags on the peak, each of which stands for a value that could not be determined."""
 
 
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
     """Return the peak, the knee and interpolated values for levels in any order; empty without levels.
 
-    Values that could not be determined are omitted, and a flag of the peak gives the reason. A level at which the load
+    Values that could not be determined are omitted, and a flag on the peak gives the reason. A level at which the load
     was never present is not part of the curve. The peak may have been at that level, so it is flagged. `idle` is the
     latency without load in seconds; `of_latency` contains the flags of all latencies.
     """
@@ -182,14 +184,14 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
 
 
 def is_slow(visit: Output) -> bool:
-    """Return whether the first visit of a command took too long for more visits."""
+    """Return whether the first visit of a command took so long that no further visits follow."""
     return visit.elapsed_ns * 1e-9 > _SLOW_S
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
     """Return all values of the run. Raises ValueError if there are no samples or one is invalid."""
     if not run.samples:
-        raise ValueError("the kernel load reported no load level")
+        raise ValueError("the `load` kernel reported no load level")
     levels = [_level(sample, run) for sample in run.samples]
     theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
     extra = _size_flags(params, run.meta, facts)
@@ -250,7 +252,7 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Return the flags of all latencies and of all bandwidths that result from the sizes of the working sets."""
+    """Return the flags that all latencies and all bandwidths get because of the sizes of the working sets."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")
@@ -269,7 +271,7 @@ def _circumstances(
     arenas = [meta.get("chain_arena"), *(meta.get("load_arenas") or ())]
     pages = [arena for arena in arenas if isinstance(arena, Mapping)]
     if not pages:
-        raise ValueError("the kernel load did not report which memory it used")
+        raise ValueError("the `load` kernel did not report which memory it used")
     flags = tuple(dict.fromkeys(flag for arena in pages for flag in page_flags(arena)))
     found.append(Measurement("page_size", min(number(arena, "page_bytes") for arena in pages), flags=flags))
     options = meta["options"]

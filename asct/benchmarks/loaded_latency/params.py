@@ -62,7 +62,7 @@ class LoadedLatencyParams(VisitedParams):
     )
     data_size: AutoSize = setting(
         None,
-        "Working set whose latency is measured; auto: the optimum size of DRAM that latency-sweep finds",
+        "Working set whose latency is measured; auto: the optimum size for DRAM that latency-sweep finds",
         ge=4096,
         pitfalls="Below twice the last-level cache, some loads hit the cache and the values are flagged.",
     )

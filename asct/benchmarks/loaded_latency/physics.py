@@ -13,11 +13,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements with flags: on each latency that is below a latency at less load, and on the highest
-    latency at less load.
-
-    The difference must exceed both intervals. Levels without an interval are not compared.
-    """
+    """Return the measurements. A latency that is below a latency at less load has a flag, and so has the highest
+    latency at less load."""
     places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item

@@ -99,7 +99,7 @@ def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
 
     columns = (
         Column("target", "Target BW [GB/s]", 1e9, help="Useful bytes of all load threads together"),
-        Column("nops", "Injected NOPs", digits=0, help="Result of the search"),
+        Column("nops", "Injected NOPs", digits=0, help="Found by the search"),
         *_columns(shown),
     )
     flags = flags_of(record for record in records if "target_bandwidth" in record.coords)

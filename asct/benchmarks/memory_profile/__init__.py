@@ -70,12 +70,12 @@ _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 _BEST: Final = "best"
-"""Flag of the fastest cache level, whose value is the peak of the caches."""
+"""Flag on the fastest cache level, whose value is the peak of the caches."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
-    "All CPUs at once; medians over the windows of the best variant, MB = 10^6 bytes. Memory bandwidth counts bytes on "
-    "the bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed). Cache "
-    "bandwidth counts the program's loads and stores."
+    "All CPUs run at once. Values are medians over the windows of the best variant; MB = 10^6 bytes. Memory "
+    "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a regular store "
+    "reads first (assumed). Cache bandwidth counts the program's loads and stores."
 )
 _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 
@@ -95,8 +95,8 @@ class MemoryProfileParams(StreamParams):
     data_size: AutoSize = data_size_setting()
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Working sets of each CPU inside the caches; unset: the sizes that latency-sweep found or, if data_size is "
-        "set, half of each cache",
+        "Working sets per CPU that fit into the caches; unset: the sizes that latency-sweep found or, if data_size "
+        "is set, half of each cache",
         max_length=8,
     )
     duration: Duration = duration_setting(0.1, "value")
@@ -175,7 +175,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         memory = {label: best for label, best in results.items() if label.startswith(_MEMORY)}
         levels = {label: best for label, best in results.items() if label not in memory}
         if not memory:
-            raise ValueError("the kernel stream reported no result for memory")
+            raise ValueError("the `stream` kernel reported no result for memory")
         found: list[Measurement] = []
         for name, best in memory.items():
             for result in best:
@@ -229,7 +229,8 @@ def _limited(facts: HostFacts, cpus: Sequence[int], result: StreamResult) -> Str
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
-    """Return the peak of the caches for one access pattern, from the fastest level, and every level as a detail."""
+    """Return the peak of the caches for one access pattern, which is that of the fastest level, and every level as a
+    detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     coords = {"traffic": peak.traffic}

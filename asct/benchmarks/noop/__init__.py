@@ -24,7 +24,7 @@ _STEP = Step("noop", Kernel("noop"))
 class NoopParams(Params):
     """The only setting: a number to sweep, which creates any number of points."""
 
-    index: int = setting(0, "Number that makes points distinct; it has no other effect", ge=0, le=1_000_000)
+    index: int = setting(0, "Number that distinguishes points; it has no other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):
@@ -69,8 +69,8 @@ class Noop(Benchmark[NoopParams]):
         columns = (
             Column("points", "Points", format="integer"),
             Column("median", "Median [ms]", scale=1e-3, digits=2),
-            Column("min", "Least [ms]", scale=1e-3, digits=2),
-            Column("max", "Most [ms]", scale=1e-3, digits=2),
+            Column("min", "Shortest [ms]", scale=1e-3, digits=2),
+            Column("max", "Longest [ms]", scale=1e-3, digits=2),
         )
         row = {"points": len(values), "median": median(values), "min": min(values), "max": max(values)}
         return (Table("noop", "Time of a point that does nothing", columns, (dict(row),)),)

@@ -71,13 +71,13 @@ from asct.sdk.step import Step
 PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 _BEST: Final = "best"
-"""Flag of the fastest variant, which determines the values of its access pattern."""
+"""Flag on the fastest variant, which determines the values of its access pattern."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
-    "Useful BW is the median over the windows of the best variant, all threads combined. It counts the bytes that the "
-    "program loads and stores. Peak BW counts bytes on the memory bus: the same, and the cache lines that a regular "
-    "store reads first (assumed; some cores avoid that read, and string instructions are assumed to avoid it). The "
-    "interval and Max, the best window, are those of Useful BW."
+    "Useful BW is the median over the windows of the best variant, all threads combined. It counts the bytes that "
+    "the program loads and stores. Peak BW counts bytes on the memory bus: the same bytes, plus the cache lines "
+    "that a regular store reads first (assumed; some cores avoid that read, and string instructions are assumed to "
+    "avoid it). The interval and Max (the best window) refer to Useful BW."
 )
 
 
@@ -153,7 +153,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         best = best_results(results)
         missing = set(params.traffic) - {result.traffic for result in best}
         if missing:
-            raise ValueError(f"the kernel stream reports no best variant for {', '.join(sorted(missing))}")
+            raise ValueError(f"the `stream` kernel reports no best variant for {', '.join(sorted(missing))}")
         flags = working_set_flags(facts, usable_cpus(facts), best[0].size)
         theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
         found = [item for result in best for item in _of_traffic(result, theoretical, flags)]
@@ -203,7 +203,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     columns = (
         Column("traffic", "Traffic type", format="text"),
         Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
-        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
+        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median of the bytes on the memory bus"),
         Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
         Column("variant", "Variant", format="text", help="The fastest loop variant"),
         Column(
@@ -212,7 +212,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
             format="text",
             help="Interval of Useful BW; with several repeats: their range",
         ),
-        Column("max", f"Max [{unit}]", scale, help="Best window, bytes that the program moves"),
+        Column("max", f"Max [{unit}]", scale, help="Bytes that the program loads and stores in the best window"),
         FLAGS_COLUMN,
     )
 

@@ -59,7 +59,8 @@ class StorageHdd(Benchmark[HddParams]):
         "repeated reads, or other load",
         "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
         "noisy-zones": "more than a tenth of the zones have unreliable results",
-        "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) were skipped",
+        "blocks-left-out": "block sizes smaller than a logical block of the target (such as 512 bytes on a 4Kn "
+        "disk) were skipped",
     }
     highlights = (
         Highlight("bandwidth", "Sequential reads, outer zones", _ANY | {"rw": "read", "part": "outer"}),
@@ -75,8 +76,14 @@ class StorageHdd(Benchmark[HddParams]):
             Metric(f"zone_{name}", unit, better, f"{text} in one zone", _ZONE)
             for name, (unit, better, text) in _WHAT.items()
         ),
-        Metric("outer_to_inner", "1", "neither", "Ratio of the bandwidth of the outer zones to the inner ones", _CELL),
-        Metric("slow_zones", "1", "lower", "Number of zones far below their neighbors", _CELL),
+        Metric(
+            "outer_to_inner",
+            "1",
+            "neither",
+            "Ratio of the bandwidth of the outer zones to that of the inner zones",
+            _CELL,
+        ),
+        Metric("slow_zones", "1", "lower", "Number of zones that are far slower than their neighbors", _CELL),
         Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
         Metric("zone_size", "B", "neither", "Size of each zone", comparable=False),
         *DEVICE_METRICS,
@@ -87,7 +94,10 @@ class StorageHdd(Benchmark[HddParams]):
         measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
-            yield "file_names", "the zones belong to one disk; use a single target, and sweep file_names for several"
+            yield (
+                "file_names",
+                ("the zones belong to one disk; use a single target, and sweep `file_names` to measure several disks"),
+            )
         if not params.cells():
             missing = "`mixes` does not include 100, and `test` does not include `throughput`"
             yield "write", f"`write: false` leaves nothing to measure: {missing}"
@@ -169,7 +179,7 @@ class StorageHdd(Benchmark[HddParams]):
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures that plot the values of the zones over their position on the disk."""
+        """Return figures that plot the values of the zones against their position on the disk."""
         return zone_figures(records)
 
 
@@ -197,7 +207,7 @@ def _bytes(device: GuardTarget) -> int:
 
 
 def _likely_rate(cell: ZoneWorkload) -> float:
-    """Return the rate in B/s at which a disk is likely to write in this workload."""
+    """Return the rate in B/s at which a disk is likely to write under this workload."""
     rate = _DISK_BYTES_PER_S if cell.sequential else min(_DISK_BYTES_PER_S, _DISK_REQUESTS_PER_S * cell.block_size)
     return rate * (1.0 - cell.reads / 100.0)
 

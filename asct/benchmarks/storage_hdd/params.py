@@ -73,8 +73,8 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     length = share // grain * grain
     if length < max(largest_block, grain):
         raise ValueError(
-            f"{count} zones of {format_size(size)} contain {format_size(share)} each, which is less than a "
-            f"request of {format_size(max(largest_block, _PAGE))}; reduce zones or the block sizes"
+            f"{count} zones of {format_size(size)} contain {format_size(share)} each, which is less than a request "
+            f"of {format_size(max(largest_block, _PAGE))}; reduce `zones` or the block sizes"
         )
     starts = (index * share // grain * grain for index in range(count))
     return tuple(Zone(index, start, length) for index, start in enumerate(starts))
@@ -125,9 +125,7 @@ class HddParams(Params):
     duration: Duration = setting(
         60.0, "Time per workload in each zone", aliases=("runtime", "round_time"), gt=0, le=86400
     )
-    ramp_time: Duration = setting(
-        0.0, "Time under load before the measurement of each workload", aliases=("ramp",), le=3600
-    )
+    ramp_time: Duration = setting(0.0, "Time under load before each workload is measured", aliases=("ramp",), le=3600)
     iodepth: Count = setting(1, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     numjobs: Count = setting(1, "Number of identical concurrent processes", ge=1, le=1024)
     engine: Engine = setting("auto", "I/O engine", aliases=("ioengine",))

@@ -61,8 +61,8 @@ _TITLES: Final = {
     "highest": "Highest zone",
 }  # fmt: skip
 NOTE: Final = (
-    f"Outer and inner: median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles refer to the "
-    "zones. MB = 1,000,000 bytes"
+    f"Outer and inner: median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles are taken over "
+    "the zones. MB = 1,000,000 bytes"
 )
 
 
@@ -92,7 +92,7 @@ def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool
     columns = (
         *_CELL, *rates, *parts,
         Column("ratio", "Outer/inner", digits=2),
-        Column("latency", "Lat. (us)", _US, help="median of the mean latency over the zones"),
+        Column("latency", "Lat. (us)", _US, help="median of the mean latencies of the zones"),
         Column("slow", "Slow zones", digits=0, help="rate below 70 % of that of their neighbors"),
         FLAGS_COLUMN,
     )  # fmt: skip

@@ -35,12 +35,12 @@ class IopsParams(MatrixParams):
     )
     steady_volume: float = setting(
         2.3,
-        "Number of times the active range must be written after the purge, including preconditioning, before a "
-        "window counts; a window also counts after the rate fell by half",
+        "Number of times the active range must have been written since the purge, including preconditioning, "
+        "before a window counts; a window also counts after the rate has fallen by half",
         ge=0,
         le=100,
-        pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is "
-        "exhausted: below 2.3, this may be mistaken for the steady state.",
+        pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is exhausted. "
+        "With a value below 2.3, this phase may be mistaken for the steady state.",
     )
 
 

@@ -38,7 +38,7 @@ def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
     )
     rows = tuple(_row(mine, len(points) > 1) for mine in points)
     notes = (
-        "All requests of one run of 4k random writes after the rounds; percentiles with fewer than 10 slower "
+        "All requests in one run of 4k random writes after the rounds; percentiles with fewer than 10 slower "
         "requests are omitted",
     )
     flags = flags_of(record for mine in points for record in at(mine, "response_mean"))
@@ -74,14 +74,15 @@ class LatencyParams(MatrixParams):
         min_length=1,
     )
     numjobs: Count = setting(
-        1, "Number of identical concurrent processes; 1 by the specification", aliases=("nj",), ge=1, le=1024
+        1, "Number of identical concurrent processes; the specification requires 1", aliases=("nj",), ge=1, le=1024
     )
     iodepth: Count = setting(
-        1, "Queue depth per job; 1 by the specification", aliases=("iod", "queue_depth"), ge=1, le=65536
+        1, "Queue depth per job; the specification requires 1", aliases=("iod", "queue_depth"), ge=1, le=65536
     )
     response_time: Duration = setting(
         1200.0,
-        "Duration of the 4k random writes after the rounds, for the histogram of response times; 0s omits them",
+        "Duration of the 4k random writes after the rounds, which provide the histogram of response times; 0s "
+        "omits them",
         aliases=("histogram_time",),
         le=30 * 86400,
         pitfalls="The percentile p99_999 needs 1,000,000 requests.",

@@ -120,8 +120,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
     Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
     *response_metrics(_POINT),
-    Metric("demand_iops", "ops/s", "higher", "IOPS at a load", _LOAD),
-    Metric("demand_latency", "s", "lower", "Mean latency at a load", _LOAD),
+    Metric("demand_iops", "ops/s", "higher", "IOPS at one load of the matrix", _LOAD),
+    Metric("demand_latency", "s", "lower", "Mean latency at one load of the matrix", _LOAD),
     Metric("matrix_rounds", "1", "neither", "Number of rounds of the matrix", comparable=False),
     Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
     Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
@@ -152,7 +152,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     params_model = RecoveryParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured with the profile fast; not comparable with profile pts",
+        FAST: "measured with the `fast` profile; not comparable with values of the `pts` profile",
         "pause": "the test was interrupted before this burst or round; the drive may have recovered while idle",
         "invalid-pause": "the actual pauses differ from the setting, because fio starts too slowly or the host is too "
         "busy",
@@ -160,7 +160,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         "noisy-matrix": "the highest load was not steady over the rounds of the matrix",
     }
     highlights = (
-        Highlight("idle_gain", "IOPS after a pause relative to no pause", {"wait": None}),
+        Highlight("idle_gain", "IOPS after a pause, relative to IOPS without pauses", {"wait": None}),
         Highlight("recovery_time", "Time until the stream recovered"),
         Highlight("point_iops", "Highest IOPS within the latency limit", _MOST),
     )

@@ -129,7 +129,7 @@ class RecoveryParams(QualificationParams):
         return self.form().depths if self.test == "demand" else (self.load().iodepth,)
 
     def form(self) -> TestPlan:
-        """Return the test plan of the profile, overridden by the durations and counts that are set."""
+        """Return the test plan of the profile, overridden by the durations and counts in the settings."""
         given = {one.name: getattr(self, one.name) for one in fields(TestPlan)}
         return replace(TEST_PLANS[self.profile], **{name: one for name, one in given.items() if one is not None})
 

@@ -22,7 +22,7 @@ _PAUSES: Final = (
     Column("baseline_iops", "IOPS without pauses", digits=0),
     Column("idle_gain", "Gain (times)", digits=2),
     Column("settling_time", "Settled after (s)", digits=1, help="of the writes without pauses after the bursts"),
-    Column("idle_time", "True pause (s)", digits=2),
+    Column("idle_time", "Actual pause (s)", digits=2),
 )
 _SPELLS: Final = (
     Column("spell", "Spell", format="text"),
@@ -112,7 +112,7 @@ def _spell_table(records: Sequence[Record], form: str) -> Table:
             cells |= {key: middle(at(mine, key)) if last else None for key in ("recovered_share", "recovery_time")}
             rows.append(cells | flag_cell(at(mine, "level_bandwidth", spell=spell)))
         if any(record.value == 0.0 for record in at(mine, "recovered")):
-            notes.append("The stream did not recover to its level within the last phase")
+            notes.append("The stream did not regain its earlier level within the last phase")
     return Table(
         "storage-recovery-stimulus", f"Cross stimulus recovery{form}", (*_SPELLS, FLAGS_COLUMN), tuple(rows),
         tuple(dict.fromkeys(notes)), flags_of(at(records, "level_bandwidth")),
@@ -127,7 +127,10 @@ def _point_table(records: Sequence[Record], form: str) -> Table:
             cells: Row = {column.key: middle(at(mine, column.key, point=name)) for column in _POINTS}
             cells |= {"point": name, **{key: rates[0].coords.get(key) for key in ("numjobs", "iodepth")}}
             rows.append(cells | flag_cell(rates))
-    note = "max, mid, min: highest, median and lowest IOPS of the workloads within the limit of mean latency"
+    note = (
+        "max, mid and min: the highest, the middle and the lowest IOPS of the workloads whose mean latency is "
+        "within the limit"
+    )
     title = f"Operating points and their response times{form}"
     flags = flags_of(at(records, "point_iops"))
     return Table("storage-recovery-points", title, (*_POINTS, FLAGS_COLUMN), tuple(rows), (note,), flags)
@@ -237,8 +240,8 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return [
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean latency over IOPS, with one line for each number of jobs; the queue depth increases along each "
-            "line.",
+            "Mean latency against IOPS, with one line for each number of jobs; the queue depth increases along "
+            "each line.",
             Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
         ),
         Heatmap(

@@ -49,9 +49,10 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured with the profile fast, which ends the test as soon as a few rounds are steady",
-        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (a "
-        "cache, the credits of a volume) lasts longer than the test, these are values of the burst",
+        FAST: "measured with the `fast` profile, which ends the test as soon as a few rounds are steady",
+        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (from "
+        "a cache or from the credits of a volume) lasts longer than the test, the values are those of the "
+        "burst",
         NOT_STEADY: "the last rounds differ by more than excursion and slope permit: no level is stable",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
@@ -86,7 +87,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
-        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests of a round took at most this time", _ROUND),
+        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests in a round took at most this time", _ROUND),
         Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
         Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
         Metric(

@@ -169,8 +169,8 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
 
 
 def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the final level. It is that of the steady samples that ended the test, or otherwise that of the last
-    rounds."""
+    """Yield the final level. It is that of the steady samples that ended the test, or, if there are none, that of the
+    last rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
     level = joined([one.whole for one in last])
@@ -183,7 +183,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
 
 
 def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:
-    """Return the rounds of the steady window, or as many of the last rounds if there is none."""
+    """Return the rounds of the steady window or, if there is none, the same number of rounds at the end."""
     since = last_pause([one.resumed for one in rounds])
     if steady_window([one.whole for one in rounds], goal, since) is None:
         return rounds[-goal.rule.window :]

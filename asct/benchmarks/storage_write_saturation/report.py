@@ -32,8 +32,8 @@ _SUMMARY: Final = (
     Column("iops", "IOPS at the end", digits=0, help="last rounds of the test"),
     Column("bandwidth", "BW (MB/s)", 1e6),
     Column("latency", "Mean lat. (us)", _US),
-    Column("response_p99_99", "p99.99 (us)", _US, help="in the run for the histogram"),
-    Column("response_max", "Max lat. (us)", _US, help="in the run for the histogram"),
+    Column("response_p99_99", "p99.99 (us)", _US, help="in the histogram run"),
+    Column("response_max", "Max lat. (us)", _US, help="in the histogram run"),
     Column("burst_iops", "IOPS before the cliff", digits=0),
     Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="written when the rate fell by half"),
     Column("cliff_ratio", "Fall (times)", digits=2),
@@ -53,8 +53,8 @@ _ROUND: Final = (
     Column("round_time", "Time (s)", digits=1),
 )
 _ENDS: Final = {
-    "volume": "the volume of volume_factor was written",
-    "time": "time_cap was reached before the volume was written",
+    "volume": "the amount of data that volume_factor specifies was written",
+    "time": "time_cap was reached before that amount of data was written",
     "steady": "the samples were steady",
 }
 
@@ -93,7 +93,7 @@ def _settings_note(record: Record) -> str:
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
-    load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}"
+    load = f"{run['numjobs']} jobs at queue depth {run['iodepth']}"
     return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 

@@ -163,7 +163,7 @@ class SweepParams(FioParams):
 
     latency_bound: Duration | None = setting(
         None,
-        "Limit of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        "Limit for the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
         aliases=("latency_slo",),
         gt=0,
     )

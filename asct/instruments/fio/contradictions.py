@@ -63,7 +63,7 @@ def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Ite
     if params.create_temp_file is False and not params.file_names:
         yield "create_temp_file", "is off, but file_names is not set; set file_names to a file or device"
     if params.makes_file and any(section.trims for _, section in sections):
-        yield "rw", "discards blocks, which fio supports on block devices only; set file_names to one"
+        yield "rw", "discards blocks, which fio supports on block devices only; set file_names to a block device"
     if len(set(params.file_names)) < len(params.file_names):
         yield "file_names", "contains a target twice; list each target once"
 

@@ -46,8 +46,8 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are in seconds since the
     epoch.
 
-    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output. The document is incomplete
-    unless mpstat is ended by SIGINT, and if it is ended within its first second.
+    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output. mpstat completes the
+    document only if it is ended by SIGINT, and not within its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -61,7 +61,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"incomplete JSON output of mpstat: {error!r}") from None
+        raise ValueError(f"the JSON output of mpstat is incomplete: {error!r}") from None
     return rows
 
 
@@ -134,7 +134,8 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """Return the measured time. It ends with fio's last report, or at the end of fio if the wall clock was set."""
+    """Return the window of measured time. It ends with fio's last report or, if the wall clock was set, at the end of
+    fio."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
@@ -159,8 +160,8 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
 
 
 def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
-    """Return the increase of a counter, given as pairs of (time, value); None if a value is unknown or there is only
-    one."""
+    """Return the increase of a counter whose samples are pairs of time and value; None if a value is unknown or there
+    is only one sample."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
         return None

@@ -49,7 +49,7 @@ _COLUMNS: Final = tuple(
 )  # fmt: skip
 _NO_NODE: Final = -1
 """The NUMA node that the Linux kernel reports for a drive without one."""
-_NOTE: Final = "A temporary file is listed with the drive of the work folder, if the host reports it"
+_NOTE: Final = "A temporary file is listed with the drive that contains the work folder, if the host reports that drive"
 _HEALTH_NOTE: Final = "Temperature and health before the first point -> after the last point"
 
 

@@ -49,7 +49,7 @@ class JobResult:
     depth_shares: Mapping[str, float]
     """Percentage of submissions, by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
-    """CPU time of the process in seconds, without worker threads of the engine and the Linux kernel."""
+    """CPU time of the process in seconds, excluding worker threads of the engine and of the Linux kernel."""
     user_s: float = 0.0
     """The part of `cpu_s` spent outside the Linux kernel."""
 

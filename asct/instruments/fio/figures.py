@@ -37,7 +37,7 @@ from asct.sdk.record import Record
 _LEAST_POINTS: Final = 3
 _MOST_MAPS: Final = 4
 _LEAST_CELLS: Final = 3
-"""Minimum number of values of each of the two settings of a map."""
+"""Minimum number of values that each of a map's two settings must have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ _ALL_PERCENTILES: Final = replace(
 
 
 def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Return figures of latency over bandwidth as the load increases, with separate lines for reads and writes."""
+    """Return figures that plot latency against bandwidth as the load increases, with separate lines for reads and
+    writes."""
     vary = varying(rows, names)
     loads = [name for name in LOADS if name in vary]
     over = next((name for name in loads if len({row.setting(name) for row in rows}) >= _LEAST_POINTS), "")
@@ -88,7 +89,7 @@ def _load_curve(view: FigureView) -> Line:
     return Line(
         slug=f"latency-bandwidth{view.suffix}",
         title=title,
-        caption=f"Mean completion latency over the bandwidth at each {load}. Where the line bends upward, "
+        caption=f"Mean completion latency against the bandwidth at each {load}. Where the line bends upward, "
         "additional load increases the waiting time instead of the bandwidth.",
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Mean latency", "s", "log10"),

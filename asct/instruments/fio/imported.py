@@ -74,8 +74,8 @@ _NOTHING: Final = GuardOutput((), (), (), (), None, "", 0, 0)
 
 
 class FormatError(ValueError):
-    """Raised for a file that is not a result of fio 3. `hint` says how to fix the problem; `line` is 0 if the location
-    is unknown."""
+    """Raised for a file that is not a fio 3 result. `hint` says how to fix the problem; `line` is 0 if the location is
+    unknown."""
 
     def __init__(self, message: str, hint: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -86,7 +86,8 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FioResult:
-    """One fio run. `text` is its part of the file, and `ended_s` the wall-clock time of its last report.
+    """One fio run. `text` is the part of the file that contains it, and `ended_s` is the wall-clock time of its last
+    report.
 
     `settings` maps asct settings, and options without a corresponding setting (by fio's name), to their values or to
     `by section`. Runs with the same `identity` have the same options. `problem` is the reason why fio failed; in that
@@ -150,15 +151,15 @@ def results_in(text: str) -> list[FioResult]:
         if isinstance(error, FormatError):
             raise
         raise FormatError(
-            f"its JSON is not a complete output of fio 3 ({type(error).__name__}: {error})",
-            "import the unmodified output file of fio",
+            f"the JSON is not complete fio 3 output ({type(error).__name__}: {error})",
+            "import fio's unmodified output file",
         ) from error
 
 
 def _damaged(text: str, error: ValueError) -> FormatError:
     cause = error.__cause__
     if not isinstance(cause, json.JSONDecodeError):
-        return FormatError(str(error), "import the unmodified output file of fio")
+        return FormatError(str(error), "import fio's unmodified output file")
     cut = cause.pos >= len(text.rstrip()) or "Unterminated" in cause.msg
     what = "the JSON document is truncated" if cut else f"the JSON is damaged: {cause.msg}"
     hint = "fio was killed or the copy was cut short; import a complete file" if cut else "import an unmodified copy"
@@ -169,17 +170,17 @@ def _no_json(text: str) -> FormatError:
     if not text.strip():
         return FormatError("the file is empty", f"fio may have failed; {_JSON}")
     if _TERSE.search(text):
-        return FormatError("this is the terse output of fio, which has no histograms", _JSON)
+        return FormatError("this is fio's terse output, which contains no histograms", _JSON)
     if re.search(r"^(fio-\d|\S+: \(g=\d+\): rw=)", text, re.MULTILINE):
-        return FormatError("this is the normal output of fio, not its JSON output", _JSON)
-    return FormatError("the file has no JSON document that begins at the start of a line", _JSON)
+        return FormatError("this is fio's normal output, not its JSON output", _JSON)
+    return FormatError("the file contains no JSON document that begins at the start of a line", _JSON)
 
 
 def _check_kind(part: JsonPart, text: str) -> None:
-    """Raise FormatError unless a JSON document is a result of fio 3."""
+    """Raise FormatError unless a JSON document is a fio 3 result."""
     body, line = part.content, text.count("\n", 0, part.start) + 1
     if not isinstance(body, dict) or "fio version" not in body:
-        raise FormatError("this JSON is not a result of fio: it has no `fio version`", _JSON, line, 1)
+        raise FormatError("this JSON is not a fio result: it has no `fio version`", _JSON, line, 1)
     version = str(body["fio version"])
     known = _VERSION.fullmatch(version)
     if known and int(known[1]) < _MAJOR:
@@ -187,12 +188,12 @@ def _check_kind(part: JsonPart, text: str) -> None:
         raise FormatError(why, "measure again with fio 3.0 or newer", line, 1)
     if not known or int(known[1]) > _MAJOR:
         hint = "asct reads results of fio 3.0 to 3.x; use a newer asct"
-        raise FormatError(f"the version `{version[:40]}` of fio is unknown to asct", hint, line, 1)
+        raise FormatError(f"fio version `{version[:40]}` is unknown to asct", hint, line, 1)
     if "client_stats" in body and "jobs" not in body:
         hint = "run fio on each server without --client, and import each result with its own --host"
         raise FormatError("this result combines several servers (`client_stats`)", hint, line, 1)
     if not isinstance(body.get("jobs"), list) or not body["jobs"]:
-        raise FormatError("this result of fio has no jobs", "fio failed before it started a job", line, 1)
+        raise FormatError("this fio result contains no jobs", "fio failed before it started a job", line, 1)
 
 
 def _plausible(result: FioResult) -> FioResult:
@@ -386,7 +387,7 @@ def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
 def _problem(documents: Sequence[Document]) -> str:
     failed = next((job for document in documents for job in document.jobs if job.error), None)
     if failed is not None:
-        return f"the job `{failed.name}` of fio failed: {os.strerror(failed.error)} (error {failed.error})"
+        return f"the fio job `{failed.name}` failed: {os.strerror(failed.error)} (error {failed.error})"
     if not all(any(job.directions for job in document.jobs) for document in documents):
         return "fio issued no requests"
     lasted = all(part.runtime_ms for one in documents for job in one.jobs for part in job.directions.values())

@@ -1,4 +1,4 @@
-r"""Writes fio job files, and rejects values that fio would misread, because the format has no quoting.
+r"""Write fio job files, and reject values that fio would misread, because the format has no quoting.
 
 fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`, and
 treats `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
@@ -64,7 +64,7 @@ def _section(section: str, options: Mapping[str, str], names: Sequence[str]) -> 
             raise ValueError(f"`{key!r}` is not a valid job file option")
         _check(value)
         if "=" in value:
-            raise ValueError(f"`=` in the value of `{key}`: `{value}`")
+            raise ValueError(f"the value of `{key}` contains `=`: `{value}`")
         lines.append(f"{key}={value}")
     return "\n".join(lines) + "\n"
 

@@ -26,7 +26,7 @@ PERCENTILES: Final = {
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
 """Additional percentiles of the completion latency, for the figure of its distribution."""
 LATENCIES: Final = {
-    "slat": "from the call until the kernel accepts the request (submission)",
+    "slat": "from the call until the Linux kernel accepts the request (submission)",
     "clat": "from submission until completion",
     "lat": "from the call until completion (submission and completion)",
 }
@@ -37,7 +37,7 @@ CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine
 Coords = dict[str, tuple[str, ...] | None]
 _MOMENTS: Final = {"mean": "Mean", "min": "Lowest", "max": "Highest", "stddev": "Standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
-    "usr": "in user space", "sys": "in the kernel", "iowait": "idle with pending requests (not load)",
+    "usr": "in user space", "sys": "in the Linux kernel", "iowait": "idle with pending requests (not load)",
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
 PREFIXES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
@@ -96,12 +96,15 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
     *(
-        Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, measured with mpstat")
+        Metric(f"cpu_{kind}", "%", "lower", f"Time that all online CPUs spent {_CPU[kind]}, measured with mpstat")
         for kind in KINDS
     ),
     *(
         Metric(
-            f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, measured with mpstat"
+            f"used_cpu_{kind}",
+            "%",
+            "lower",
+            f"Time that the CPUs used by the jobs spent {_CPU[kind]}, measured with mpstat",
         )
         for kind in KINDS
     ),
@@ -157,14 +160,14 @@ FLAGS: Final = {
     "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
     "system added writes",
     "memory-filesystem": "the temporary file is in memory (tmpfs)",
-    "host-limited": "the jobs, or the kernel, used more than 90 % of a CPU (80 % if jobs share CPUs): the host may be "
-    "the limit, not the drive",
+    "host-limited": "the jobs or the Linux kernel used more than 90 % of a CPU (80 % if jobs share CPUs): the host "
+    "may be the limit, not the drive",
     "foreign-cpu": "a CPU of the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs used more "
     "than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
     "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
-    "imported": "the value comes from an imported result of fio: asct checked neither the target nor the host",
+    "imported": "the value comes from an imported fio result: asct checked neither the target nor the host",
     "no-progress": "fio wrote no reports during the run (`--status-interval`), so changes during the run are unknown",
-    "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",
+    "few-cpu-samples": "fewer than 3 mpstat samples are within the run",
     "not-enough-ios": "the highest percentiles are omitted: fewer than 10 requests are above them",
 }

@@ -94,7 +94,7 @@ def _ends(rows: Sequence[PointRow], over: str, choice: Choice, row: PointRow) ->
 
 
 def _reaching(metric: str, share: float) -> Choice:
-    """Return a choice of the first row that reaches `share` of the highest value."""
+    """Return a function that selects the first row that reaches `share` of the highest value."""
 
     def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
         values = [row.value(metric, repeat) or 0.0 for row in rows]
@@ -111,8 +111,8 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """Return choices of the highest rate within each bound of the 99th percentile, skipping bounds that select the same
-    row."""
+    """Return functions that select the highest rate within each bound of the 99th percentile, skipping bounds that
+    select the same row."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[int, tuple[str, Choice]] = {}
     for bound in given[:1] or BOUNDS_S:
@@ -199,7 +199,7 @@ def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
 
 def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     rate = "requests" if objective(over) == "iops" else "bytes"
-    notes = [f"Measured points, selected by {rate} per second; total latency"]
+    notes = [f"Measured points, selected by {rate} per second; latencies are total latencies"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
         verb = "point is" if dropped == 1 else "points are"
@@ -291,7 +291,7 @@ def _limit_text(limit: Limit, over: str) -> str:
     if limit.metric == "bandwidth":
         amount = f"{limit.value / 1e6:,.3g} MB/s = {limit.value / 2**20:,.3g} MiB/s"
     first, last = (shown(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
-    return f"{amount} (equal within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
+    return f"{amount} (equal to within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
 
 
 def _latency_note(limit: Limit, over: str) -> str:

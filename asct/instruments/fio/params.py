@@ -25,8 +25,8 @@ def passed(
 ) -> Any:
     """Declare a setting that is passed to fio as an option unless it is None.
 
-    `option` is the name of the option, by default that of the setting. `time` marks a Duration, which is passed with
-    its unit. `engines` lists the engines that support the option; empty means all.
+    `option` is the name of the option, by default the name of the setting. `time` marks a Duration, which is passed
+    with its unit. `engines` lists the engines that support the option; empty means all.
     """
     field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "time": time, "engines": list(engines)}
@@ -74,7 +74,9 @@ class QueueParams(Params):
     """The settings for submitting and collecting requests."""
 
     iodepth_batch_complete_min: Count | None = passed(
-        "Minimum number of completions to collect at once; 0 polls", aliases=("iodepth_batch_complete",), le=65536
+        "Minimum number of completions to collect at once; 0 means polling",
+        aliases=("iodepth_batch_complete",),
+        le=65536,
     )
     iodepth_batch_complete_max: Count | None = passed(
         "Maximum number of completions to collect at once", ge=1, le=65536
@@ -85,9 +87,9 @@ class QueueParams(Params):
     )
     thread: bool | None = passed("Use threads instead of processes")
     hipri: bool | None = passed("Poll for completions", engines=("io_uring", "pvsync2"))
-    fixedbufs: bool | None = passed("Register buffers with the kernel in advance", engines=("io_uring",))
-    registerfiles: bool | None = passed("Register files with the kernel in advance", engines=("io_uring",))
-    sqthread_poll: bool | None = passed("Let a kernel thread poll for submissions", engines=("io_uring",))
+    fixedbufs: bool | None = passed("Register buffers with the Linux kernel in advance", engines=("io_uring",))
+    registerfiles: bool | None = passed("Register files with the Linux kernel in advance", engines=("io_uring",))
+    sqthread_poll: bool | None = passed("Let a Linux kernel thread poll for submissions", engines=("io_uring",))
     nonvectored: bool | None = passed("Use non-vectored requests", engines=("io_uring",))
 
 
@@ -127,7 +129,8 @@ class OffsetParams(Params):
     norandommap: bool = passed("Choose random offsets without tracking which ones were used", default=True)
     random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed("Generator of the random offsets")
     bssplit: Split | None = passed(
-        "Request sizes and their shares, instead of block_size: size/percent:size/percent, for writes after a comma"
+        "Request sizes and their shares, used instead of block_size: size/percent:size/percent; a second list, "
+        "after a comma, applies to writes"
     )
     blockalign: Size | None = passed("Alignment of random requests", option="ba", aliases=("ba",), ge=512)
     zonemode: Literal["none", "strided", "zbd"] | None = passed(

@@ -57,7 +57,7 @@ _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("Cannot allocate memory", "lower iodepth, numjobs or block_size, or raise the memlock limit for io_uring"),
     ("Text file busy", "the target is in use (as swap, or by a running program); use another target"),
     ("Device or resource busy", "the target is in use; use another target"),
-    ("Input/output error", "the drive reported an error; check the kernel log of the host"),
+    ("Input/output error", "the drive reported an error; check the Linux kernel log of the host"),
     ("Bad option", "this fio does not support the option; install fio 3.30 or newer"),
     ("Invalid argument", "with direct, block_size must be a multiple of the target's sector size"),
 )
@@ -143,7 +143,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     try:
         seconds = seconds_of(document.reports)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"a status report of fio is not in its json+ format: {error!r}") from None
+        raise ValueError(f"a fio status report is not in json+ format: {error!r}") from None
     window = window_of(document, watch)
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
     coverage = coverage_of(params, document, watch, window)
@@ -175,7 +175,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
         raise ValueError(failure(0, past_the_end))
     errors = [job.error for job in document.jobs if job.error]
     if errors:
-        raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
+        raise ValueError(f"a fio job failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
     if len(document.jobs) != numjobs:
         raise ValueError(f"only {len(document.jobs)} of {numjobs} fio jobs started; see fio's stderr")
     if not any(job.directions for job in document.jobs):

@@ -57,7 +57,8 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
 
 
 def _length(params: FioParams) -> dict[str, str]:
-    """Return the options that end the run after a time, or after a volume (in whole requests) with a time limit."""
+    """Return the options that end the run after a time, or after an amount of data (in whole requests) with a time
+    limit."""
     options = {"runtime": f"{max(1, round(params.duration * 1000))}ms"}
     if params.io_size is None:
         options["time_based"] = "1"
@@ -77,7 +78,7 @@ def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
     missing = [name for name in found if known and name not in known and f"{engine}.{name}" not in known]
     if missing:
         raise ValueError(
-            f"the fio of this host does not support {', '.join(missing)} (see `fio --cmdhelp=all` and `fio "
+            f"fio on this host does not support {', '.join(missing)} (see `fio --cmdhelp=all` and `fio "
             f"--enghelp={engine}`); remove the option, or install a newer fio"
         )
     return found
@@ -98,7 +99,8 @@ MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""Seconds between the expected end of fio and that of mpstat, which nothing else stops if asct is killed."""
+"""Number of seconds after the expected end of fio at which mpstat ends by itself, because nothing else stops it if asct
+is killed."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 

@@ -210,7 +210,7 @@ def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Fig
 
 
 def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[FigureView]:
-    """Return figures over `over` with at most `most` lines each.
+    """Return figures with `over` on the x axis and at most `most` lines each.
 
     If there are too many lines, the values of a setting (preferably a quantity) are divided among several figures. At
     most MOST_PANELS of them are returned, evenly selected.

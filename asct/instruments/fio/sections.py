@@ -43,7 +43,7 @@ _SHARED: Final = frozenset({
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""Options of fio whose value is a number minus that of a setting, and these settings."""
+"""fio options whose value is a number minus the value of a setting, with that setting and number."""
 
 
 class JobFileError(ValueError):
@@ -147,10 +147,10 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
         name = _SECTION.fullmatch(text)
         if name is not None:
             if name[1] != "global" and any(one.name == name[1] for one in found):
-                problems.append(f"line {number}: a second section {text}; sections need distinct names")
+                problems.append(f"line {number}: duplicate section {text}; section names must be unique")
             found.append(_Section(name[1], number, {} if name[1] == "global" else dict(shared)))
         elif text[0] == "[":
-            problems.append(f"line {number}: `{text}` is not the name of a section: use letters, digits and . _ -")
+            problems.append(f"line {number}: `{text}` is not a valid section name: use letters, digits and . _ -")
             found.append(_Section("", number, {}))
         elif not found:
             problems.append(f"line {number}: `{text}` is not in a section; begin with a section such as [readers]")
@@ -203,12 +203,12 @@ def _option_problem(key: str, setting: str | None, value: str, params: FioParams
 
 
 def setting_of(key: str) -> str | None:
-    """Return the setting that an option of fio corresponds to; None if there is none."""
+    """Return the setting that corresponds to a fio option; None if there is none."""
     return INVERSE[key][0] if key in INVERSE else FioParams.aliases().get("runtime" if key == "timeout" else key)
 
 
 def fio_value(key: str, setting: str, text: str) -> object:
-    """Convert the value of an option like fio. A time without a unit is in seconds (`runtime`, `ramp_time`) or
+    """Convert the value of an option as fio does. A time without a unit is in seconds (`runtime`, `ramp_time`) or
     microseconds (all others); `sync` may be a number."""
     how = option_of(FioParams, setting)
     if setting == "sync":
@@ -221,7 +221,7 @@ def fio_value(key: str, setting: str, text: str) -> object:
 
 
 def _number(text: str) -> object:
-    """Convert a number with a suffix like fio: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024). Return any other text
+    """Convert a number with a suffix as fio does: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024). Return any other text
     unchanged."""
     found = _SIZE.fullmatch(text)
     if found is None:
@@ -253,7 +253,7 @@ def chosen_engine(params: FioParams, facts: HostFacts) -> str:
 def has_engine(engine: str, facts: HostFacts) -> bool:
     """Return whether the host's fio has an engine.
 
-    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have the engine,
+    `facts.tools["fio"].features` lists the fio engines. If the list is unknown, fio is assumed to have the engine,
     because nearly every build for Linux does.
     """
     tool = facts.tools.get("fio")

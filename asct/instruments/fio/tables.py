@@ -29,7 +29,8 @@ _COLUMNS: Final = (
 _KINDS: Final = {"section": "section", "target": "path"}
 """The metric prefix for each kind of part, and the coordinate that identifies a part."""
 _NOTE: Final = (
-    "Values of sections come from fio, values of targets from the counters of their drives; mean over the repeats"
+    "Values of sections come from fio, and values of targets from the counters of their drives; all are means over "
+    "the repeats"
 )
 
 
@@ -125,8 +126,9 @@ _LATENCIES: Final = (
     Column("latency", "Lat. (us)", _US, help="mean completion latency", kept=True),
 )
 _CPU: Final = (
-    ("usr", "in user space", True), ("sys", "in the kernel", True), ("iowait", "idle with pending requests", True),
-    ("irq", "in hardware interrupts", False), ("soft", "in software interrupts", False),
+    ("usr", "in user space", True), ("sys", "in the Linux kernel", True),
+    ("iowait", "idle with pending requests", True), ("irq", "in hardware interrupts", False),
+    ("soft", "in software interrupts", False),
 )  # fmt: skip
 _PERCENTILES: Final = (
     Column("clat_p50", "p50 (us)", _US, help="completion latency"),
@@ -234,7 +236,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
         unknown = "mpstat (package sysstat) is not installed, or has no sample within a run"
         if all("imported" in row.flags for row in rows):
-            unknown = "imported results of fio do not contain it"
+            unknown = "imported fio results do not contain it"
         return [*notes, f"CPU utilization is unknown: {unknown}"]
     where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
     return [*notes, f"CPU utilization of {where}; iowait is idle time, not load"]

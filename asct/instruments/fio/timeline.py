@@ -111,7 +111,7 @@ def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figu
 
 
 def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
-    """Return the first repeat in which the rate changed, or otherwise the first repeat."""
+    """Return the first repeat in which the rate changed or, if there is none, the first repeat."""
     return found[0].repeat if found else row.repeats[0]
 
 

@@ -32,7 +32,7 @@ _DEEPEST: Final = 64
 _MANY: Final = 20
 _WAITING_SHARE: Final = 0.5
 CHANGED: Final = "rate-changed"
-"""Flag of values whose rate changed during the run."""
+"""Flag for values whose rate changed during the run."""
 LEAST_CHANGE: Final = 0.10
 """Minimum relative change to report. On a shared machine, 5 % is normal."""
 _LEAST_S: Final = 6.0

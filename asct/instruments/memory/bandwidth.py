@@ -26,13 +26,13 @@ OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, swept or not."""
 
 _ORDERS: Final = 1 << 20
-"""More than the number of visits in a repeat, so that the visits of different seeds also differ."""
+"""A number larger than the number of visits in a repeat, so that visits with different seeds also differ."""
 
 P = TypeVar("P", bound=StreamParams)
 
 
 class BandwidthBenchmark(VisitedBenchmark[P]):
-    """A benchmark based on the kernel `stream`, whose samples become bandwidths.
+    """A benchmark based on the `stream` kernel, whose samples become bandwidths.
 
     A process measures several values in the same memory, in an order that differs between visits.
     """
@@ -48,7 +48,8 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
         return [_ordered(step, params.seed) for step in super().steps(params, context)]
 
     def expected(self, params: P) -> float:
-        """Return the number of visits for estimates: between the pilot and the most, if `visits` is not set."""
+        """Return the number of visits to assume in estimates. If `visits` is not set, it is between the number of pilot
+        visits and the maximum."""
         pilot = self.pilot(params)
         return params.visits or (pilot if pilot < VISITS_MIN else (pilot + VISITS_MOST) / 2)
 

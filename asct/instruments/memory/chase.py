@@ -1,4 +1,4 @@
-"""Samples of the kernel chase: the latency of a size in seconds and in core cycles, with their spread."""
+"""Samples of the `chase` kernel: the latency of a size in seconds and in core cycles, with their spread."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
     ns = sample.get("ns")
     if not isinstance(ns, list) or not ns or loads <= 0:
-        raise ValueError(f"the sample of size {sample.get('size')} has no batches")
+        raise ValueError(f"the sample for size {sample.get('size')} has no batches")
     latency = sample_stats(sample, "ps", PS, batches, [value / loads * 1e-9 for value in ns])
     clock_hz = 1e15 / number(sample, "cycle_fs")
     median_cycles = number(sample, "mcycles") / 1e3

@@ -33,7 +33,7 @@ _REACHED: Final = 0.97
 @dataclass(frozen=True, slots=True)
 class Core:
     """Vector loads and stores per cycle, and the bytes per cycle of each; `second` is the documented sustained rate of
-    reads from the second level in bytes per cycle, None if there is none."""
+    reads from the second level in bytes per cycle, or None if no rate is documented."""
 
     loads: int
     load_bytes: int
@@ -52,7 +52,7 @@ CORES: Final[dict[str, Core]] = {
     "Ice Lake": _SUNNY_COVE, "Sapphire Rapids": _GOLDEN_COVE, "Emerald Rapids": _GOLDEN_COVE,
     "Zen 2": _ZEN, "Zen 3": _ZEN, "Zen 4": _ZEN, "Zen 4c": _ZEN, "Zen 5": _ZEN_5,
 }  # fmt: skip
-"""By the name of the microarchitecture in the facts. There is no claim about other cores."""
+"""The known cores, by the name of the microarchitecture in the facts. Nothing is claimed about other cores."""
 
 
 def limit(core: Core, traffic: str, vector_bytes: int) -> float:
@@ -64,9 +64,10 @@ def limit(core: Core, traffic: str, vector_bytes: int) -> float:
 
 
 def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, level: str = "") -> tuple[str, ...]:
-    """Return the flags of a bandwidth at a cache level (None means any level); empty if the core is unknown. Only the
-    first level (traffic with at most one load and one store) and reads of the second level are known to reach their
-    limit, and only if threads do not share a core.
+    """Return the flags of a bandwidth at a cache level; empty if the core is unknown. An empty `level` means any level.
+
+    Only the first level (traffic with at most one load and one store) and reads of the second level are known to reach
+    their limit, and only if threads do not share a core.
     """
     core = _core(facts, cpus)
     if core is None:
@@ -82,7 +83,7 @@ def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, lev
 
 
 def _expected(core: Core, result: StreamResult, level: str, most: float) -> float | None:
-    """The useful bytes per cycle that an undisturbed core reaches; None if that is not documented."""
+    """Return the useful bytes per cycle that an undisturbed core reaches; None if they are not documented."""
     if level == "L1" and LOADS_STORES[result.traffic][0] <= 1 and "nt" not in result.traffic:
         return most
     widest = result.vector_bytes * core.loads >= core.load_bytes

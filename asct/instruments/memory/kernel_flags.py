@@ -1,4 +1,4 @@
-"""Flags of the values of a memory kernel: disturbances during the measurement, and unexpected pages.
+"""Flags on the values of a memory kernel: disturbances during the measurement, and unexpected pages.
 
 They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
 kernel drops disturbed batches and counts them, but the same disturbance also slows other batches, so every value is
@@ -14,8 +14,8 @@ _REASONS: Final = {
     "steal": "the hypervisor withheld the CPUs for more than 2 % of the time",
     "pressure": "other processes ran on the CPUs, or waited for them, for more than 5 % of the time",
     "switches": "the threads were preempted more than 100 times per second",
-    "frequency": "core cycles were more than 5 % longer for part of the time (clock, temperature, or a busy sibling "
-    "hyperthread)",
+    "frequency": "core cycles were more than 5 % longer for part of the time (because of the clock, the "
+    "temperature, or a busy sibling hyperthread)",
 }
 NOISE_FLAGS: Final[dict[str, str]] = {f"noisy-{word}": text for word, text in _REASONS.items()}
 """All flags of `noise_flags` with their meanings, for the table notes and READMEs of the benchmarks."""
@@ -27,7 +27,7 @@ PAGE_FLAGS: Final = {
 }
 """The flags of `page_flags` and their meanings."""
 MOVED: Final = "moved"
-"""Flag of a value that was measured while a virtual CPU moved. If a single visit has this flag, so does the combined
+"""Flag for a value that was measured while a virtual CPU moved. If a single visit has this flag, so does the combined
 value."""
 ABOVE_THEORETICAL: Final = "above-theoretical"
 ABOVE_THEORETICAL_FLAGS: Final = {
@@ -39,17 +39,17 @@ ABOVE_THEORETICAL_FLAGS: Final = {
 # that the median of a visit does not change. If it affects some visits more than others, the interval over the visits
 # is wider.
 STEAL_LIMIT: Final = 0.02
-"""Share of the CPU time."""
+"""Limit for the share of CPU time that the hypervisor withholds."""
 # Housekeeping uses less than 2 % on an idle host; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
-"""Share of the CPU time used by other processes."""
+"""Limit for the share of CPU time that other processes use."""
 # On an idle host, there are up to 60 per second if the kernel uses all CPUs, and otherwise less than 10. A competing
 # job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
-"""Involuntary context switches per second and CPU."""
+"""Limit for the number of involuntary context switches per second and CPU."""
 # Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin lost to other cores, is 3 to 10 %.
 CLOCK_LIMIT: Final = 0.05
-"""Share by which the duration of a core cycle may grow."""
+"""Limit for the share by which core cycles become longer."""
 # CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
 # limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
@@ -98,7 +98,7 @@ def _waited(noise: Mapping[str, Any]) -> bool:
     """Return whether the control group was under pressure.
 
     The pressure of the whole system counts only if the CPU times are unknown: on a large host, other processes may
-    compete for CPUs that the kernel does not use.
+    compete for CPUs that the measurement kernel does not use.
     """
     waited = _count(noise, "group_pressure_us")
     if noise.get("others_ns") is None:

@@ -101,7 +101,7 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
         Column("run_node", "Run node", format="text"),
         Column("memory_node", "Memory node", format="text"),
         Column("value", f"Median [{look.unit}]", look.scale, look.digits),
-        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With repeats: their range"),
+        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With several repeats: their range"),
         Column("max", f"Max [{look.unit}]", look.scale, look.digits),
         Column("flags", "Flags", format="text"),
     )

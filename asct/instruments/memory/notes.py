@@ -1,4 +1,4 @@
-"""Notes below the tables of latency benchmarks: the memory with which a latency was measured."""
+"""Notes below the tables of latency benchmarks: the memory that was used to measure a latency."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The quantities measured by several memory benchmarks, and the conditions under which their values are the same.
+"""The quantities that several memory benchmarks measure, and the conditions under which their values must agree.
 
 A condition that is left to asct (unset, `auto`) is considered equal in all benchmarks, whatever value each of them
-uses: if a plan requests the latency of memory twice, the results must be the same.
+uses: if a plan requests the latency of memory twice, the results must agree.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ CURVE_BANDWIDTH: Final = Quantity(
 )  # fmt: skip
 _OCTAVE: Final = 1.0
 """The latency rises where the first loads miss a cache. The bandwidth has fallen halfway at up to 1.5 times this size,
-and the curve has two sizes per doubling. Ends that differ by more than a factor of 2 are not the same."""
+and the curve has two sizes per doubling. Ends that differ by more than a factor of 2 do not agree."""
 LEVEL_END: Final = Quantity(
     _LEVEL_END, "upper_bound", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
 )

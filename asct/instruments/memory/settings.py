@@ -76,8 +76,8 @@ def data_size_setting() -> Any:
     """Declare the setting for the memory of each thread in a bandwidth benchmark."""
     return setting(
         None,
-        "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, at least four times its "
-        "share of the caches",
+        "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, but at least four "
+        "times its share of the caches",
         ge=4096,
         pitfalls="With less than four times the CPU's share of the caches, part of the traffic stays in the caches.",
     )
@@ -86,7 +86,10 @@ def data_size_setting() -> Any:
 def iterations_setting(default: int, unit: str) -> Any:
     """Declare the setting for the number of windows of one `unit` in each visit."""
     return setting(
-        default, f"Number of 100 us windows of one {unit} in each visit; fewer if `duration` ends first", ge=1, le=10**9
+        default,
+        f"Number of 100 us windows for each {unit} in each visit; fewer if `duration` ends first",
+        ge=1,
+        le=10**9,
     )
 
 

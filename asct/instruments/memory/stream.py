@@ -1,4 +1,4 @@
-"""The kernel stream: its settings and command line, and the conversion of its samples to bandwidths with their
+"""The `stream` kernel: its settings and command line, and the conversion of its samples to bandwidths with their
 spread."""
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from asct.statistics.robust import median
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
 WINDOWS: Final = 63
-"""Windows of a value in one visit. A visit takes as long as hundreds of windows, but more windows would improve the
-result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
+"""Number of windows for each value in one visit. A visit takes as long as hundreds of windows, but more windows would
+improve the result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
 WINDOWS_MOST: Final = 4096
 """Maximum number of windows that the kernel can store."""
 _WINDOWS_LEAST: Final = 21
@@ -57,12 +57,13 @@ THEORETICAL: Final = Metric(
 
 
 WIDTH_PITFALL: Final = (
-    "A width that the CPU does not support is refused; on aarch64, 16 is NEON, and 32 and 64 need SVE of that length."
+    "A width that the CPU does not support is refused; on aarch64, 16 is NEON, and 32 and 64 require SVE vectors "
+    "of that length."
 )
 
 
 class StreamParams(VisitedParams):
-    """The settings of every benchmark based on the kernel `stream`."""
+    """The settings of every benchmark based on the `stream` kernel."""
 
     pages: PageKind = pages_setting()
     cycle_base: bool = cycle_base_setting("bytes per core cycle instead of GB/s")
@@ -79,7 +80,8 @@ class OneWidthParams(StreamParams):
 
 
 def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
-    """Return the estimated time of one value in one visit: that of its windows, but at most `duration_s`."""
+    """Return the estimated time to measure one value in one visit: the time of its windows, but at most
+    `duration_s`."""
     return min(duration_s, _WAITING * windows * WINDOW_S)
 
 
@@ -168,7 +170,7 @@ def stream_results(run: KernelRun) -> list[StreamResult]:
     """Parse all samples. Raises ValueError if there are none or one is invalid."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
-        raise ValueError(f"the kernel {KERNEL} reported no results")
+        raise ValueError(f"the `{KERNEL}` kernel reported no results")
     return found
 
 
@@ -204,7 +206,7 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
     """Return the metrics of `bandwidths`, with the coordinates `coords`."""
     texts: dict[str, tuple[Unit, str]] = {
         "bandwidth": ("B/s", "Bytes that the program loads and stores"),
-        "bus_bandwidth": ("B/s", "Useful bytes and cache lines read for ownership before a store"),
+        "bus_bandwidth": ("B/s", "Useful bytes, plus the cache lines read for ownership before a store"),
         "bandwidth_cycles": ("B/cycle", "Useful bytes per core cycle, all threads combined"),
         "bus_bandwidth_cycles": ("B/cycle", "Bytes on the memory bus per core cycle, all threads combined"),
     }
@@ -240,10 +242,12 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     """Parse a sample. Except for the MAD, its statistics are those that the kernel computed over all windows."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
-        raise ValueError(f"a sample of the kernel {KERNEL} has an unknown traffic or variant: {traffic!r}, {variant!r}")
+        raise ValueError(
+            f"a sample from the `{KERNEL}` kernel has an unknown traffic or variant: {traffic!r}, {variant!r}"
+        )
     useful_bytes = number(sample, "useful_bytes")
     if useful_bytes <= 0 or number(sample, "cycle_fs") <= 0:
-        raise ValueError(f"the sample of {traffic} at size {sample.get('size')} moved no bytes")
+        raise ValueError(f"the sample for {traffic} at size {sample.get('size')} moved no bytes")
     best = sample.get("best") is True
     return StreamResult(
         label=str(sample.get("label") or ""),
@@ -263,7 +267,7 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
 def _stats(sample: Mapping[str, Any]) -> Stats:
     ns, moved = sample.get("window_ns"), sample.get("window_bytes")
     if not isinstance(ns, list) or not isinstance(moved, list) or not ns or len(ns) != len(moved) or min(ns) <= 0:
-        raise ValueError(f"the sample of {sample.get('traffic')} at size {sample.get('size')} has no windows")
+        raise ValueError(f"the sample for {sample.get('traffic')} at size {sample.get('size')} has no windows")
     rates = [bytes_ / time * 1e9 for bytes_, time in zip(moved, ns, strict=True)]
     return sample_stats(sample, "bps", 1.0, int(number(sample, "windows")), rates)
 

@@ -12,7 +12,8 @@ UNBOUND = -1
 
 
 class MemoryNode(NamedTuple):
-    """A node with its usable CPUs, and whether it has memory. `bind` is the value of a kernel's option `--node`."""
+    """A node with its usable CPUs, and whether it has memory. `bind` is the value for the `--node` option of a
+    kernel."""
 
     id: int
     cpus: tuple[int, ...]

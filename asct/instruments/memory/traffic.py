@@ -1,4 +1,4 @@
-"""Access patterns of memory and access widths: their names in settings, coordinates and kernels, and their titles."""
+"""Memory access patterns and access widths: their names in settings, coordinates and kernels, and their titles."""
 
 from __future__ import annotations
 

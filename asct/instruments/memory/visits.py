@@ -34,7 +34,7 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""Values with fewer samples per visit are short trials of loops, whose variation is not meaningful."""
+"""Values with fewer samples per visit come from short trials of loops, whose variation is not meaningful."""
 
 
 class VisitedParams(Params):
@@ -50,7 +50,7 @@ class VisitedParams(Params):
         pitfalls=f"With fewer than {VISITS_MIN}, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
-    seed: int = seed_setting("Seed of the order of visits and of the contents of the memory")
+    seed: int = seed_setting("Seed of the order within visits and of the contents of the memory")
 
 
 P = TypeVar("P", bound=VisitedParams)
@@ -118,7 +118,7 @@ class VisitedBenchmark(Benchmark[P]):
         from asct.instruments.memory.combining import combined
 
         if not outputs:
-            raise ValueError("the kernel was not run")
+            raise ValueError("the measurement kernel was not run")
         return combined(self.of_visits(params, outputs, facts), params.target_interval)
 
     def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
@@ -132,8 +132,8 @@ class VisitedBenchmark(Benchmark[P]):
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
-        """Return the runs of the kernel. Each contains the combined noise of all runs, so that short processes count
-        together."""
+        """Return the runs of the kernel. Each contains the combined noise of all runs, so that short processes are
+        judged together."""
         from asct.instruments.memory.combining import pooled_noise
         from asct.sdk.samples import read_kernel
 

@@ -111,11 +111,11 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
     BURST: "the values are steady, but the rate has not fallen by half since the purge, neither during "
-    "preconditioning nor during the rounds: if a burst (a cache, the credits of a volume) lasts longer "
-    "than the test, these are values of the burst",
+    "preconditioning nor during the rounds: if a burst (from a cache or from the credits of a volume) lasts "
+    "longer than the test, the values are those of the burst",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
-    FAST: "measured with the profile fast: each workload once, until its rate settled",
-    MOVED: "profile fast: in every pass, the tracked workloads changed while the others were measured",
+    FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
+    MOVED: "`fast` profile: in every pass, the tracked workloads changed while the others were measured",
 }
 _FIO_BYTES: Final = 64 * MIB
 _CACHES: Final = {"on": "write back", "off": "write through"}

@@ -21,7 +21,8 @@ from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
-"""Rate of a fast drive. A process that ends after a volume is sampled often unless it takes long even at this rate."""
+"""Rate of a fast drive. A process that ends after an amount of data is sampled often unless it takes long even at this
+rate."""
 _KEPT: Final = 64
 """Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 
@@ -99,7 +100,7 @@ class StepJournal:
         """The size of the target. Raises ValueError if it is unknown."""
         size = self.device.scalar("bytes")
         if not isinstance(size, int) or size <= 0:
-            raise ValueError("the size of the target is unknown; see the checks of guard")
+            raise ValueError("the size of the target is unknown; see guard's checks")
         return size
 
     @cached_property

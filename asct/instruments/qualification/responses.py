@@ -25,17 +25,17 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
     """Return the metrics of `response_values`, with the coordinates `coords`."""
     at: Coords = dict(coords or {})
     return (
-        Metric("response_mean", "s", "lower", "Mean latency in the run for the histogram", at),
+        Metric("response_mean", "s", "lower", "Mean latency in the histogram run", at),
         *(
             Metric(f"response_{name}", "s", "lower", f"{percent:g} % of the requests took at most this time", at)
             for name, percent in PERCENTILES.items()
         ),
-        Metric("response_max", "s", "lower", "Maximum latency in the run for the histogram", at),
+        Metric("response_max", "s", "lower", "Maximum latency in the histogram run", at),
         Metric(
             "response_share",
             "%",
             "neither",
-            "Share of the requests that took `latency` to twice that time",
+            "Share of the requests that took between `latency` and twice that time",
             at | {"latency": None},
             comparable=False,
         ),

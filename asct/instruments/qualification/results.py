@@ -31,7 +31,8 @@ _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
 
 TARGET: Final[tuple[Metric, ...]] = (
     Metric("active_range", "B", "neither", "Bytes of the target in use", comparable=False),
-    Metric("left_out", "B", "neither", "Block size below the logical block of the target", comparable=False,
+    Metric("left_out", "B", "neither", "Block size that was skipped because it is smaller than a logical block of "
+                                       "the target", comparable=False,
            coords={"block_size": None}),
     *DEVICE_METRICS,
 )  # fmt: skip
@@ -56,7 +57,7 @@ METRICS: Final[tuple[Metric, ...]] = (
            _TRACKED, False),
     Metric("window_slope", "%", "neither", "Change of the fitted line over the window, relative to the average",
            _TRACKED, False),
-    Metric("sentinel_drift", "%", "neither", "fast: change during a pass", {**_TRACKED, "pass": None}, False),
+    Metric("sentinel_drift", "%", "neither", "`fast` profile: change during a pass", {**_TRACKED, "pass": None}, False),
     Metric("written_volume", "B", "neither", "Bytes written since the purge", _PHASE, False),
     Metric("purged", "1", "higher", "1 if the target was purged with `method`", {**_PHASE, "method": None}, False),
     *TARGET,
@@ -65,7 +66,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
-"""Flag of a steady state that the rate reached without a drop. A larger cache or more credits would look the same."""
+"""Flag for a steady state that was reached without a drop in the rate. A larger cache or more credits would look the
+same."""
 ENOUGH_ROUNDS: Final = 3
 
 

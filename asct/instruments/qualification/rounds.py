@@ -213,7 +213,7 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """Return the first round that can be in the window: enough had been written before it, or the rate had
+        """Return the first round that can be in the window: enough data had been written before it, or the rate had
         dropped."""
         found = (self.enough_from, _fall(tracked, values))
         return min((index for index in found if index is not None), default=self.rounds)
@@ -222,7 +222,7 @@ class RoundHistory:
     def fell(self) -> bool:
         """Whether the rate has dropped by half since the purge, as it does at the end of a burst.
 
-        The write rate counts during preconditioning, and the dependent variables count during the rounds.
+        During preconditioning, the write rate decides; during the rounds, the dependent variables do.
         """
         fell = any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
         return fell or precondition_fell(self.journal, self.phase)

@@ -115,7 +115,7 @@ class QualificationParams(Params):
         "pts",
         "pts measures every workload in every round; fast brings only the tracked workloads to the steady state "
         "and then measures each workload once",
-        pitfalls="Results of `fast` are labeled. Compare them only with other results of `fast`.",
+        pitfalls="Results of the fast profile are labeled. Compare them only with other results of that profile.",
     )
     file_names: Paths = setting(
         (),
@@ -139,9 +139,7 @@ class QualificationParams(Params):
     round_time: Duration = setting(
         60.0, "Time per workload in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
     )
-    ramp_time: Duration = setting(
-        0.0, "Time under load before the measurement of each workload", aliases=("ramp",), le=3600
-    )
+    ramp_time: Duration = setting(0.0, "Time under load before each workload is measured", aliases=("ramp",), le=3600)
     window: Count = setting(5, "Number of rounds in the measurement window", ge=2, le=100)
     excursion: float = setting(
         20.0,
@@ -153,12 +151,12 @@ class QualificationParams(Params):
         10.0, "Maximum change of the fitted line over the window, in percent of the average", gt=0, le=100
     )
     rounds_max: Count = setting(
-        25, "Maximum number of rounds; the test then ends without a steady state", ge=2, le=1000
+        25, "Maximum number of rounds, after which the test ends without a steady state", ge=2, le=1000
     )
     steady_volume: float = setting(
         1.0,
         "Number of times the active range must have been written since the purge, including preconditioning, "
-        "before a window counts; a window also counts after the rate fell by half",
+        "before a window counts; a window also counts after the rate has fallen by half",
         ge=0,
         le=100,
         pitfalls="With 0, the plateau of a burst may be mistaken for the steady state.",
@@ -176,15 +174,16 @@ class QualificationParams(Params):
         "as-found", "Required state of the drive's write cache (SNIA PTS: off for enterprise, on for client drives)"
     )
     fast_interval: float = setting(
-        2.0, "Profile fast: a workload ends when the 95 % interval of its rate is within this percentage", gt=0, le=50
+        2.0, "Fast profile: a workload ends when the 95 % interval of its rate is within this percentage", gt=0, le=50
     )
-    fast_min_time: Duration = setting(5.0, "Profile fast: minimum time per workload", gt=0, le=3600)
+    fast_min_time: Duration = setting(5.0, "Fast profile: minimum time per workload", gt=0, le=3600)
     fast_drift: float = setting(
         5.0,
-        "Profile fast: measure the workloads again if the tracked ones changed by more than this percentage meanwhile",
+        "Fast profile: measure the workloads again if the tracked ones changed by more than this "
+        "percentage in the meantime",
         gt=0,
     )
-    fast_passes: Count = setting(3, "Profile fast: maximum number of passes over the workloads", ge=1, le=20)
+    fast_passes: Count = setting(3, "Fast profile: maximum number of passes over the workloads", ge=1, le=20)
     seed: Count = setting(1, "Seed of the random offsets and of the data", aliases=("randseed",), le=2**31)
 
     @property
@@ -228,8 +227,9 @@ class QualificationParams(Params):
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise Unsuitable(
-                f"the active range has {max(0, int(wanted))} bytes, but {self.numjobs} jobs with a request of each "
-                f"size require {grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
+                f"the active range has {max(0, int(wanted))} bytes, but {self.numjobs} jobs need at least {grain} "
+                "bytes for whole requests of each size; raise active_range or capacity_fraction, or lower numjobs "
+                "or the block sizes"
             )
         return int(wanted) // grain * grain
 
@@ -252,7 +252,13 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     if params.rounds_max < params.window:
         rounds, window = params.rounds_max, params.window
-        yield "rounds_max", f"{rounds} rounds are fewer than the window of {window}; raise rounds_max or lower window"
+        yield (
+            "rounds_max",
+            (
+                f"rounds_max permits {rounds} rounds, but the window consists of {window}; raise "
+                "rounds_max or lower window"
+            ),
+        )
     if params.makes_file and params.purge not in ("auto", "none"):
         yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set purge to auto"
     if any(size % 512 for size in params.sizes):
@@ -329,4 +335,4 @@ def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
     cells = params.cells(512)
     missing = ", ".join(cell.label for cell in params.dependent_cells() if cell not in cells)
     if missing:
-        yield "dependent", f"{missing} is not a workload of block_sizes and mixes; use workloads that are measured"
+        yield "dependent", f"{missing} is not a combination of block_sizes and mixes; use workloads that are measured"

@@ -41,7 +41,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is the specification's) and the label, as a suffix of titles."""
+        """The profile (unless it is the specification's) and the label, as a suffix for titles."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -187,17 +187,17 @@ def notes_of(view: QualificationView) -> tuple[str, ...]:
 def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
-    load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}, engine {run['engine']}, direct"
+    load = f"{run['numjobs']} jobs at queue depth {run['iodepth']}, engine {run['engine']}, direct"
     where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
         how = (
-            f"Profile fast: the tracked workloads ran for {seconds} per round until they were steady "
-            f"(rounds {first} to {last}), then each workload ran once until its rate settled, for at most {seconds}; "
-            "not comparable with profile pts"
+            f"Fast profile: the tracked workloads ran for {seconds} per round until they were steady (rounds "
+            f"{first} to {last}), then each workload ran once until its rate settled, for at most {seconds}; not "
+            "comparable with the pts profile"
         )
     else:
-        how = f"Averages of rounds {first} to {last}, each workload {seconds} per round"
+        how = f"Averages of rounds {first} to {last}; each workload ran for {seconds} per round"
     notes = [f"{where}{how}; {load}"]
     if not view.steady(phase):
         notes.append(f"{where}The steady state was NOT reached: the values are still changing")
@@ -224,8 +224,9 @@ def _rule(run: dict[str, Scalar]) -> str:
     """Describe the rule of the steady state."""
     return (
         f"Steady: over {run['window']} rounds, the values differ by at most {run['excursion']:g} % and the fitted "
-        f"line changes by at most {run['slope']:g} % of the average, after {run['steady_volume']:g} times the "
-        f"active range was written since the purge or the rate fell by half; at most {run['rounds_max']} rounds"
+        f"line changes by at most {run['slope']:g} % of the average, after the active range has been written "
+        f"{run['steady_volume']:g} times since the purge or the rate has fallen by half; at most "
+        f"{run['rounds_max']} rounds"
     )
 
 
