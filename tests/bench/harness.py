@@ -59,12 +59,12 @@ def check() -> None:
 
 
 def _noop_run(plan: str) -> Callable[[], Cost]:
-    def once() -> Cost:
-        folder = scratch()
-        (folder / "plan.yaml").write_text(plan)
-        return command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+    return lambda: _applied(plan, scratch())
 
-    return once
+
+def _applied(plan: str, folder: Path) -> Cost:
+    (folder / "plan.yaml").write_text(plan)
+    return command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
 
 
 def files() -> None:
@@ -85,7 +85,7 @@ def files() -> None:
 
 
 def _noop_plan(points: int, host: str = "") -> str:
-    head = f"plan: 1\nname: noop\n{host}benchmarks:\n"
+    head = f"plan: 1\nname: noop\nlimits: {{points: 10000}}\n{host}benchmarks:\n"
     return head + f"  - uses: noop\n    id: noop\n    sweep: {{index: {{from: 1, to: {points}, step: 1}}}}\n"
 
 
@@ -124,10 +124,23 @@ def noop_ssh() -> None:
             server.stop()
 
 
+def large_run() -> None:
+    """Rendering, showing and verifying a run of 10,000 points."""
+    folder = scratch()
+    _applied(_noop_plan(10_000), folder)
+    at = ("--results", str(folder / "results"))
+    goals = {"report": 4, "results show": 4, "results verify": 5}
+    series = rounds(5, *(lambda name=name: command(asct(*name.split(), "latest", *at)) for name in goals))
+    for (name, goal), costs in zip(goals.items(), series, strict=True):
+        show(f"asct {name} of 10,000 points", *least_and_middle([cost.wall_s for cost in costs]), "s", goal)
+        show(f"asct {name} of 10,000 points, processor", *least_and_middle([cost.cpu_s for cost in costs]), "s", None)
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "version": start,
     "check": check,
     "noop-files": files,
     "noop-local": noop_local,
     "noop-ssh": noop_ssh,
+    "large-run": large_run,
 }
