@@ -185,16 +185,20 @@ main() {
     read_after 2>/dev/null >>"$root/.readings"
 }
 
-# A companion that ignores INT, or still does because $restore is empty, is stopped by TERM.
+# A companion that ignores INT, or still does because $restore is empty, is stopped by TERM. The shell that does so must not
+# outlive the companions, because their process ids may then belong to other processes.
 end_companions() {
     [ -n "$companions" ] || return 0
     ( trap '' TERM; sleep 2; kill -s TERM $companions; sleep 2; kill -s KILL $companions ) >/dev/null 2>&1 4>&- 5>&- &
+    watcher=$!
     kill -s INT $companions 2>/dev/null
     statuses=
     for one in $companions; do
         wait "$one"
         statuses="$statuses $?"
     done
+    kill -s KILL "$watcher"
+    wait "$watcher"
 }
 
 # report FILE...: report a flag for each (- missing, e empty, f a file, x something else), then the companions' statuses

@@ -205,6 +205,14 @@ def test_companion_that_will_not_end_is_ended(bench: Bench) -> None:
     assert gone(folder)
 
 
+def test_the_shell_that_stops_companions_does_not_outlive_them(bench: Bench) -> None:
+    folder = bench.folder()
+    companion = Process(("sleep", "504"), folder, stdout_file="c.out", stderr_file="c.err")
+    assert bench.run("sleep", "0.2", cwd=folder, companions=(companion,)).status == 0
+    bench.run("true")  # it starts when the shell of the first task has ended
+    assert [line for line in processes_in(folder) if not line.startswith("sleep")] == []
+
+
 def test_companion_that_cannot_start_is_a_note(bench: Bench) -> None:
     folder = bench.folder()
     companion = Process(("no-such-companion",), folder, stdout_file="c.out", stderr_file="c.err")
