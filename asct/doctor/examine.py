@@ -111,7 +111,7 @@ def examine(
     """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
-            _enter(host)
+            _enter(host, ports.facts_script())
             facts = ports.collect_facts(host, folder / "facts")
             sample, missed = read_activity(host)
             plan = plan_demands(host, facts, ports, jobs) if jobs is not None else None
@@ -145,12 +145,12 @@ def _with_disks(
         return replace(report, status="unfit", problems=(*report.problems, *error.diagnostics))
 
 
-def _enter(host: Host) -> None:
+def _enter(host: Host, script: str) -> None:
     """Open and lock the host like a run, because guard runs on it.
 
     If another host of the plan is the same machine, wait until that host has been examined.
     """
-    session = SessionSpec("doctor", owner_of("doctor"))
+    session = SessionSpec("doctor", owner_of("doctor"), script=script)
     while True:
         try:
             host.open(session)

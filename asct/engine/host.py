@@ -114,9 +114,8 @@ class HostSession:
 
         If two hosts of a plan are the same machine, the second waits for the first without a limit.
         """
-        session = SessionSpec(
-            self._run.id, owner_of(self._run.id), self._token, partial(self._run.events.notice, self.name), READING
-        )
+        notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
+        session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)
         until, told = time.monotonic() + self._run.wait_s, False
         while True:
             try:

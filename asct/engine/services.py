@@ -29,6 +29,8 @@ class Services:
     """Reads the facts of a host and writes raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
     """Builds a kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
+    facts_script: Callable[[], str] = str
+    """Returns the script that reads the facts while a session is opened; empty if `collect_facts` reads them."""
 
     def benchmark(self, job: Job) -> Benchmark[Any]:
         """Return the benchmark of `job`. Raises LookupError if it is not installed."""
@@ -40,12 +42,12 @@ class Services:
 
 def default_services() -> Services:
     """Return the services of an installed asct. Their modules load slowly and are therefore imported here."""
-    from asct.facts import collect
+    from asct.facts import collect, session_script
     from asct.hosts.factory import make_host
     from asct.registry import installed
     from asct.toolchain import provide
 
-    return Services(installed(), lambda spec, folder: make_host(spec, folder=folder), collect, provide)
+    return Services(installed(), lambda spec, folder: make_host(spec, folder=folder), collect, provide, session_script)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,6 @@ answers.
 """
 
 from asct.facts.describe import describe
-from asct.facts.reading import collect
+from asct.facts.reading import collect, session_script
 
-__all__ = ["collect", "describe"]
+__all__ = ["collect", "describe", "session_script"]

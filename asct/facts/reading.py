@@ -16,7 +16,7 @@ from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.evidence import reasons_of_dump
 from asct.facts.exchange import script
-from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp
+from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp, token_of
 from asct.facts.sources import BLOCK, CPU, EVENTS, HWMON, MM, NET, NODE, NVME, ZONES
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
@@ -125,10 +125,22 @@ TIMEOUT_S = 180.0
 """Seconds. A loaded or emulated host takes up to a minute to query its programs once after each boot."""
 
 
+def session_script() -> str:
+    """Return the text that makes a session read the facts when it is opened (`SessionSpec.script`)."""
+    return f'set -- {_token()} "$root" "$cache"\n{script()}'
+
+
 def collect(host: Host, raw: Path) -> HostFacts:
-    """Read the facts of an open host and write the raw output to the folder `raw`. Raises HostError."""
-    token = _token()
-    answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
+    """Read the facts of an open host and write the raw output to the folder `raw`. Raises HostError.
+
+    The session may have read them already when it was opened.
+    """
+    answer = host.answer(timeout_s=TIMEOUT_S)
+    if answer is None:
+        token = _token()
+        answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
+    else:
+        token = token_of(answer.stdout) or _token()
     now = datetime.now(UTC)
     raw.mkdir(parents=True, exist_ok=True)
     (raw / KEPT).write_text(f"{answer.stdout.rstrip()}\n{token} taken {stamp(now)}\n", "utf-8")

@@ -113,8 +113,14 @@ def _moment(text: str) -> datetime | None:
 
 def kept(text: str) -> Snapshot | None:
     """Parse a stored exchange; return None if the text is not an exchange."""
+    token = token_of(text)
+    return from_output(text, token) if token else None
+
+
+def token_of(text: str) -> str:
+    """Return the token that begins the output of an exchange; empty if the text is not an exchange."""
     found = _TOKEN.match(text)
-    return from_output(text, found[1]) if found else None
+    return found[1] if found else ""
 
 
 def from_output(text: str, token: str) -> Snapshot:

@@ -75,6 +75,10 @@ class SessionSpec:
     `token` (32 hexadecimal digits) names the session: if a session of this name still exists, it is resumed. If `token`
     is empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a scheduler
     delays the run. `reading` is read before and after each task.
+
+    `script` is shell text (a constant in the code) that the host runs as soon as it is locked, in the exchange that
+    opens the session; `Host.answer` returns its output. Its variables `root` and `cache` are the work and the cache
+    folder. It ends with the session. A resumed session does not run it, because a task may be running.
     """
 
     run: str
@@ -82,6 +86,7 @@ class SessionSpec:
     token: str = ""
     notice: Callable[[Diagnostic], None] = lambda _: None
     reading: ReadingSpec | None = None
+    script: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,13 @@ class Host(Protocol):
     def resumed(self) -> bool:
         """Whether `open` resumed the session of an earlier part of the run, with its finished and running tasks."""
         return False
+
+    def answer(self, *, timeout_s: float = 60.0) -> CommandResult | None:
+        """Wait for the output of the session's script; None if none was run. Called once, before the first task.
+
+        Only standard output is returned, up to 1 MiB. Raises the same errors as `execute`.
+        """
+        return None
 
     def wait_until_idle(self) -> None:
         """Wait until no task of an earlier part of the run is running. Each task ends at its own time limit at the

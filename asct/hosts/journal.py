@@ -137,6 +137,6 @@ _EVENTS = frozenset({"started", "ended", "late", "done", "died", "failed"})
 _REPLIES = frozenset(
     {
         "work", "cache", "shell", "resumed", "ready", "serving", "joined", "locked", "failed", "stopped", "pong",
-        "left", "count", "muted",
+        "left", "count", "muted", "answered",
     }
 )  # fmt: skip

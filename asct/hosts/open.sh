@@ -1,6 +1,6 @@
 # Opens a host: creates the private folder of a session, or resumes it if it exists, and prints its path. The caller sets the
 # variables base, token (which names the session), runner, owner (empty to only read the host), find and keep (see
-# base.ReadingSpec, or empty).
+# base.ReadingSpec, or empty), and script (see base.SessionSpec, or empty).
 
 umask 077
 journal= live=1 root= mine=
@@ -76,12 +76,16 @@ exec 7<&-
 root=$found/run-$token
 if [ -f "$root/.session" ]; then
     say resumed
+    script=
 else
     mine=1
     mkdir -p -- "$root${owner:+/.queue}" 2>/dev/null || fail "cannot make the folder $root"
 fi
-printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$root/.runner.new" && mv -f -- "$root/.runner.new" "$root/.runner" ||
-    fail "cannot write in $root"
+new=$root/.runner
+[ -n "$mine" ] || new=$root/.runner.new # other shells may be reading it
+printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$new" || fail "cannot write in $root"
+[ -n "$mine" ] || mv -f -- "$new" "$root/.runner" || fail "cannot write in $root"
+[ -z "$script" ] || printf '%s' "$script" 2>/dev/null >"$root/.script" || fail "cannot write in $root"
 
 if [ -z "$cache" ] || ! usable "$cache"; then
     cache=$found/cache
@@ -92,9 +96,10 @@ case $mode_of in
 *) chmod go= -- "$cache" || fail "cannot make the cache folder $cache private" ;;
 esac
 cd -P -- "$cache" || fail "cannot enter the cache folder $cache"
+cache=$PWD
 posix=
 case ${SHELL##*/} in
 sh | dash | ash | bash) posix="shell posix" ;;
 esac
-printf 'asct:%s\n' "work $root" "cache $PWD" ${posix:+"$posix"} ready # one write, because each is an ssh packet
+printf 'asct:%s\n' "work $root" "cache $cache" ${posix:+"$posix"} ready # one write, because each is an ssh packet
 [ -z "$owner" ] || begin "$owner"

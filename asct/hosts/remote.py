@@ -17,10 +17,9 @@ from asct.hosts.downloads import LineSplitter, make_folder, save
 from asct.hosts.journal import TaskStatus
 from asct.hosts.link import Channel, Link
 from asct.hosts.readings import LOG, ReadingLog, is_short
-from asct.hosts.runner_session import RECONNECT_S, SHORT_S, RunnerSession
+from asct.hosts.runner_session import ANSWER_LIMIT, RECONNECT_S, SHORT_S, RunnerSession
 from asct.hosts.script import TaskLine, below
 
-ANSWER_LIMIT = 1 << 20
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
@@ -59,6 +58,11 @@ class RemoteHost(Host):
         if session is not None:  # a resumed run overwrites the partial files of the killed run
             self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
         self._session.open(session)
+
+    def answer(self, *, timeout_s: float = 60.0) -> CommandResult | None:
+        self._interrupted = False
+        text = self._session.answer(timeout_s, lambda: self._interrupted)
+        return None if text is None else CommandResult(0, text.decode("utf-8", "replace"), "")
 
     def wait_until_idle(self) -> None:
         self._session.prepare()

@@ -16,7 +16,8 @@
 #
 # runner_task.sh executes the job files. On a host, both files form one text.
 #
-# Descriptors: 3 control, 4 connection, 5 journal, 6 the lock of the session (.session), 9 the lock of the host. The Linux kernel
+# Descriptors: 3 control, 4 connection, 5 journal, 6 the lock of the session (.session), 7 standard error of the connection
+# until the script of the session has started, 9 the lock of the host. The Linux kernel
 # holds the locks until the last process of the session has ended, measuring programs included. Both are locks of flock(2).
 # .session is opened for writing too, because NFS requires that of an exclusive lock.
 
@@ -94,8 +95,8 @@ leads_group() {
 # No ancestor of a task runs in the background, because a shell makes background programs ignore SIGINT. Therefore the
 # shell that listens runs in the background, and the first shell waits for the one that works.
 
-# begin OWNER, with $boot and $via: start the runner of this session unless it is running, and forward the messages of asct.
-# The runner inherits the lock of the session.
+# begin OWNER, with $boot, $via, $cache and $script: start the runner of this session unless it is running, and forward the
+# messages of asct. The runner inherits the lock of the session.
 begin() {
     cd /
     command -v flock >/dev/null && command -v setsid >/dev/null || fail "flock and setsid are missing (util-linux)"
@@ -116,8 +117,8 @@ begin() {
     printf '%s\n' "$boot" >&6 || fail "cannot write in $root"
     exec 3<&0 # this shell ends with the runner, which closes the connection
     ( exec <&3 >/dev/null 2>&1 3<&- 4>&- 6<&-; hand_on ) & # not redirections of the function: dash keeps copies for those
-    $via setsid sh -c 'root=$1 mode=serve attach=$2 owner=$3 find=$4 keep=$5; . "$root/.runner"' \
-        sh "$root" "$$" "$1" "$find" "$keep" </dev/null 3<&- 8<&-
+    $via setsid sh -c 'root=$1 mode=serve attach=$2 owner=$3 find=$4 keep=$5 cache=$6 script=$7; . "$root/.runner"' \
+        sh "$root" "$$" "$1" "$find" "$keep" "$cache" "${script:+$root/.script}" </dev/null 3<&- 8<&-
     exit 0
 }
 
@@ -257,11 +258,22 @@ serve() {
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
     next=$((last + 1))
     say "serving $next"
+    [ -z "$script" ] || answer &
+    exec 7>&-
     ( hear & wait "$!"; kill -s KILL 0 ) & # if the listener is killed, the runner ends, and asct starts another one
     ( work )
     trap '' INT TERM HUP PIPE
     printf 'broken\n' >&3
     wait
+}
+
+# answer: run the script of the session on standard error of the connection, apart from the events. Like a short command, it
+# belongs to the session, which recognizes it by the descriptors 6 and 9 and ends it.
+answer() {
+    exec 6<"$root/.session" 9<&6 >&7 3<&- 5>&- 7>&- 8<&-
+    printf 'asct:answer\n'
+    trap 'printf "asct:answered\n"; printf "asct:answered\n" >&4' EXIT
+    . "$script"
 }
 
 # own_pid: set $me to the process id of this shell, even in a subshell, and change to /
@@ -433,7 +445,7 @@ leave() {
 
 case $mode in
 serve)
-    exec 4>&1 </dev/null >/dev/null 2>&1
+    exec 4>&1 7>&2 </dev/null >/dev/null 2>&1
     serve ;;
 line)
     exec 4>&1 3<&0 </dev/null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 import time
@@ -35,6 +36,9 @@ BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _OPENING = "creating the work folder"
 _MOST_OPENING = 1 << 20
 """Maximum number of bytes that a host prints before its session is open, including the output of login scripts."""
+ANSWER_LIMIT = 1 << 20
+"""Maximum number of bytes that a command prints."""
+_ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Error codes of failures for which a retry is useless: keys, accounts, configuration."""
 
@@ -151,6 +155,22 @@ class RunnerSession:
         self._stops = self._journal.counts.get("stopped", 0)
         self._send_tasks()
         self._send(f"job {self._next - 1}")
+
+    def answer(self, timeout_s: float, interrupted: Callable[[], bool]) -> bytes | None:
+        """Wait for the output of the session's script; None if it was not run. Raises HostError."""
+        if self._session is None or not self._session.script or self.resumed or self._control is None:
+            return None
+        label, received, until = self.link.label, b"", time.monotonic() + timeout_s
+        while (found := _ANSWER.search(received)) is None or "answered" not in self._journal.replies:
+            self._process(self._receive(POLL_S if found is None else FIRST_POLL_S))
+            received += self._control.receive_error()
+            if interrupted():
+                raise HostLost(self.name, errors.interrupted(label, "sh"))
+            if time.monotonic() > until:
+                raise HostTimeout(self.name, errors.no_answer(label, "running sh", timeout_s))
+            if len(received) > ANSWER_LIMIT:
+                raise HostError(self.name, errors.answer_too_long(label, "sh", ANSWER_LIMIT))
+        return found[1]
 
     def _read_journal(self) -> None:
         with self.link.within(SHORT_S, "reading the journal"):

@@ -6,8 +6,7 @@ work() {
     trap : INT TERM HUP PIPE
     own_pid
     note "$root/.work" "$me"
-    defaults
-    restore=$via via=
+    restore=-
     wakes=0 begun=0 heard=0
     printf '0\n' >"$root/.heard"
     while read -r word rest <&8; do
@@ -46,6 +45,9 @@ keep_up() {
 # One alarm serves many tasks: another one is set only for a task whose limit comes earlier.
 run_task() {
     IFS= read -r line <&7 || return
+    case $restore$line in # found out only where it is needed, because it starts two programs
+    -*"; companion "*) defaults; restore=$via via= ;;
+    esac
     now
     [ "$((now - rested))" -le "$PAUSE" ] || recent=
     due=$((now + limit))

@@ -129,7 +129,8 @@ def runner() -> str:
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
     """Return the text for `sh -s` that creates the work folder named by `token` below `base`, or resumes it.
 
-    With a `session`, the script also locks the host, starts the runner and stays connected to it.
+    With a `session`, the text also locks the host, starts the runner, runs the session's script and stays connected to
+    the runner.
     """
     owner, reading = (session.owner, session.reading) if session else ("", None)
     if "\n" in base:  # the host reports the path on one line
@@ -137,6 +138,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
+    names["script"] = session.script if session else ""
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
     return nl + texts + 'mode=none; eval "$runner"\n' + Path(__file__).with_name("open.sh").read_text("utf-8")
 
