@@ -198,6 +198,14 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
     return paramiko.PKey.from_path(file)
 
 
+@lru_cache(maxsize=4)
+def _config(_files: tuple[_State, ...]) -> fabric.Config:
+    """Return Fabric's configuration with the ssh_config files, read once for all hosts of a fleet."""
+    config = fabric.Config(lazy=True)
+    config.load_ssh_config()
+    return config
+
+
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data at once.
 
@@ -225,10 +233,14 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
-            config = fabric.Config(lazy=True)
-            config.load_ssh_config()
             self._connection = fabric.Connection(
-                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
+                text,
+                user=own,
+                port=port,
+                config=_config(_states("/etc/ssh/ssh_config", "~/.ssh/config")),
+                gateway=False,
+                forward_agent=False,
+                connect_kwargs={},
             )
         except (paramiko.SSHException, ValueError, OSError) as error:
             raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
