@@ -1,4 +1,4 @@
-"""Tests. No example of a property has a time limit: how long one takes says how busy the machine is."""
+"""Tests. The examples of a property have no time limit, because their duration depends on how busy the machine is."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,9 +1,9 @@
-"""Locks between tests: a test that counts what the machine shares runs without other tests that measure, and the number
-of tests that judge rates at the same time is limited, because they disturb each other.
+"""Locks between tests. A test that counts resources shared by the machine runs without other tests that measure. The
+number of tests that judge rates at the same time is limited, because they disturb each other.
 
-The machine has two locks, because a lock with many readers may never be free: a test that needs the machine alone holds
-`door`, so that no further test can lock `room`. A test locks a turn last and never waits for the machine afterwards, so
-the two cannot deadlock.
+The machine has two locks, because a lock with many readers may never be free. A test that needs the machine alone holds
+`door`, so that no further test can lock `room`. A test acquires a turn last and never waits for the machine afterward,
+so the two cannot deadlock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _LOOK_S = 0.005
 
 @contextmanager
 def machine(folder: Path | None = None, *, alone: bool) -> Iterator[None]:
-    """While held, no other test of this account measures (`alone`), or no test that needs the machine alone runs."""
+    """While held, no other test of this account measures (if `alone` is set), or no test that needs the machine alone
+    runs."""
     folder = folder or Path(tempfile.gettempdir())
     door, room = (os.open(folder / f"asct-tests-{os.geteuid()}-{name}", os.O_CREAT | os.O_RDONLY) for name in _PLACES)
     try:
@@ -50,7 +51,7 @@ def turn(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
-    """Raises BlockingIOError if the lock is held and `kind` includes LOCK_NB."""
+    """Hold a lock. Raises BlockingIOError if it is already held and `kind` includes LOCK_NB."""
     file = os.open(path, os.O_CREAT | os.O_RDONLY)
     try:
         fcntl.flock(file, kind)

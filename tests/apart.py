@@ -1,4 +1,4 @@
-"""Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
+"""Hosts that are all this machine, each with its own lock, as if they were separate machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec
 
 
 def apart(spec: HostSpec, locks: Path) -> LocalHost:
-    """The host of `spec`, not yet open; its lock is in the folder `locks`."""
+    """Return the host of `spec`, not yet open. Its lock is in the folder `locks`."""
     host, lock = LocalHost(spec.name, spec.workdir), bytes(locks / f"lock-{spec.name}")
     start = host._link.start
 

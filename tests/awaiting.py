@@ -1,4 +1,4 @@
-"""Waiting for events, for as long as a busy machine may take: a test that times out here hangs."""
+"""Wait for events as long as a busy machine may need. A test that times out here hangs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Runs what `.ci/run` runs of the slow tier: what the changes since the recorded commit call for, and a slice.
+"""Run the part of the slow tier that `.ci/run` runs: the tests required by the changes since the recorded commit, and a
+slice of all others.
 
-`python -m tests.changed --seconds 900` runs it; `python -m tests.changed --record` records the current commit.
+`python -m tests.changed --seconds 900` runs the tests; `python -m tests.changed --record` records the current commit.
 """
 
 from __future__ import annotations
@@ -15,34 +16,35 @@ from tests.tiers import GROUPS, SLICES, called_by
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / ".ci" / "passed"
-"""Names the last commit that passed `make test-all`."""
+"""The file that contains the last commit that passed `make test-all`."""
 GRACE_S = 900
-"""After the last test may start, all of them get so long to end."""
+"""Seconds that the running tests get to finish after the time at which no further test may start."""
 _NO_TESTS = 5
 
 
 def git(*words: str) -> str:
-    """What git prints; empty where it fails, as in a copy without history."""
+    """Return the output of git; empty if git fails, for example in a copy without history."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def changed_since(commit: str) -> list[str] | None:
-    """Paths that differ from that commit in the work tree; None if the history does not have it."""
+    """Return the paths in the work tree that differ from a commit; None if the history does not contain it."""
     if not commit or not git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
         return None
     return git("diff", "--name-only", "--no-renames", commit).splitlines()
 
 
 def number() -> int:
-    """Which slice it is the turn of: the number of commits, or what a shallow clone has in its place."""
+    """Return the number that determines the slice: the number of commits or, in a shallow clone, the start of the
+    commit's hash."""
     if git("rev-parse", "--is-shallow-repository") == "false":
         return int(git("rev-list", "--count", "HEAD") or 0)
     return int(git("rev-parse", "HEAD")[:8] or "0", 16)
 
 
 def run(seconds: float) -> int:
-    """Run what is called for; the exit code."""
+    """Run the selected tests and return the exit code."""
     until = time.time() + seconds
     commit = RECORD.read_text().strip() if RECORD.exists() else ""
     changed = changed_since(commit)
@@ -71,7 +73,7 @@ def run(seconds: float) -> int:
 
 
 def record() -> int:
-    """Record that the current commit passed; the exit code."""
+    """Record that the current commit passed, and return the exit code."""
     if git("status", "--porcelain"):
         print("not recorded: the work tree has changes that are not committed")
         return 0
@@ -81,7 +83,7 @@ def record() -> int:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.changed", description=(__doc__ or "").partition("\n")[0])
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--seconds", type=float, help="run, and start no test after so many seconds")

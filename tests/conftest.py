@@ -120,7 +120,8 @@ _FIRST = ("machines", "lab", "slurm", "links", "alone")
 
 
 def _group(nodeid: str) -> str:
-    """The tests that one worker runs one after another; other tests are distributed one by one."""
+    """Return the group of a test. One worker runs the tests of a group one after another; a test without a group is
+    distributed alone."""
     file = PurePath(nodeid.partition("::")[0])
     if file.parent.name == "machines":
         return "lab" if file.name in _LAB else "machines"
@@ -163,7 +164,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _start_order(item: pytest.Item) -> int:
-    """The rank of a test; the lowest starts first."""
+    """Return the rank of a test; the lowest starts first."""
     group = _group(item.nodeid)
     if group in _FIRST:
         return _FIRST.index(group)
@@ -171,6 +172,6 @@ def _start_order(item: pytest.Item) -> int:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Together:
-    """Distribute tests by `_Together`, in their order, whatever `--dist` says."""
+    """Distribute tests with `_Together`, in their order, regardless of `--dist`."""
     config.option.loadscopereorder = False
     return _Together(config, log)

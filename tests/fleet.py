@@ -1,7 +1,8 @@
-"""Many hosts on one machine: an sshd on 127.0.1.1, 127.0.1.2, ... each with its own key and its own /var/tmp.
+"""Many hosts on one machine: an sshd on each of 127.0.1.1, 127.0.1.2, ..., each with its own key and its own /var/tmp.
 
-A private /var/tmp makes them hosts of their own to asct, whose lock lies there; what a run leaves behind is seen below
-`Fleet.left`. They share the account, and so its cache of kernels, as the nodes of a cluster share a home folder.
+Because each has a private /var/tmp, which contains the lock, asct treats them as separate hosts. `Fleet.left` shows
+what a run leaves behind. They share the account and therefore its cache of kernels, as the nodes of a cluster share a
+home folder.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True)
 class Fleet:
-    """Running servers by the names that plans use: n001, n002, ..."""
+    """Running servers by the names used in plans: n001, n002, ..."""
 
     folder: Path
     servers: dict[str, Sshd]
 
     @property
     def known_hosts(self) -> Path:
-        """The keys of all of them."""
+        """The known_hosts file with the keys of all servers."""
         return self.folder / "known_hosts"
 
     @property
     def identity(self) -> Path:
-        """The key that all of them let in."""
+        """The private key that all servers accept."""
         return self.folder / "client"
 
     def hosts(self) -> dict[str, Any]:
-        """The `hosts:` part of a plan."""
+        """Return the `hosts:` section of a plan."""
         one = next(iter(self.servers.values()))
         common = {
             "transport": "ssh", "port": one.port, "user": one.user, "identity_file": str(self.identity),
@@ -49,19 +50,19 @@ class Fleet:
         return {"defaults": common, **{name: {"address": server.address} for name, server in self.servers.items()}}
 
     def left(self) -> list[str]:
-        """Files that lie in the work folders of the hosts."""
+        """Return the files in the work folders of the hosts."""
         places = [server.folder / "tmp" / "asct" for server in self.servers.values()]
         return sorted(str(path) for place in places for path in place.rglob("*") if path.is_file())
 
     def stop(self) -> None:
-        """End all servers; a host that is down already stays so."""
+        """End all servers. A host that is already down stays down."""
         for server in self.servers.values():
             server.stop()
 
 
 @contextmanager
 def fleet(size: int) -> Iterator[Fleet]:
-    """`size` servers, up; they and their folder are gone afterwards."""
+    """Provide `size` running servers. They and their folder are removed afterward."""
     folder = Path(tempfile.mkdtemp(prefix="asct-fleet-"))
     folder.chmod(0o755)
     user, port = make_account(), free_port()
@@ -93,7 +94,7 @@ def _start(server: Sshd, client: Path) -> None:
 
 
 def private_var_tmp(folder: Path) -> Sequence[str]:
-    """A command prefix under which `folder` is /var/tmp."""
+    """Return a command prefix that makes `folder` the /var/tmp of the command."""
     script = 'mount --bind "$1" /var/tmp || exit 99; shift; exec "$@"'
     spaces = ["--mount"] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps", "--mount"]
     return ["unshare", *spaces, "sh", "-c", script, "sh", str(folder)]

@@ -1,9 +1,11 @@
-"""Hosts with a network of their own, for faults that loopback cannot have: a link that is down or slow, a frozen host.
+"""Hosts with their own network, for faults that are impossible on loopback: a link that is down or slow, or a frozen
+host.
 
-Each is an sshd in namespaces of its own (network, processes, mounts, name) with an empty /var/tmp and home and no
-compiler; they share the processors, the disk and the account's name. A bridge joins them, which lies in a namespace as
-well: asct is started there (`Net.prefix`), nothing outside is reached, and tests side by side never meet. All of it
-ends with the first process of each namespace, and these end with the process of the tests.
+Each host is an sshd in its own namespaces (network, processes, mounts, name), with an empty /var/tmp and home folder
+and without a compiler. The hosts share the processors, the disk and the name of the account. They are joined by a
+bridge, which is in a namespace as well: asct is started there (`Net.prefix`), nothing outside can be reached, and
+concurrent tests do not affect each other. Everything ends with the first process of each namespace, and these processes
+end with the process of the tests.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ ip link add bridge type bridge && ip address add 10.99.0.1/24 dev bridge && ip l
 
 @dataclass
 class Space:
-    """Namespaces, held by the first process in them; `flags` are those of unshare."""
+    """Namespaces, held by the first process in them. `flags` are options of unshare."""
 
     flags: Sequence[str]
     enter: Sequence[str]
@@ -41,7 +43,7 @@ class Space:
     first: int = 0
 
     def start(self, script: str, ready: Path, *arguments: str) -> None:
-        """Run `sh -c script sh READY ARGUMENTS...` as the first process, until it makes the file `ready`."""
+        """Run `sh -c script sh READY ARGUMENTS...` as the first process, and wait until it creates the file `ready`."""
         ready.unlink(missing_ok=True)
         said = ready.with_name(f"{ready.name}.err")
         with said.open("wb") as errors:
@@ -59,17 +61,17 @@ class Space:
 
     @property
     def prefix(self) -> list[str]:
-        """A command prefix that runs a program in there."""
+        """A command prefix that runs a program in the namespaces."""
         return ["nsenter", "--target", str(self.first), *self.enter, "--"]
 
     def sh(self, script: str) -> str:
-        """What a shell script of root's prints there."""
+        """Return the output of a shell script that runs as root in the namespaces."""
         done = subprocess.run([*self.prefix, "sh", "-c", script], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{script}: {done.stderr}"
         return done.stdout
 
     def stop(self) -> None:
-        """End everything in there, at once: a first process that was killed is gone when all others are."""
+        """End everything in the namespaces at once. The first process disappears only after all others."""
         if self.process is not None:
             if self.first and self.process.poll() is None:
                 os.kill(self.first, signal.SIGKILL)
@@ -82,7 +84,8 @@ class Space:
 
 @dataclass
 class NetHost:
-    """A host: `cable` is the bridge's end of its link, `card` the address of the network card at its own end."""
+    """A host. `cable` is the bridge's end of its link, and `card` is the address of the network card at the other
+    end."""
 
     name: str
     cable: str
@@ -91,15 +94,15 @@ class NetHost:
     space: Space
     outside: Space
     compilers: bool = False
-    """Whether it has compilers."""
+    """Whether the host has compilers."""
 
     @property
     def var_tmp(self) -> Path:
-        """Its /var/tmp as it is seen from here."""
+        """The path of the host's /var/tmp outside its namespaces."""
         return self.server.folder / "tmp"
 
     def boot(self) -> None:
-        """Bring it up; once more after `power_off` it has the same disk, and another boot id."""
+        """Start the host. After `power_off`, it has the same disk but another boot id."""
         folder = self.server.folder
         script = SETUP.read_text()
         home = f"/home/{ACCOUNT}"
@@ -115,7 +118,7 @@ class NetHost:
         self.serve()
 
     def power_off(self) -> None:
-        """Everything in it ends at once; its link goes with it."""
+        """End everything on the host at once. Its link disappears as well."""
         self.space.stop()
 
     def serve(self) -> None:
@@ -126,45 +129,45 @@ class NetHost:
         until(pid.exists, f"sshd of {self.name}")
 
     def kill_servers(self) -> None:
-        """End the ssh server and all its sessions by SIGKILL; what they started is not asked."""
+        """Kill the ssh server and all its sessions with SIGKILL. The programs that they started receive no signal."""
         self.space.sh("pkill -KILL -x sshd")
 
     def signal_sessions(self, name: str) -> None:
-        """Send a signal to the ssh sessions, of which asct has one, and not to the server."""
+        """Send a signal to the ssh sessions, of which asct has one, but not to the server."""
         self.space.sh(f'for one in $(pgrep -x sshd); do [ "$one" = "$(cat {self.server.folder}/sshd.pid)" ] || '
                       f"kill -s {name} $one || :; done")  # fmt: skip
 
     def freeze(self) -> None:
-        """Nothing in it runs on, but its kernel still answers for it."""
+        """Stop all processes on the host. The Linux kernel still answers on its behalf."""
         self.space.sh('for one in /proc/[0-9]*; do one=${one#/proc/}; [ "$one" = 1 ] || [ "$one" = $$ ] || '
                       "kill -STOP $one; done")  # fmt: skip
 
     def link(self, state: str) -> None:
-        """`down`: its cable is pulled; `up`: it is plugged in again."""
+        """Unplug the cable (`down`), or plug it in again (`up`)."""
         self.outside.sh(f"ip link set {self.cable} {state}")
 
     def slow(self, rate: str) -> None:
-        """Bound the bytes a second of its link, in both directions (as tc has it: `1mbit`)."""
+        """Limit the rate of the link in both directions; `rate` is in the notation of tc (`1mbit`)."""
         limit = f"root tbf rate {rate} burst 32kbit latency 400ms"
         self.space.sh(f"tc qdisc add dev eth0 {limit}")
         self.outside.sh(f"tc qdisc add dev {self.cable} {limit}")
 
     def started(self) -> list[str]:
-        """The arguments of all fio that were started there, in their order."""
+        """Return the arguments of every fio that was started on the host, in order."""
         return (self.var_tmp / "fio.log").read_text().splitlines()
 
     def running(self) -> list[str]:
-        """Command lines of what runs under the account, without its ssh sessions."""
+        """Return the command lines of the account's processes, except its ssh sessions."""
         return [line for line in self.space.sh(f"pgrep -a -u {ACCOUNT} || true").splitlines() if " sshd: " not in line]
 
     def left(self) -> list[str]:
-        """Files in its work folder."""
+        """Return the files in its work folder."""
         return sorted(str(path) for path in (self.var_tmp / "asct").rglob("*") if path.is_file())
 
 
 @dataclass(frozen=True)
 class Net:
-    """Hosts by name, and where asct is started to reach them."""
+    """Hosts by name, and the namespace in which asct is started to reach them."""
 
     folder: Path
     space: Space
@@ -177,11 +180,11 @@ class Net:
 
     @property
     def known_hosts(self) -> Path:
-        """The keys of all of them."""
+        """The known_hosts file with the keys of all hosts."""
         return self.folder / "known_hosts"
 
     def entries(self) -> dict[str, Any]:
-        """The `hosts:` part of a plan."""
+        """Return the `hosts:` section of a plan."""
         common = {
             "transport": "ssh", "port": PORT, "user": ACCOUNT, "identity_file": str(self.folder / "client"),
             "known_hosts": str(self.known_hosts), "connect_timeout": "30s",
@@ -191,7 +194,7 @@ class Net:
 
 @contextmanager
 def network(size: int, *, compilers: bool = False) -> Iterator[Net]:
-    """`size` hosts (tb01, tb02, ...) that are up; nothing of them is there afterwards."""
+    """Provide `size` running hosts (tb01, tb02, ...). Nothing of them remains afterward."""
     make_account()
     folder = Path(tempfile.mkdtemp(prefix="asct-net-"))
     folder.chmod(0o755)

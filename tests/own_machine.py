@@ -1,7 +1,7 @@
-"""A /var/tmp of its own for each process of the tests: asct measures on a machine for one run at a time, and its lock
-lies there, so without it tests side by side would wait for one another, or be refused.
+"""A separate /var/tmp for each process that runs tests. asct allows one run at a time on a machine, and its lock is in
+/var/tmp, so concurrent tests would otherwise wait for one another or be refused.
 
-As root only (a mount namespace); tests of other accounts are run one after another (`pytest -n 0`).
+This requires root (a mount namespace). Tests under other accounts are run one after another (`pytest -n 0`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 
 
 def separate() -> None:
-    """From now on this process, and what it starts, sees an empty /var/tmp on the disk of the temporary folder."""
+    """Give this process and its children an empty /var/tmp on the disk of the temporary folder."""
     if os.geteuid() != 0:
         return
     folder = Path(tempfile.mkdtemp(prefix="asct-vartmp-"))

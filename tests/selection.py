@@ -1,7 +1,7 @@
-"""Options of pytest that choose tests by tier (tests/tiers.py), and what a run says of those that it leaves out.
+"""Options of pytest that select tests by tier (tests/tiers.py), and a report of the tests that a run leaves out.
 
-`--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` takes a slice of the slow tests,
-then the groups that `--groups` names, then the files that `--files` names, until the time `--until`.
+`--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` runs a slice of the slow tests,
+then the groups in `--groups`, then the files in `--files`, until the time `--until`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from xdist.workermanage import WorkerController
 from tests.tiers import GROUPS, SLICES, group_of, slice_of
 
 _LEFT = pytest.StashKey[Counter[str]]()
-"""Numbers of the tests that were not selected, by group."""
+"""Number of tests that were not selected, by group."""
 _LATE = "no time left"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What `.ci/run` and make use."""
+    """Add the options used by `.ci/run` and make."""
     options = parser.getgroup("tiers", "tiers of tests (tests/tiers.py)")
     options.addoption("--tier", choices=["all", "fast", "slow", "called"], default="all", help="tests to run")
     options.addoption("--groups", default="", help="with --tier called: groups to run, in this order")
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def group(item: pytest.Item) -> str:
-    """The group of a test; empty for one of the fast tier."""
+    """Return the group of a test; empty for a test of the fast tier."""
     return group_of(_below_tests(item.nodeid), {mark.name for mark in item.iter_markers()})
 
 
@@ -41,7 +41,7 @@ def _below_tests(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Select, and put first what `--tier called` is to run first."""
+    """Select tests, and move those that `--tier called` runs first to the front."""
     ranks = {item: _rank(config, item) for item in items}
     left = [item for item in items if ranks[item] is None]
     config.stash[_LEFT] = Counter(group(item) or "fast" for item in left)
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _rank(config: pytest.Config, item: pytest.Item) -> int | None:
-    """When a test runs, the lowest first; None for one that does not run."""
+    """Return the rank of a test; the lowest runs first. None for a test that is not selected."""
     tier, name = config.getoption("tier"), group(item)
     if tier != "called":
         return 0 if tier == "all" or (tier == "fast") == (name == "") else None
@@ -69,19 +69,19 @@ def _rank(config: pytest.Config, item: pytest.Item) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that the time does not suffice for is skipped."""
+    """Skip a test if there is not enough time for it."""
     if 0 < item.config.getoption("until") < time.time():
         pytest.skip(f"{_LATE}: {group(item)}")
 
 
 def pytest_testnodedown(node: WorkerController) -> None:
-    """Each worker has selected the same tests."""
+    """Use the selection of any worker, because all of them select the same tests."""
     if "left" in getattr(node, "workeroutput", {}):
         node.config.stash[_LEFT] = Counter(node.workeroutput["left"])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what did not run."""
+    """Report which tests were not run."""
     left = config.stash.get(_LEFT, Counter())
     late = Counter(_late_groups(terminalreporter.stats.get("skipped", ())))
     unselected = "Left to the slow tier (make test-all)" if config.getoption("tier") == "fast" else "Not selected"

@@ -1,7 +1,8 @@
-"""A real Slurm on loopback: munged, slurmctld and two slurmd, each a child of the tests and ended by its pid.
+"""A real Slurm cluster on loopback: munged, slurmctld and two slurmd processes, which are children of the tests and are
+ended by pid.
 
-The nodes n1 and n2 are this machine twice. Each has a /var/tmp of its own, so that to asct they are two hosts, whose
-work folders cannot be seen from here; `Slurm.left` looks into them.
+The nodes n1 and n2 are both this machine. Each has its own /var/tmp, so that asct treats them as two hosts whose work
+folders are not visible from here; `Slurm.left` lists their files.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ NODE = "NodeName={name} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} CP
 
 @dataclass
 class Slurm:
-    """A running cluster. `environment` is what the commands of Slurm need to find it."""
+    """A running cluster. `environment` contains the variables that the Slurm commands need to find it."""
 
     folder: Path
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -75,28 +76,29 @@ class Slurm:
         return {"SLURM_CONF": str(self.config)}
 
     def command(self, *argv: str) -> str:
-        """What a command of Slurm prints; one that fails is a CalledProcessError."""
+        """Return the output of a Slurm command. Raises CalledProcessError if it fails."""
         done = subprocess.run(
             argv, check=True, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=PATIENCE_S
         )
         return done.stdout
 
     def jobs(self, *states: str) -> list[list[str]]:
-        """Rows of `id, name, state, node, dependency` of the jobs in the queue; of all states when none is named."""
+        """Return rows of `id, name, state, node, dependency` for the jobs in the queue, in the given states or in any
+        state."""
         wanted = f"--states={','.join(states) or 'all'}"
         rows = self.command("squeue", "--noheader", wanted, "--format=%A|%j|%T|%N|%E").splitlines()
         return sorted((row.split("|") for row in rows), key=lambda row: int(row[0]))
 
     def waiting(self) -> list[list[str]]:
-        """The jobs that have not ended."""
+        """Return the jobs that have not ended."""
         return self.jobs("PENDING", "RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING")
 
     def left(self) -> list[str]:
-        """Files that lie in the work folders of the nodes."""
+        """Return the files in the work folders of the nodes."""
         return sorted(str(path) for path in self.folder.glob("tmp.*/asct/**/*") if path.is_file())
 
     def start(self, name: str, argv: Sequence[str]) -> None:
-        """Start a daemon in the foreground, its messages in `<name>.log`."""
+        """Start a daemon in the foreground, with its messages in `<name>.log`."""
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 argv,
@@ -107,16 +109,16 @@ class Slurm:
             )
 
     def start_controller(self) -> None:
-        """slurmctld; started again it takes up the jobs it knew."""
+        """Start slurmctld. After a restart, it resumes the jobs that it knew."""
         self.start("slurmctld", ["slurmctld", "-D", "-f", str(self.config)])
 
     def start_node(self, name: str) -> None:
-        """One slurmd."""
+        """Start one slurmd."""
         argv = ["slurmd", "-D", "-f", str(self.config), "-N", name]
         self.start(name, [*private_var_tmp(self.folder / f"tmp.{name}"), *argv])
 
     def stop(self, name: str) -> None:
-        """End one daemon; what its jobs run goes on."""
+        """End one daemon. The processes of its jobs continue."""
         process = self.processes.pop(name, None)
         if process is not None:
             process.terminate()
@@ -127,7 +129,7 @@ class Slurm:
                 process.wait(20)
 
     def await_idle(self) -> None:
-        """Wait until both nodes take jobs."""
+        """Wait until both nodes accept jobs."""
         sinfo = ("sinfo", "--noheader", "--Node", "--partition=main", "--format=%T")
         try:
             until(lambda: self._asked(*sinfo) == ["idle"] * len(NODES))
@@ -146,11 +148,11 @@ class Slurm:
             return []
 
     def await_empty(self) -> None:
-        """Wait until no job is left."""
+        """Wait until no jobs are left."""
         until(lambda: not self.waiting(), "jobs are left")
 
     def clear(self) -> None:
-        """End the jobs that a test left, and remove what they left on the nodes."""
+        """End the jobs that a test left, and remove the files that they left on the nodes."""
         self.command("scancel", "--quiet", f"--user={getpass.getuser()}")
         self.await_empty()
         for folder in self.folder.glob("tmp.*/asct/run-*"):
@@ -185,7 +187,7 @@ def _start_munge(cluster: Slurm) -> None:
 
 @contextmanager
 def serve() -> Iterator[Slurm]:
-    """A cluster, up; it, what its jobs run, and its folder are gone afterwards."""
+    """Provide a running cluster. The cluster, the processes of its jobs and its folder are removed afterward."""
     folder = Path(tempfile.mkdtemp(prefix="asct-slurm-"))
     folder.chmod(0o755)
     cluster = Slurm(folder)
@@ -206,14 +208,14 @@ def serve() -> Iterator[Slurm]:
 
 @pytest.fixture(scope="session")
 def slurm_cluster() -> Iterator[Slurm]:
-    """One cluster for all tests of this process."""
+    """Provide one cluster for all tests of this process."""
     with serve() as cluster:
         yield cluster
 
 
 @pytest.fixture
 def slurm(slurm_cluster: Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    """The cluster, found by what the test starts; no job is left of the test before."""
+    """Provide the cluster in the environment of the programs that the test starts, without jobs from earlier tests."""
     for name, value in slurm_cluster.environment.items():
         monkeypatch.setenv(name, value)
     yield slurm_cluster

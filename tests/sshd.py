@@ -1,7 +1,7 @@
 """Fixtures: a real sshd on a free loopback port, ended by its pid.
 
-As root it serves a plain account of its own (`asct-bench`, made when missing), else the account of the tests.
-Every worker of pytest-xdist starts its own server with its own keys in its own folder.
+As root, it serves a separate unprivileged account (`asct-bench`, created if missing); otherwise, it serves the account
+of the tests. Every worker of pytest-xdist starts its own server with its own keys in its own folder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MaxSessions 100
 
 @dataclass
 class Sshd:
-    """A running server: who may log in, with which key, and what proves the host."""
+    """A running server: the account that may log in, the key for this, and the key that identifies the host."""
 
     folder: Path
     port: int
@@ -70,7 +70,7 @@ class Sshd:
         return self.folder / "sshd.log"
 
     def spec(self, name: str = "peer", **changes: object) -> HostSpec:
-        """A host of a plan that reaches this server; its work folder lies below the account's reach."""
+        """Return a host of a plan that reaches this server. Its work folder is accessible to the account."""
         spec = HostSpec(
             name=name,
             transport="ssh",
@@ -85,7 +85,7 @@ class Sshd:
         return spec._replace(**changes)
 
     def start(self, prefix: Sequence[str] = ()) -> None:
-        """Start and wait until it accepts connections; `prefix` is a command that runs it."""
+        """Start the server and wait until it accepts connections. `prefix` is a command that runs it."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*prefix, SSHD, "-D", "-e", "-f", str(self.folder / "sshd_config")],
@@ -97,7 +97,7 @@ class Sshd:
             raise RuntimeError(f"sshd did not start: {self.log.read_text()[-2000:]}")
 
     def accepts(self) -> bool:
-        """Whether somebody listens there."""
+        """Return whether a server accepts connections at its port."""
         try:
             socket.create_connection((self.address, self.port), 10).close()
         except OSError:
@@ -108,7 +108,7 @@ class Sshd:
         return self.process is None or self.process.poll() is not None
 
     def stop(self) -> None:
-        """End it; its sessions end with their connections."""
+        """End the server. Its sessions end with their connections."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(PATIENCE_S)
@@ -116,8 +116,8 @@ class Sshd:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago, below those that the system gives to outgoing connections: the other tests
-    make many of these before a server listens here."""
+    """Return a port that was free a moment ago. It is below the ports that the system assigns to outgoing connections,
+    because other tests open many of these before a server listens at the port."""
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = random.SystemRandom().randrange(10_000, lowest)
@@ -127,7 +127,8 @@ def free_port() -> int:
 
 
 def make_account() -> str:
-    """The account that the tests log in as; as root a plain one without start-up files."""
+    """Return the account that the tests log in as. As root, this is an unprivileged account without startup files,
+    which is created if missing."""
     if os.geteuid() != 0:
         return getpass.getuser()
     Path("/run/sshd").mkdir(exist_ok=True)
@@ -142,23 +143,23 @@ def make_account() -> str:
 
 
 def keygen(path: Path) -> None:
-    """A new ed25519 key without a passphrase."""
+    """Create an ed25519 key without a passphrase."""
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
 
 
 def configuration(server: Sshd, subsystem: str) -> str:
-    """The sshd_config of a server."""
+    """Return the sshd_config of a server."""
     return CONFIG.format(address=server.address, port=server.port, folder=server.folder, subsystem=subsystem)
 
 
 def known_line(server: Sshd) -> str:
-    """The line of known_hosts that makes its key the known one."""
+    """Return the line of known_hosts that makes the key of the server known."""
     kind, blob = (server.folder / "host.pub").read_text().split()[:2]
     return f"[{server.address}]:{server.port} {kind} {blob}\n"
 
 
 def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
-    """Make keys and configuration in `folder` and start a server."""
+    """Create keys and a configuration in `folder`, and start a server."""
     user = make_account()
     server = Sshd(folder, free_port(), user)
     keygen(folder / "host")
@@ -176,7 +177,7 @@ def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
 
 
 def _open_folder() -> Path:
-    """A folder below the temporary one that other accounts may pass (pytest's own they may not)."""
+    """Return a folder below the temporary one that other accounts may traverse, unlike the folders of pytest."""
     folder = Path(tempfile.mkdtemp(prefix="asct-sshd-"))
     folder.chmod(0o755)
     return folder
@@ -184,7 +185,7 @@ def _open_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def sshd() -> Iterator[Sshd]:
-    """One server for all tests of this process; a test that breaks servers takes `own_sshd`."""
+    """Provide one server for all tests of this process. Tests that break servers use `own_sshd`."""
     folder = _open_folder()
     try:
         server = serve(folder)
@@ -196,7 +197,7 @@ def sshd() -> Iterator[Sshd]:
 
 @pytest.fixture
 def own_sshd() -> Iterator[Sshd]:
-    """A server for one test, which may stop or harm it."""
+    """Provide a server for one test, which may stop or damage it."""
     folder = _open_folder()
     server = None
     try:
@@ -210,7 +211,7 @@ def own_sshd() -> Iterator[Sshd]:
 
 @pytest.fixture
 def sshd_without_sftp() -> Iterator[Sshd]:
-    """A server that offers no sftp."""
+    """Provide a server without sftp."""
     folder = _open_folder()
     server = None
     try:

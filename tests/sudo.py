@@ -1,4 +1,5 @@
-"""Grants of sudo to the account of the tests: a file in sudoers.d for as long as a test lasts, one test at a time."""
+"""Grant sudo rights to the account of the tests, with a file in sudoers.d that exists only during a test. One test at a
+time uses it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may grant what
 
 @contextmanager
 def sudoers(*lines: str) -> Iterator[None]:
-    """Put these lines into a file of their own, checked by visudo; without any, the account is granted nothing."""
+    """Write these lines to a separate file, checked by visudo. Without lines, the account has no rights."""
     make_account()
     with Path("/run/asct-bench-sudo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -31,14 +32,15 @@ def sudoers(*lines: str) -> Iterator[None]:
 
 
 def grant(*lines: str) -> None:
-    """Replace what is granted, while `sudoers` holds the file."""
+    """Replace the granted rights while `sudoers` holds the file."""
     GRANTS.write_text("".join(f"{line}\n" for line in lines))
     GRANTS.chmod(0o440)
     subprocess.run(["visudo", "-cqf", str(GRANTS)], check=True)
 
 
 def of_root(place: str) -> list[str]:
-    """Command lines of root's processes that name `place`, or run in it, other than those of the tests themselves."""
+    """Return the command lines of root's processes that contain `place` or run in it, except those of the tests
+    themselves."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

@@ -1,4 +1,4 @@
-"""A test that wants the machine for itself waits for the others, and they for it."""
+"""A test that needs the machine alone waits for the other tests, and they wait for it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_as_many_compute_as_there_are_turns_and_one_more_waits(tmp_path: Path) -
 
 
 def test_a_turn_ends_with_its_test_whatever_the_test_left_running(tmp_path: Path) -> None:
-    """A process that was forked has the locks of its parent."""
+    """A forked process holds the locks of its parent."""
     with turn(tmp_path):
         child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""What is loaded when: a command that needs nothing heavy costs little more than a bare interpreter."""
+"""What is loaded when: a command that needs no heavy libraries costs little more than a bare interpreter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "urllib.re
 
 
 def loaded(*arguments: str) -> set[str]:
-    """The names of all modules that `asct ARGUMENTS` has loaded when it ends."""
+    """Return the names of all modules that `asct ARGUMENTS` has loaded when it ends."""
     program = (
         "import sys\n"
         "from asct.__main__ import main\n"
@@ -36,7 +36,7 @@ def loaded(*arguments: str) -> set[str]:
 
 
 def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The modules loaded by TAB after `line`."""
+    """Return the modules that TAB loads after `line`."""
     monkeypatch.setenv("_ASCT_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
@@ -77,7 +77,7 @@ def test_completion_loads_no_library_and_no_benchmark(line: str, monkeypatch: py
 
 
 def slow(names: set[str]) -> set[str]:
-    """Libraries, slow modules, and the parts of asct that run plans or import benchmarks."""
+    """Return the libraries, the slow modules, and the parts of asct that run plans or import benchmarks."""
     prefixes = ("asct.benchmarks.", "asct.engine.run", "asct.hosts.", "asct.sdk")
     own = {name for name in names if name.startswith(prefixes)}
     return own | names & (LIBRARIES | STANDARD)

@@ -1,4 +1,4 @@
-"""The registry and the index, which answers what is known of benchmarks without importing them."""
+"""The registry, and the index, which contains what is known about benchmarks so that they need not be imported."""
 
 from __future__ import annotations
 

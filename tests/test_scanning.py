@@ -1,4 +1,5 @@
-"""A benchmark, a transport, a report format and a command are found by their place: no line names them elsewhere."""
+"""Benchmarks, transports, report formats and commands are found by their location: they are not registered anywhere
+else."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ Lay = Callable[[ModuleType, str, str], None]
 
 @pytest.fixture
 def lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lay]:
-    """Puts a file into a package, by a further folder of it; all is forgotten afterwards."""
+    """Add a file to a package by extending its search path with another folder; everything is reverted afterward."""
     made: list[ModuleType] = []
 
     def put(package: ModuleType, name: str, text: str) -> None:

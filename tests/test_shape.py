@@ -1,4 +1,4 @@
-"""The shape of the code: sizes of files and functions, and modules without cycles."""
+"""The shape of the code: sizes of files and functions, and modules without import cycles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lines_of(path: Path) -> int:
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Name and length of each function, decorators aside."""
+    """Yield the name and the length of each function, without decorators."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
@@ -46,7 +46,8 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path, known: set[str]) -> set[str]:
-    """The modules of asct that a file imports when it is loaded; those for type checkers and within functions aside."""
+    """Return the asct modules that a file imports when it is loaded, except imports for type checkers and within
+    functions."""
     module, found = module_of(path), set()
     pending: list[ast.stmt] = list(ast.parse(path.read_text(encoding="utf-8")).body)
     while pending:
@@ -62,7 +63,7 @@ def imports_of(path: Path, known: set[str]) -> set[str]:
 
 
 def test_transports_do_not_import_one_another() -> None:
-    """Also those that .importlinter does not list yet."""
+    """This includes transports that .importlinter does not list yet."""
     known = {f"asct.hosts.{name}" for name, _ in transports()}
     assert len(known) > 3
     for path in CODE:

@@ -1,4 +1,4 @@
-"""Which tests are fast, which group takes the others, and which changes call for a group."""
+"""Which tests are fast, which groups contain the other tests, and which changes call for a group."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_slices_are_of_like_size() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with one commit, in the place of this one."""
+    """Provide a repository with one commit in place of this one."""
     monkeypatch.setattr(changed, "ROOT", tmp_path)
     monkeypatch.setattr(changed, "RECORD", tmp_path / "passed")
     (tmp_path / ".gitignore").write_text("passed\n")

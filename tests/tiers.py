@@ -1,8 +1,8 @@
-"""The two tiers of tests, declared in one place: which tests belong to which group, and which changes call for it.
+"""The two tiers of tests: this file declares which tests belong to which group, and which changes call for a group.
 
-A test is fast unless a group takes it. `make test` runs the fast tier with SAMPLES, one or a few tests of each group;
-`make test-all` runs everything; `.ci/run` runs the fast tier, the groups that a change calls for, and a slice of the
-others.
+A test is fast unless it belongs to a group. `make test` runs the fast tier with SAMPLES, one or a few tests of each
+group; `make test-all` runs everything; `.ci/run` runs the fast tier, the groups that the changes call for, and a slice
+of the others.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from zlib import crc32
 
 SLICES = 8
-"""`.ci/run` runs one of so many slices of each group that no change calls for."""
+"""`.ci/run` runs one of this many slices of each group that no change calls for."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Slow tests that need the same machinery.
+    """A group of slow tests that need the same machinery.
 
-    `files` are beginnings of test ids below tests/, `marks` are markers. A test with a marker of any group belongs to
-    the first group that has its file or one of its markers. `paths` are beginnings of paths in the repository: a change
+    `files` are prefixes of test ids below tests/, and `marks` are markers. A test with a marker of any group belongs to
+    the first group that has its file or one of its markers. `paths` are prefixes of paths in the repository: a change
     below one of them calls for the group.
     """
 
@@ -99,9 +99,9 @@ SAMPLES = (
     "kernels/test_guard_devices.py",
     "browser/test_report.py::test_every_figure_is_drawn_and_nothing_else_happens",
 )
-"""Beginnings of the ids of the tests that stand for their groups in the fast tier: the real compiler and fio from end
-to end, every kernel built and run, all of them compiled for aarch64 and one run in qemu-user, guard on a loop device,
-a run over ssh that is killed and resumed, and a page in Chromium."""
+"""Prefixes of the ids of the tests that represent their groups in the fast tier: the real compiler and fio from end to
+end, every kernel built and run, all kernels compiled for aarch64 and one run in qemu-user, guard on a loop device, a
+run over ssh that is killed and resumed, and a page in Chromium."""
 
 
 _MACHINERY = frozenset(mark for group in GROUPS for mark in group.marks)
@@ -109,18 +109,18 @@ _MACHINERY = frozenset(mark for group in GROUPS for mark in group.marks)
 
 
 def group_of(test: str, marks: Collection[str]) -> str:
-    """The group of a test, by its id below tests/ and its markers; empty for one that is fast."""
+    """Return the group of a test, given its id below tests/ and its markers; empty for a fast test."""
     if _MACHINERY.isdisjoint(marks) or test.startswith(SAMPLES):
         return ""
     return next(one.name for one in GROUPS if test.startswith(one.files) or not set(one.marks).isdisjoint(marks))
 
 
 def slice_of(test: str) -> int:
-    """The slice that a test belongs to, of SLICES."""
+    """Return which of the SLICES slices a test belongs to."""
     return crc32(test.encode()) % SLICES
 
 
 def called_by(changed: Sequence[str]) -> list[str]:
-    """Names of the groups that these changed paths call for, those with most changes first."""
+    """Return the names of the groups that these changed paths call for, those with the most changes first."""
     counts = {group.name: sum(path.startswith(group.paths) for path in changed) for group in GROUPS}
     return sorted((name for name, count in counts.items() if count), key=lambda name: -counts[name])

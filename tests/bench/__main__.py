@@ -1,4 +1,4 @@
-"""Runs every figure, or those whose name contains one of the words given."""
+"""Run every benchmark, or those whose names contain one of the words given as arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.bench import harness, latency
 
 
 def main() -> int:
-    """Print the figures; a figure that cannot be taken is said and makes the exit code 1."""
+    """Print the figures. A figure that cannot be measured is reported and makes the exit code 1."""
     words = sys.argv[1:]
     failed = 0
     for name, figure in {**harness.FIGURES, **latency.FIGURES}.items():
@@ -18,7 +18,7 @@ def main() -> int:
             figure()
         except (RuntimeError, OSError) as problem:
             failed += 1
-            print(f"{name}: could not be taken: {problem}", flush=True)
+            print(f"{name}: could not be measured: {problem}", flush=True)
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""What the harness itself costs: starting, checking large plans, and noop points locally and over ssh."""
+"""The cost of the harness itself: starting it, checking large plans, and noop points, locally and over ssh."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ POINTS = 1000
 
 
 def scratch() -> Path:
-    """A folder that goes when the script ends, not before: ext4 without a journal keeps deleted inodes back for a
-    while, and looks past them at every file that is made meanwhile."""
+    """Return a folder that is deleted when the script ends, but not earlier: ext4 without a journal does not reuse
+    deleted inodes for a while, and searches past them for every new file in the meantime."""
     folder = tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def asct(*arguments: str) -> list[str]:
-    """The command line of this checkout."""
+    """Return the command line of asct in this checkout."""
     return [sys.executable, "-m", "asct", *arguments]
 
 
 def start() -> None:
-    """`asct version` against a bare interpreter, interleaved."""
+    """Compare `asct version` with a bare interpreter, in interleaved runs."""
     bare, version = rounds(15, lambda: command([sys.executable, "-c", "pass"]), lambda: command(asct("version")))
     extra = [(after.wall_s - before.wall_s) * 1e3 for before, after in zip(bare, version, strict=True)]
     show("asct version over a bare interpreter", *least_and_middle(extra), "ms", 60)
 
 
 def large_plan() -> str:
-    """A plan of 10,000 points."""
+    """Return a plan with 10,000 points."""
     return (
         "plan: 1\nname: big\nlimits: {points: 20000}\nbenchmarks:\n  - uses: storage-fio\n    id: matrix\n"
         "    sweep:\n      block_size: [4K, 8K, 16K, 32K, 64K, 128K, 256K, 512K, 1M, 2M]\n"
@@ -49,7 +49,7 @@ def large_plan() -> str:
 
 
 def check() -> None:
-    """`asct check` of a plan of 10,000 points."""
+    """Measure `asct check` on a plan with 10,000 points."""
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.yaml"
         plan.write_text(large_plan())
@@ -68,7 +68,8 @@ def _applied(plan: str, folder: Path) -> Cost:
 
 
 def files() -> None:
-    """The floor below a point: two folders and the two small files of a repeat, made by bare system calls."""
+    """Measure the lower limit for a point: creating the two folders and the two small files of a repeat with bare
+    system calls."""
     costs = []
     for _ in range(5):
         folder = scratch()
@@ -90,7 +91,8 @@ def _noop_plan(points: int, host: str = "") -> str:
 
 
 def _per_point(name: str, host: str, goal_ms: float) -> None:
-    """The cost of a point: a run of 1,000 points less a run of one, so that starting and reporting do not count."""
+    """Measure the cost of a point: a run of 1,000 points minus a run of one point, so that starting and reporting do
+    not count."""
     many, one = rounds(3, _noop_run(_noop_plan(POINTS, host)), _noop_run(_noop_plan(1, host)))
     whole = [cost.wall_s * 1e3 / POINTS for cost in many]
     net = [(big.wall_s - small.wall_s) * 1e3 / (POINTS - 1) for big, small in zip(many, one, strict=True)]
@@ -99,12 +101,12 @@ def _per_point(name: str, host: str, goal_ms: float) -> None:
 
 
 def noop_local() -> None:
-    """1,000 noop points on this machine."""
+    """Measure 1,000 noop points on this machine."""
     _per_point("a noop point, local", "", 3)
 
 
 def noop_ssh() -> None:
-    """1,000 noop points over ssh to loopback."""
+    """Measure 1,000 noop points over ssh to loopback."""
     with tempfile.TemporaryDirectory(prefix="asct-bench-sshd-") as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -1,4 +1,5 @@
-"""How well the intervals of values predict the next run: rows of the table from several runs of the same plan."""
+"""Measure how well the intervals of values predict the next run: rows of the table, computed from several runs of the
+same plan."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.bench.table import Goal, note, row
 
 @dataclass(frozen=True)
 class Value:
-    """One value of one run."""
+    """One value from one run."""
 
     value: float
     ci95: tuple[float, float] | None
@@ -20,13 +21,14 @@ class Value:
 
 
 Place = tuple[str, str, str]
-"""Title of the row, metric and coordinates of a value."""
+"""The title of the row, the metric and the coordinates of a value."""
 Runs = Mapping[Place, Sequence[Value]]
-"""The values of each place, one a run, in order of time."""
+"""The values of each place, one per run, in order of time."""
 
 
 def report_intervals(runs: Runs) -> None:
-    """For each title: how often the next unflagged value is inside, the share flagged, and the half-width."""
+    """Report for each title how often the next value without a flag is within the interval, the share of flagged
+    values, and the half-width."""
     for name in dict.fromkeys(place[0] for place in runs):
         series = [values for place, values in runs.items() if place[0] == name]
         _report_inside(name, series)
@@ -61,7 +63,7 @@ def _holds(ci95: tuple[float, float], later: Value) -> bool:
 
 
 def _width(values: Sequence[Value]) -> float | None:
-    """The median half-width of the intervals, in standard deviations between the runs."""
+    """Return the median half-width of the intervals, in standard deviations between the runs."""
     halves = [(value.ci95[1] - value.ci95[0]) / 2 for value in values if value.ci95 is not None]
     spread = statistics.stdev([value.value for value in values]) if len(values) > 1 else 0.0
     return statistics.median(halves) / spread if halves and spread > 0 else None

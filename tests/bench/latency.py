@@ -1,4 +1,4 @@
-"""The default latency sweep: its time, its first level in core cycles, and how ten runs agree."""
+"""The default latency sweep: its duration, its first level in core cycles, and how well ten runs agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUNS = 10
 
 
 def sweeps() -> None:
-    """Ten whole runs of the default sweep."""
+    """Measure ten complete runs of the default sweep."""
     seconds: list[float] = []
     levels: dict[str, list[float]] = {}
     cycles: dict[str, list[float]] = {}

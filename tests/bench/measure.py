@@ -1,4 +1,4 @@
-"""Timing whole commands, their memory, and printing figures against goals."""
+"""Measure the time and memory of whole commands, and print figures next to their goals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall time in seconds, processor time in seconds and largest memory in MiB of one process."""
+    """Wall time and processor time in seconds, and peak memory in MiB, of one process."""
 
     wall_s: float
     cpu_s: float
@@ -20,9 +20,9 @@ class Cost:
 
 
 def command(arguments: Sequence[str], expect: int = 0, environment: Mapping[str, str] | None = None) -> Cost:
-    """Run one command to its end, with bytecode kept as in an ordinary installation.
+    """Run one command to its end. Bytecode is cached as in an ordinary installation.
 
-    Raises RuntimeError with its output when it does not end with `expect`.
+    Raises RuntimeError with the output of the command if its exit status is not `expect`.
     """
     started = time.perf_counter()
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -40,7 +40,7 @@ def command(arguments: Sequence[str], expect: int = 0, environment: Mapping[str,
 
 
 def rounds(number: int, *subjects: Callable[[], Cost]) -> list[list[Cost]]:
-    """Each subject `number` times, interleaved so that a disturbance meets all of them."""
+    """Run each subject `number` times, interleaved so that a disturbance affects all of them."""
     costs: list[list[Cost]] = [[] for _ in subjects]
     for _ in range(number):
         for place, subject in zip(costs, subjects, strict=True):
@@ -49,11 +49,11 @@ def rounds(number: int, *subjects: Callable[[], Cost]) -> list[list[Cost]]:
 
 
 def least_and_middle(values: Sequence[float]) -> tuple[float, float]:
-    """Minimum and median."""
+    """Return the minimum and the median."""
     return min(values), statistics.median(values)
 
 
 def show(name: str, least: float, middle: float, unit: str, goal: float | None) -> None:
-    """One line: name, minimum, median, goal and the ratio of the median to the goal."""
+    """Print one line: name, minimum, median, goal, and the ratio of the median to the goal."""
     aim = f"goal {goal:g} {unit}, ratio {middle / goal:.2f}" if goal else ""
     print(f"{name:<52} min {least:9.3f}  median {middle:9.3f} {unit:<5} {aim}", flush=True)

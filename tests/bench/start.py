@@ -1,7 +1,8 @@
-"""`make bench-start`: how long commands take that a user waits for, beside bare Python and another checkout.
+"""`make bench-start`: the duration of commands that a user waits for, compared with bare Python and with another
+checkout.
 
 Each command runs ten times, interleaved with the others so that a disturbance affects all of them. `BASE` names the
-`asct` of another checkout (`BASE=path/.venv/bin/asct`), to which the ratio is printed.
+`asct` program of another checkout (`BASE=path/.venv/bin/asct`); the ratio to it is then printed as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TAB = {"_ASCT_COMPLETE": "bash_complete", "COMP_WORDS": "asct run lat", "COMP_CW
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
-    """Arguments and environment of each command, by the name to print."""
+    """Return the arguments and environment of each command, by the name to print."""
     (folder / "small.yaml").write_text(SMALL)
     (folder / "large.yaml").write_text(large_plan())
     return {
@@ -37,7 +38,7 @@ def commands(folder: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
 
 
 def main() -> int:
-    """Print median, minimum and maximum of every command in ms, the ratio to bare Python, and that to BASE."""
+    """Print the median, minimum and maximum of every command in ms, and its ratio to bare Python and to BASE."""
     base = os.environ.get("BASE")
     with tempfile.TemporaryDirectory(prefix="asct-bench-") as folder:
         cases = commands(Path(folder))

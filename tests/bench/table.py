@@ -14,7 +14,8 @@ Subject = Callable[[], float]
 
 @dataclass(frozen=True)
 class Limit:
-    """What the hardware could reach at most, in the unit of the row, who says so, and what they say it keeps up."""
+    """The maximum that the hardware can reach, in the unit of the row, the source of this value, and the sustained rate
+    that the source states."""
 
     value: float
     source: str
@@ -23,19 +24,19 @@ class Limit:
 
 @dataclass(frozen=True)
 class Goal:
-    """What to reach: `text`, and whether it was."""
+    """A goal as `text`, and whether it was reached."""
 
     text: str
     reached: bool
 
 
 def note(text: str) -> None:
-    """A line beside the table."""
+    """Print a line next to the table."""
     print(f"# {text}", flush=True)
 
 
 def machine() -> str:
-    """Model, CPUs that may be used, load of the last minute."""
+    """Return the CPU model, the usable CPUs, and the load average of the last minute."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next(
         (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor"
@@ -44,12 +45,13 @@ def machine() -> str:
 
 
 def cpus() -> list[int]:
-    """CPUs that this process may use."""
+    """Return the CPUs that this process may use."""
     return sorted(os.sched_getaffinity(0))
 
 
 def interleaved(subjects: Mapping[str, Subject], rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """Each subject once a round. A subject that fails is left out with a note; one called `ours` must not."""
+    """Run each subject once per round. A subject that fails is omitted with a note, except the one called `ours`, which
+    must not fail."""
     values: dict[str, list[float]] = {name: [] for name in subjects}
     for _ in range(rounds):
         for name in list(values):
@@ -73,7 +75,8 @@ def row(
     peer: tuple[str, float, float] | None = None,
     goal: Goal | None = None,
 ) -> None:
-    """One line. `peer` is its name, its median and its best; ratios are ours over theirs, medians then bests."""
+    """Print one line. `peer` contains the name, the median and the best value of a peer; ratios are ours divided by the
+    peer's, medians first."""
     parts = [f"{name:<34} median {middle:9.3f}  best {best:9.3f} {unit:<8}"]
     if limit is not None:
         lasting = f", {limit.sustained:g} sustained" if limit.sustained != limit.value else ""
@@ -86,7 +89,8 @@ def row(
 
 
 def run(rows: Mapping[str, Callable[[], None]], words: Sequence[str]) -> int:
-    """Every row, or those whose name contains one of the words; one that cannot be measured is said and makes 1."""
+    """Run every row, or those whose names contain one of the words. A row that cannot be measured is reported and makes
+    the result 1."""
     failed = 0
     for name, one in rows.items():
         if words and not any(word in name for word in words):
@@ -100,7 +104,7 @@ def run(rows: Mapping[str, Callable[[], None]], words: Sequence[str]) -> int:
 
 
 def best_peer(values: Mapping[str, Sequence[float]], better: Callable[..., float]) -> tuple[str, float, float] | None:
-    """The peer with the best median (`better` is max or min): name, median, best."""
+    """Return the name, the median and the best value of the peer with the best median (`better` is max or min)."""
     peers = {name: series for name, series in values.items() if not name.startswith("ours") and series}
     if not peers:
         return None

@@ -1,4 +1,4 @@
-"""Runs a campaign on each transport and prints how often each fault was injected, and what it led to."""
+"""Run a campaign on each transport, and print how often each fault was injected and what it led to."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from tests.chaos.trial import Trial
 
 OWN_MOUNTS = "ASCT_CHAOS_MOUNTS"
 MISSES = 5
-"""A fault that finds nothing to hurt so often in a row, for each one that is wanted, never will."""
+"""The campaign ends after this many trials in a row, for each fault and for each trial that is still wanted, in which
+the fault found nothing to disturb."""
 
 
 @dataclass
 class Campaign:
-    """What is still to be done on a transport, and what came out; used by several threads."""
+    """The remaining work on a transport, and its results; used by several threads."""
 
     transport: str
     seed: int
@@ -40,7 +41,7 @@ class Campaign:
     mutex: Lock = field(default_factory=Lock)
 
     def next(self) -> tuple[int, str] | None:
-        """Number and first fault of the next trial."""
+        """Return the number and the first fault of the next trial."""
         with self.mutex:
             if not self.wanted or self.misses > MISSES * (len(self.faults) + len(self.wanted)):
                 return None
@@ -48,7 +49,7 @@ class Campaign:
             return self.trials, self.wanted.pop()
 
     def note(self, kind: str, trial: Trial) -> None:
-        """A trial that is over; one whose first fault hurt nothing is not counted, and done again."""
+        """Record a finished trial. If its first fault did not disturb anything, it does not count and is repeated."""
         with self.mutex:
             if kind and kind not in trial.faults:
                 self.misses += 1
@@ -58,7 +59,7 @@ class Campaign:
             self.violations[kind] += len(trial.violations)
 
     def work(self, folder: Path, kept: Path) -> None:
-        """One worker."""
+        """Run trials as one worker."""
         with scene(folder, self.transport) as place:
             self._try(place, 0, "", kept / f"{self.transport}-{folder.name}")
             while job := self.next():
@@ -77,7 +78,8 @@ class Campaign:
 
 
 def table(campaigns: list[Campaign]) -> str:
-    """For each fault and transport, how often it was injected, and how many resumes and violations it led to."""
+    """Return a table that shows, for each fault and transport, how often it was injected and how many resumes and
+    violations it led to."""
     width = max(map(len, FAULTS))
     head = "".join(f"{one.transport:>24}" for one in campaigns)
     lines = [f"{'':{width}}{head}", f"{'fault':{width}}" + f"{'faults resumes wrong':>24}" * len(campaigns)]
@@ -97,7 +99,7 @@ def _cell(one: Campaign, kind: str) -> str:
 
 
 def chosen(count: int, kinds: list[str], transports: list[str], rng: random.Random) -> dict[str, list[str]]:
-    """`count` faults by transport, in random order: each kind on each transport as often as every other."""
+    """Return `count` faults by transport, in random order, with each fault equally often on each transport."""
     pairs = [(transport, kind) for kind in kinds for transport in transports if kind in KINDS[transport]]
     rng.shuffle(pairs)
     found: dict[str, list[str]] = {transport: [] for transport in transports}
@@ -118,9 +120,9 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Exit code 1 when something that must hold did not, or not all faults could be injected."""
+    """Run the command. The exit code is 1 if a violation was found or not all faults could be injected."""
     if os.geteuid() != 0:
-        print("namespaces, links and disks need root", file=sys.stderr)
+        print("namespaces, links and disks require root", file=sys.stderr)
         return 1
     if OWN_MOUNTS not in os.environ:  # mounts go with the last process of the campaign, whatever ends it
         os.environ[OWN_MOUNTS] = "1"
@@ -139,7 +141,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, workers: int) -> None:
-    """Run all trials of a transport on `workers` hosts side by side."""
+    """Run all trials on a transport, on `workers` hosts in parallel."""
     folder = Path(tempfile.mkdtemp(prefix="asct-chaos-"))
     folder.chmod(0o755)
     kept = Path(tempfile.gettempdir()) / f"asct-chaos-{campaign.seed}"

@@ -1,4 +1,4 @@
-"""What is done to a run. Each fault is a function of the scene; one that lasts returns how to undo it."""
+"""The faults. Each is a function of the scene; a fault that lasts returns a function that undoes it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _kill = _signal(signal.SIGKILL)
 
 
 def pause_asct(scene: Scene) -> None:
-    """Stopped, as by Ctrl-Z or a laptop's lid, and continued."""
+    """Stop asct, as with Ctrl-Z or when a laptop is closed, and continue it."""
     _signal(signal.SIGSTOP)(scene)
     scene.pause(0.3, 3)
     scene.part.send(signal.SIGCONT)
 
 
 def _runner(name: str, group: str = "") -> Fault:
-    """Kill the process that the runner notes under `name`, or its group."""
+    """Return a fault that kills the process recorded by the runner as `name`, or its process group."""
 
     def kill(scene: Scene) -> None:
         scene.session(f'read -r pid rest <{name} && kill -s KILL -- "{group}$pid"')
@@ -49,25 +49,25 @@ def _sessions(scene: Scene, name: str) -> SshScene:
 
 
 def kill_session(scene: Scene) -> None:
-    """The process of the ssh server that serves the connection."""
+    """Kill the process of the ssh server that serves the connection."""
     _sessions(scene, "KILL")
 
 
 def pause_session(scene: Scene) -> None:
-    """It answers nothing for some time."""
+    """Stop the process of the session for some time, so that it does not answer."""
     there = _sessions(scene, "STOP")
     scene.pause(0.3, 4)
     there.host.signal_sessions("CONT")
 
 
 def freeze_session(scene: Scene) -> Undo:
-    """It never answers again, and keeps the connection open."""
+    """Stop the process of the session forever: it never answers again, but keeps the connection open."""
     there = _sessions(scene, "STOP")
     return lambda: there.host.signal_sessions("KILL")
 
 
 def restart_server(scene: Scene) -> None:
-    """The ssh server and all its sessions die, and it is started again."""
+    """Kill the ssh server and all its sessions, and start it again."""
     assert isinstance(scene, SshScene)
     scene.host.kill_servers()
     scene.pause(0, 2)
@@ -75,7 +75,7 @@ def restart_server(scene: Scene) -> None:
 
 
 def pull_cable(scene: Scene) -> None:
-    """The link is down for some seconds."""
+    """Take the link down for some seconds."""
     assert isinstance(scene, SshScene)
     scene.host.link("down")
     scene.pause(0.5, 5)
@@ -83,12 +83,12 @@ def pull_cable(scene: Scene) -> None:
 
 
 def kill_account(scene: Scene) -> None:
-    """Everything of the account on the host, as an administrator or systemd-logind does it."""
+    """Kill all processes of the account on the host, as an administrator or systemd-logind might."""
     scene.kill_all()
 
 
 def reboot(scene: Scene) -> None:
-    """The power of the host fails; it comes back with the same disk."""
+    """Cut the power of the host; it restarts with the same disk."""
     assert isinstance(scene, SshScene)
     scene.host.power_off()
     scene.pause(0, 2)
@@ -96,7 +96,7 @@ def reboot(scene: Scene) -> None:
 
 
 def cancel_job(scene: Scene) -> None:
-    """An administrator cancels the running job of the run, or its time is over."""
+    """Cancel the running Slurm job of the run, as an administrator or its time limit would."""
     assert isinstance(scene, SlurmScene)
     jobs = [row[0] for row in scene.cluster.jobs("RUNNING")]
     if not jobs:
@@ -105,7 +105,7 @@ def cancel_job(scene: Scene) -> None:
 
 
 def restart_controller(scene: Scene) -> None:
-    """The cluster's controller is away for a moment."""
+    """Stop the cluster's controller for a moment."""
     assert isinstance(scene, SlurmScene)
     scene.cluster.stop("slurmctld")
     scene.pause(0, 3)
@@ -113,26 +113,26 @@ def restart_controller(scene: Scene) -> None:
 
 
 def fill_host_for_a_moment(scene: Scene) -> None:
-    """The disk of the host is full, and then not any more."""
+    """Fill the disk of the host, and free the space after a moment."""
     scene.there.fill()
     scene.pause(0.2, 2)
     scene.there.free()
 
 
 def fill_host(scene: Scene) -> Undo:
-    """The disk of the host is full until somebody looks after it."""
+    """Fill the disk of the host until the fault is undone."""
     scene.there.fill()
     return scene.there.free
 
 
 def fill_results(scene: Scene) -> Undo:
-    """The disk of the results is full until somebody looks after it."""
+    """Fill the disk with the results until the fault is undone."""
     scene.here.fill()
     return scene.here.free
 
 
 def _damage(harm: Callable[[Scene, Path], None]) -> Fault:
-    """What a machine leaves whose power fails while asct writes."""
+    """Return a fault that leaves the files of a run as a power failure would while asct writes."""
 
     def do(scene: Scene) -> None:
         _kill(scene)
@@ -145,7 +145,7 @@ def _damage(harm: Callable[[Scene, Path], None]) -> Fault:
 
 
 def _tear(scene: Scene, path: Path) -> None:
-    """Cut the last line of a file somewhere."""
+    """Truncate the last line of a file at a random position."""
     if not path.exists() or not path.stat().st_size:
         raise Missed
     data = path.read_bytes()
@@ -161,14 +161,15 @@ def _ended(run: Path) -> list[Path]:
 
 
 def _cut_status(scene: Scene, run: Path) -> None:
-    """The file that tells how a repeat ended is cut off, or empty."""
+    """Truncate or empty the file with the status of a repeat."""
     path = scene.rng.choice(_ended(run))
     data = path.read_bytes()
     path.write_bytes(data[: scene.rng.randrange(len(data) - 1)])
 
 
 def _garbage(scene: Scene, run: Path) -> None:
-    """Blocks of the latest repeat never reached the disk: neither its raw files nor how it ended."""
+    """Overwrite the files of the latest repeat (raw files and status) with random bytes, as if their blocks had never
+    reached the disk."""
     folder = _ended(run)[-1].parent
     for path in folder.iterdir():
         if path.is_file():
@@ -176,7 +177,7 @@ def _garbage(scene: Scene, run: Path) -> None:
 
 
 def _litter(scene: Scene, run: Path) -> None:
-    """Documents that were being written, under their temporary names."""
+    """Leave partly written documents under their temporary names."""
     (run / ".run.json.999.tmp").write_bytes(b"{")
     (_ended(run)[-1].parent / ".status.json.999.tmp").write_bytes(b"")
 
@@ -209,7 +210,7 @@ FAULTS: dict[str, Fault] = {
     "raw files garbage": _damage(_garbage),
     "temporary files": _damage(_litter),
 }
-"""By the name in the table."""
+"""The faults, by their names in the table."""
 _NETWORK = {"session SIGKILL", "session SIGSTOP", "session frozen", "sshd restarted", "link down"}
 _SLURM = {"job canceled", "controller restarted"}
 KINDS = {
@@ -217,6 +218,6 @@ KINDS = {
     "ssh": FAULTS.keys() - _SLURM,
     "slurm": FAULTS.keys() - _NETWORK - {"power off"},
 }
-"""The faults that hosts of each transport can have."""
+"""The faults that are possible on the hosts of each transport."""
 PASSING = ("asct SIGKILL", "runner SIGKILL", "session SIGKILL", "task SIGKILL", "link down", "asct SIGSTOP")
-"""What may also happen to a resume."""
+"""The faults that may also be injected into a resume."""

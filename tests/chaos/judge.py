@@ -1,6 +1,8 @@
-"""What must hold after a trial: nothing lost, doubled or wrong in the tree, nothing left on the host or here.
+"""The conditions that must hold after a trial: no records are missing, duplicated or wrong in the results tree, and
+nothing remains on the host or on this machine.
 
-The tree is read by plain means, so that a fault of asct's own reader is not overlooked; `verify` of asct comes on top.
+The tree is read with simple code, so that errors in asct's own reader are noticed; `asct results verify` runs in
+addition.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from asct.store.verify import verify
 from tests.chaos.scene import Scene, until
 
 Repeat = tuple[str, str, int]
-"""Job, point, repeat."""
+"""Job, point and number of a repeat."""
 EXPECTED = Counter(
     [
         *(("quick", f'{{"index": {index}}}', repeat) for index in range(1, 13) for repeat in (1, 2)),
@@ -28,15 +30,15 @@ EXPECTED = Counter(
 )
 """Every repeat of the plan, once."""
 METRICS = {"quick": {"elapsed"}, "steady": {"latency", "data_size"}, "steps": {"levels"}, "disk": {"queue_depth"}}
-"""What each repeat has at least."""
+"""The metrics that every repeat must contain."""
 LEFT = "ls -d /var/tmp/asct/run-* /var/tmp/asct.lock.* 2>/dev/null; find /home/*/.cache -name '*.part' 2>/dev/null || :"
 LOCK_FREE = "if [ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true; then echo free; fi"
 GONE_S = 40.0
-"""A runner that nobody talks to any more stays for 30 s."""
+"""Seconds to wait for a runner without a connection, which stays for 30 s."""
 
 
 def whole_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each line of a JSON Lines file that can be read, as text and as an object."""
+    """Yield each readable line of a JSON Lines file, as text and as an object."""
     if path.exists():
         for line in path.read_text(errors="replace").splitlines(keepends=True):
             try:
@@ -52,8 +54,8 @@ def repeat_of(record: dict[str, Any]) -> Repeat:
 
 
 def finished(run: Path | None) -> set[str]:
-    """Lines of records of repeats that came to their end by journal and status, and that have all of their records: a
-    resume must keep them."""
+    """Return the lines of the records of repeats that are complete according to the journal and the status, and whose
+    records all exist. A resume must keep them."""
     if run is None:
         return set()
     ended = {
@@ -72,7 +74,7 @@ def finished(run: Path | None) -> set[str]:
 
 
 def _status(folder: Path) -> tuple[str, int]:
-    """How a repeat ended, and how many records it gave."""
+    """Return how a repeat ended, and the number of its records."""
     try:
         status = json.loads((folder / "status.json").read_text())
         return str(status["status"]), int(status["records"])
@@ -81,7 +83,7 @@ def _status(folder: Path) -> tuple[str, int]:
 
 
 def violations(scene: Scene, kept: set[str], codes: list[int]) -> Iterator[str]:
-    """All that is wrong after the last resume; `kept` are lines of records that were there before it."""
+    """Yield all violations after the last resume. `kept` contains lines of records that existed before it."""
     for number, part in enumerate(scene.parts):
         if part.hung:
             yield f"part {number} hung"
@@ -124,7 +126,8 @@ def _tree(run: Path, kept: set[str]) -> Iterator[str]:
 
 
 def _wrong(run: Path, key: Repeat, mine: dict[str, dict[str, Any]]) -> str:
-    """What of a repeat does not fit its point, by its values and by what the programs themselves wrote."""
+    """Return the values of a repeat, or the output of its programs, that do not match its point; empty if everything
+    matches."""
     job, point, _ = key
     ((_, asked),) = json.loads(point).items()
     folder = run / next(iter(mine.values()))["raw"]
@@ -147,7 +150,7 @@ def _wrong(run: Path, key: Repeat, mine: dict[str, dict[str, Any]]) -> str:
 
 
 def left(scene: Scene, seconds: float = GONE_S) -> Iterator[str]:
-    """What is still on the host: processes, files, the lock."""
+    """Yield what remains on the host: processes, files and the lock."""
     if not until(lambda: not scene.running(), seconds):
         yield f"processes left on the host: {scene.running()}"
     found = scene.sh(LEFT).split()

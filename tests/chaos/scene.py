@@ -1,7 +1,7 @@
-"""Where a trial takes place: a host with a small disk of its own, results on another small disk.
+"""The environment of a trial: a host with its own small disk, and results on another small disk.
 
-Over ssh, the host has a network of its own. With `local`, asct runs on that same host, in its namespaces. With Slurm,
-the host is a node of a cluster on loopback.
+Over ssh, the host has its own network. With `local`, asct runs on the same host, in its namespaces. With Slurm, the
+host is a node of a cluster on loopback.
 """
 
 from __future__ import annotations
@@ -42,19 +42,20 @@ benchmarks:
     config: {duration: 200ms, filesize: 1M, numjobs: 1, direct: false, file_names: /var/tmp/data}
     sweep: {iodepth: [1, 2]}
 """
-"""Jobs of which the host has all tasks beforehand, one whose tasks come one by one, one with a target to look at."""
+"""Contains jobs whose tasks are all sent to the host in advance, a job whose tasks are sent one by one, and a job with
+a target to check."""
 DISK = "32m"
 COLD = 0.3
-"""How many runs find no kernels on the host."""
+"""Share of the runs that find no kernels on the host."""
 PATIENCE_S = 12
 HANG_S = 180.0
-"""No part of a run takes so long, whatever is done to it."""
+"""Seconds that no part of a run exceeds, whatever fault is injected."""
 EVENTS = 86
-"""Lines of the journal of a run that nothing happens to."""
+"""Number of journal lines of a run without a fault."""
 
 
 class Missed(Exception):
-    """A fault found nothing to hurt: the run was not that far yet, or over."""
+    """Raised if a fault found nothing to disturb, because the run had not reached that stage yet or was over."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,13 @@ class Disk:
     folder: Path
 
     def mount(self) -> None:
-        """At an empty folder, for every account."""
+        """Mount the disk at an empty folder that every account can use."""
         self.folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=1777", "tmpfs", self.folder], check=True)
 
     def unmount(self) -> None:
-        """Also while something still runs on it; it goes with the campaign's own mounts at the latest."""
+        """Unmount the disk, even if a process still uses it. At the latest, it disappears with the mounts of the
+        campaign."""
         subprocess.run(["umount", "--lazy", self.folder], check=False)
 
     @property
@@ -77,7 +79,7 @@ class Disk:
         return self.folder / ".filler"
 
     def fill(self) -> None:
-        """To the last byte."""
+        """Fill the disk to the last byte."""
         with self.filler.open("wb", buffering=0) as out:
             size = 1 << 20
             while size:
@@ -87,14 +89,14 @@ class Disk:
                     size //= 2
 
     def free(self) -> None:
-        """Give the room back."""
+        """Free the space again."""
         self.filler.unlink(missing_ok=True)
 
 
 @dataclass
 class Part:
-    """A process of asct that applies or resumes, and how it ended. `nested`: it is the child of nsenter, in a namespace
-    of processes."""
+    """An asct process that applies or resumes, and how it ended. If `nested` is set, it is the child of nsenter in a
+    process namespace."""
 
     process: subprocess.Popen[str]
     err: Path
@@ -102,7 +104,7 @@ class Part:
     hung: bool = False
 
     def end(self) -> int:
-        """Its exit code; one that hangs is ended by SIGABRT."""
+        """Return its exit code. A process that hangs is ended with SIGABRT."""
         try:
             return self.process.wait(HANG_S)
         except subprocess.TimeoutExpired:
@@ -111,7 +113,7 @@ class Part:
             return self.process.wait()
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal. Raises Missed when it has ended."""
+        """Send a signal to the process. Raises Missed if it has ended."""
         pid = self.process.pid
         try:
             if self.nested:
@@ -133,11 +135,11 @@ class Part:
 
 @dataclass
 class Scene:
-    """One worker's host and folder. `rng` is the trial's own."""
+    """One worker's host and folder. `rng` belongs to the trial."""
 
     folder: Path
     there: Disk
-    """The host's disk for work, its /var/tmp."""
+    """The host's disk for work, mounted at its /var/tmp."""
     home: Path
     """The home folder of the account on the host."""
     rng: random.Random = field(default_factory=random.Random)
@@ -146,28 +148,28 @@ class Scene:
     nested = False
 
     def prefix(self) -> list[str]:
-        """The command prefix for asct."""
+        """Return the command prefix for asct."""
         return []
 
     def environment(self) -> dict[str, str]:
-        """Variables for asct."""
+        """Return the environment variables for asct."""
         return environment({"PYTHONFAULTHANDLER": "1"})
 
     def hosts(self) -> dict[str, Any]:
-        """The `hosts` of the plan."""
+        """Return the `hosts` of the plan."""
         raise NotImplementedError
 
     def sh(self, script: str) -> str:
-        """What a shell script of root's prints on the host."""
+        """Return the output of a shell script that runs as root on the host."""
         raise NotImplementedError
 
     def running(self) -> list[str]:
-        """The processes of asct on the host, `PID ...`."""
+        """Return the asct processes on the host as `PID ...`."""
         raise NotImplementedError
 
     @property
     def here(self) -> Disk:
-        """The disk of the results."""
+        """The disk with the results."""
         return Disk(self.folder / "disk")
 
     @property
@@ -178,11 +180,11 @@ class Scene:
 
     @property
     def part(self) -> Part:
-        """The latest process of asct."""
+        """The latest asct process."""
         return self.parts[-1]
 
     def clear(self, rng: random.Random) -> None:
-        """Everything as at the begin."""
+        """Restore the initial state."""
         self.rng = rng
         self.parts = []
         shutil.rmtree(self.here.folder / "results", ignore_errors=True)
@@ -192,7 +194,7 @@ class Scene:
         (self.folder / "plan.yaml").write_text(f"{PLAN}hosts: {json.dumps(self.hosts())}\n")
 
     def start(self, command: str) -> Part:
-        """`apply` or `resume`; returns once there is a run that can be resumed."""
+        """Start `apply` or `resume`, and return when there is a run that can be resumed."""
         err = self.folder / f"err-{len(self.parts)}"
         arguments = [str(self.folder / "plan.yaml")] if command == "apply" else []
         with err.open("w") as out:
@@ -208,39 +210,41 @@ class Scene:
         return part
 
     def events(self) -> int:
-        """How many lines the journal of the run has."""
+        """Return the number of lines in the run's journal."""
         return (self.run / "journal.jsonl").read_bytes().count(b"\n") if self.run else 0
 
     def advance(self, part: Part) -> None:
-        """Let it come to some random place of its way: by events, so that a slow machine changes nothing."""
+        """Let the process advance to a random point. Progress is measured in events, so that a slow machine makes no
+        difference."""
         begun = self.events()
         target = begun + self.rng.randrange(max(4, EVENTS - begun))
         until(lambda: self.events() >= target or not part.running, HANG_S)
         self.pause(0, 0.4)
 
     def pause(self, least: float, most: float) -> None:
-        """Some time between two bounds, in seconds."""
+        """Wait for a random time between two bounds, in seconds."""
         time.sleep(self.rng.uniform(least, most))
 
     def session(self, script: str) -> None:
-        """Run a script in the folder of the session on the host. Raises Missed when there is none, or it fails."""
+        """Run a script in the folder of the session on the host. Raises Missed if there is no session or the script
+        fails."""
         text = f"cd /var/tmp/asct/run-* 2>/dev/null && {{ {script}; }} && echo hit || :"
         if "hit" not in self.sh(text):
             raise Missed
 
     def kill_all(self) -> None:
-        """Kill everything of asct on the host. Raises Missed when there is nothing."""
+        """Kill all asct processes on the host. Raises Missed if there are none."""
         found = " ".join(line.split()[0] for line in self.running())
         if not found or "hit" not in self.sh(f"kill -s KILL {found} && echo hit || :"):
             raise Missed
 
     def renew(self) -> None:
-        """Nothing on the host is left to the next trial."""
+        """Remove everything on the host that could affect the next trial."""
         for path in (self.there.folder / "asct", *self.there.folder.glob("asct.lock*")):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Whatever asct still runs ends."""
+        """End all asct processes that are still running."""
         for part in self.parts:
             if part.running:
                 with suppress(Missed):
@@ -251,7 +255,7 @@ class Scene:
 
 @dataclass(kw_only=True)
 class SshScene(Scene):
-    """A host in namespaces of its own, reached over ssh."""
+    """A host in its own namespaces, reached over ssh."""
 
     net: Net
     host: NetHost
@@ -279,7 +283,7 @@ class SshScene(Scene):
 
 @dataclass(kw_only=True)
 class LocalScene(SshScene):
-    """The same host, where asct runs as well, as root."""
+    """The same host, on which asct runs as well, as root."""
 
     transport = "local"
     nested = True
@@ -323,14 +327,15 @@ class SlurmScene(Scene):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def running(self) -> list[str]:
-        """Slurm's jobs are processes too; their own are found by a variable that the batch script sets."""
+        """Return the asct processes. Slurm's jobs are processes too; a job's own processes are found by a variable that
+        the batch script sets."""
         found = self.cluster.waiting()
         script = "grep -lsz '^ASCT_JOB=' /proc/[0-9]*/environ | cut -d/ -f3 || :"
         mine = [pid for pid in self.sh(script).split() if self._is_mine(pid)]
         return [f"{pid} of a job" for pid in mine] or [f"job {' '.join(row)}" for row in found]
 
     def _is_mine(self, pid: str) -> bool:
-        """Whether it sees the disk of the node: other clusters on this machine have other nodes."""
+        """Return whether a process sees the disk of this node; other clusters on this machine have other nodes."""
         with suppress(OSError):
             return Path(f"/proc/{pid}/root/var/tmp").stat().st_dev == self.there.folder.stat().st_dev
         return False
@@ -346,7 +351,7 @@ class SlurmScene(Scene):
 
 
 def until(true: Callable[[], bool], seconds: float) -> bool:
-    """Wait for something; False when it did not come in time."""
+    """Wait for a condition. Return False if it is not met in time."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -357,7 +362,7 @@ def until(true: Callable[[], bool], seconds: float) -> bool:
 
 @contextmanager
 def scene(folder: Path, transport: str) -> Iterator[Scene]:
-    """A host that is up; nothing of it is left afterwards."""
+    """Provide a host that is up; nothing of it remains afterward."""
     folder.mkdir()
     Disk(folder / "disk").mount()
     try:

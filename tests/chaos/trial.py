@@ -1,4 +1,4 @@
-"""One run that is hurt, resumed until it is complete, and looked at."""
+"""One run that is disturbed, resumed until it is complete, and checked."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tests.chaos.judge import finished, left, violations
 from tests.chaos.scene import Missed, Part, Scene
 
 RESUMES = 3
-"""So often at most, not counting those that are hurt themselves."""
+"""Maximum number of resumes, not counting those that are disturbed themselves."""
 AGAIN = 0.3
-"""How many of the first resumes are hurt as well."""
+"""Share of the first resumes that are disturbed as well."""
 STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130, "asct SIGHUP": 143}
-"""Faults after which asct itself has put everything in order, and its exit code."""
+"""Faults after which asct itself cleans up, with its exit code."""
 ENDED_S = 60.0
 
 
 @dataclass
 class Trial:
-    """`kind` is the first fault, none if it is empty; `faults` are those that hurt something."""
+    """A trial. `kind` is the first fault, empty for none; `faults` contains those that disturbed something."""
 
     scene: Scene
     kind: str
@@ -33,7 +33,7 @@ class Trial:
     _undo: Undo | None = None
 
     def run(self, rng: random.Random) -> None:
-        """The whole trial."""
+        """Run the whole trial."""
         scene = self.scene
         scene.clear(rng)
         kept: set[str] = set()
@@ -55,7 +55,7 @@ class Trial:
             scene.close()
 
     def _part(self, command: str, kind: str) -> None:
-        """One process of asct, from its start to its end."""
+        """Run one asct process from its start to its end."""
         part = self.scene.start(command)
         if kind:
             self.scene.advance(part)
@@ -77,12 +77,12 @@ class Trial:
         self.faults.append(kind)
 
     def told(self) -> str:
-        """A line for people, and one for each violation."""
+        """Return a summary line, and one line for each violation."""
         what = ", then ".join(self.faults) or "nothing"
         return "\n     VIOLATION: ".join([f"{what}: exit codes {self.codes}", *self.violations])
 
     def keep(self, folder: Path) -> Path:
-        """Copy what there is to look at."""
+        """Copy the files that are needed to examine a failure."""
         folder.parent.mkdir(exist_ok=True)
         shutil.copytree(self.scene.folder, folder, symlinks=True)
         (folder / "trial").write_text(self.told() + "\n")

@@ -1,1 +1,1 @@
-"""Mistakes that the fast tests must notice: `make mutants`."""
+"""Mutations that the fast tests must detect: `make mutants`."""

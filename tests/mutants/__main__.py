@@ -1,7 +1,7 @@
-"""Makes each mistake of mutations.yaml in a copy of the tree, runs the fast tests named beside it, and prints a table.
+"""Apply each mutation in mutations.yaml to a copy of the tree, run the fast tests listed with it, and print a table.
 
-Ends non-zero when the tests fail without any mistake, when the text of a mistake is not found exactly once, or when
-less than LEAST of the mistakes are noticed.
+The exit code is not 0 if the tests fail without a mutation, if the text of a mutation does not occur exactly once, or
+if less than LEAST of the mutations are detected.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("asct", "kernels", "plans", "results_schema", "templates", "tests", "docs", "pyproject.toml", "README.md")
 LEAST = 55 / 60
 LONGEST_S = 300.0
-"""A mistake that makes a test hang is noticed after so long."""
+"""Seconds after which a mutation that makes a test hang counts as detected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mistake: `old` in `file` becomes `new`."""
+    """One mutation: `old` in `file` becomes `new`."""
 
     file: str
     old: str
@@ -39,19 +39,19 @@ class Mutant:
     tests: tuple[str, ...]
 
     def problem(self) -> str:
-        """Why it cannot be made; empty if it can."""
+        """Return the reason why the mutation cannot be applied; empty if it can."""
         count = (ROOT / self.file).read_text(encoding="utf-8").count(self.old) if (ROOT / self.file).is_file() else 0
         return "" if count == 1 and self.old != self.new else f"{self.file}: {count} times: {self.old}"
 
 
 def declared() -> list[Mutant]:
-    """All of mutations.yaml."""
+    """Return all mutations in mutations.yaml."""
     groups = yaml.safe_load(Path(__file__).with_name("mutations.yaml").read_text(encoding="utf-8"))
     return [Mutant(**one, tests=tuple(group["tests"])) for group in groups for one in group["mutations"]]
 
 
 def copied(folder: Path) -> Path:
-    """A copy of what the tests need."""
+    """Return a copy of the files that the tests need."""
     for name in NEEDED:
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, folder / name)
@@ -59,7 +59,7 @@ def copied(folder: Path) -> Path:
 
 
 def passes(tree: Path, tests: Sequence[str]) -> bool:
-    """Whether the fast ones of these tests pass in that tree."""
+    """Return whether the fast tests among these pass in a tree."""
     command = [
         sys.executable,
         "-m",
@@ -84,7 +84,7 @@ def passes(tree: Path, tests: Sequence[str]) -> bool:
 
 @contextmanager
 def made(tree: Path, mutant: Mutant) -> Iterator[None]:
-    """With the mistake in that tree."""
+    """Apply the mutation to a tree until the block ends."""
     path = tree / mutant.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
@@ -95,7 +95,7 @@ def made(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def main() -> int:
-    """The command; arguments choose mutants whose file has one of these words in its path."""
+    """Run the command. Its arguments select the mutations of files whose paths contain one of these words."""
     mutants = [one for one in declared() if not sys.argv[1:] or any(word in one.file for word in sys.argv[1:])]
     if problems := [text for one in mutants if (text := one.problem())]:
         print("These texts do not occur exactly once:", *problems, sep="\n  ")
@@ -119,7 +119,7 @@ def main() -> int:
         whole = list(dict.fromkeys(one.tests for one in mutants))
         broken = [tests for tests, (failed, _) in zip(whole, pool.map(noticed, whole), strict=True) if failed]
         if broken:
-            print("These fail without any mistake:", *(" ".join(tests) for tests in broken), sep="\n  ")
+            print("These tests fail without any mutation:", *(" ".join(tests) for tests in broken), sep="\n  ")
             return 2
         results = pool.map(lambda one: noticed(one.tests, one), mutants)
         caught = 0

@@ -1,4 +1,4 @@
-"""The mistakes of `make mutants` can be made: a line that changed takes its mistakes along."""
+"""All mutations of `make mutants` can be applied: whoever changes a line must update its mutations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""Figures of fleets: many hosts at once, many points on one, short commands, large dry plans; all on loopback."""
+"""Figures for fleets, all on loopback: many hosts at once, many points on one host, short commands, and previews of
+large plans."""

@@ -1,4 +1,4 @@
-"""The rows. Servers and clients share this machine, so a row of many hosts counts the work of both sides."""
+"""The rows. Servers and clients share this machine, so a row with many hosts includes the work of both sides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTS = 20
 
 
 def hundred_hosts() -> None:
-    """One noop point on each of 100 hosts: the first run finds empty caches, the others are counted."""
+    """Measure one noop point on each of 100 hosts. The first run finds empty caches; only the other runs count."""
     with fleet(HOSTS) as made:
         plan = _plan(made.hosts())
         cold, *costs = [_applied(plan) for _ in range(ROUNDS + 1)]
@@ -42,7 +42,7 @@ def hundred_hosts() -> None:
 
 
 def one_host() -> None:
-    """The same with one host: what 100 cost beyond it."""
+    """Measure the same with one host, to show what 100 hosts cost in addition."""
     with fleet(1) as made:
         plan = _plan(made.hosts())
         walls = [_applied(plan)[0].wall_s for _ in range(ROUNDS + 1)][1:]
@@ -50,7 +50,7 @@ def one_host() -> None:
 
 
 def warm_command() -> None:
-    """A short command over a connection that is open, and a task of a session."""
+    """Measure a short command over an open connection, and a task of a session."""
     with _connected() as host:
         host.execute(["true"])
         times = [_timed(lambda: host.execute(["true"])) * 1e3 for _ in range(COMMANDS)]
@@ -59,8 +59,9 @@ def warm_command() -> None:
 
 
 def facts_of_a_host() -> None:
-    """All facts of a host that is not open, in one exchange: its tools are asked for the first time, or their answers
-    are in the account's cache; and what a connection takes of that."""
+    """Measure reading all facts of a host in a single exchange, including the connection. The versions of its tools
+    are either determined for the first time or taken from the account's cache. Also measure a connection that
+    does nothing."""
     with _spec() as spec:
         first, again, connected = [], [], []
         for _ in range(FACTS):
@@ -75,7 +76,7 @@ def facts_of_a_host() -> None:
 
 
 def thousand_points() -> None:
-    """1,000 noop points on one host, from the start of asct to its end."""
+    """Measure 1,000 noop points on one host, from the start of asct to its end."""
     sweep = f"  - {{uses: noop, sweep: {{index: {{from: 1, to: {POINTS}, step: 1}}}}}}\n"
     with fleet(1) as made:
         plan = _plan(made.hosts(), sweep)
@@ -87,7 +88,7 @@ def thousand_points() -> None:
 
 
 def dry_plan() -> None:
-    """`asct plan` for 500 hosts with two benchmarks; no host is touched."""
+    """Measure `asct plan` for 500 hosts with two benchmarks; no host is contacted."""
     hosts = {f"node[001:{PLANNED}]": {"transport": "ssh", "vars": {"index": 7}}}
     more = '  - {id: swept, uses: noop, sweep: {index: ["${host.vars.index}", 1, 2]}}\n'
     folder = scratch()
@@ -103,8 +104,8 @@ def _plan(hosts: object, benchmarks: str = "  - noop\n") -> str:
 
 
 def _applied(plan: str) -> tuple[Cost, float]:
-    """What asct cost, and the processor time of all else on this machine meanwhile: of the servers, and of the detached
-    runners, which are nobody's children."""
+    """Return the cost of asct, and the processor time that everything else on this machine used in the meantime: the
+    servers, and the detached runners, which have no parent among the tests."""
     folder = scratch()
     (folder / "plan.yaml").write_text(plan)
     before = _busy_s()
@@ -113,13 +114,14 @@ def _applied(plan: str) -> tuple[Cost, float]:
 
 
 def _busy_s() -> float:
-    """Processor time of the machine but for idle, waiting for drives and stolen (proc(5), /proc/stat)."""
+    """Return the processor time of the machine, except for idle time, time waiting for drives, and stolen time
+    (proc(5), /proc/stat)."""
     user, nice, system, _idle, _waiting, irq, softirq, *_ = Path("/proc/stat").read_text().split()[1:]
     return sum(map(int, (user, nice, system, irq, softirq))) / os.sysconf("SC_CLK_TCK")
 
 
 def _processor_time(costs: list[tuple[Cost, float]]) -> str:
-    """Medians: what a row takes at least on these CPUs."""
+    """Format the medians of the processor times: the least time that a row can take on these CPUs."""
     own, rest = (statistics.median(values) for values in zip(*((one.cpu_s, cpu) for one, cpu in costs), strict=True))
     shared = (own + rest) / len(cpus())
     return f"processor time: asct {own:.2f} s, all else {rest:.2f} s; spread over {len(cpus())} CPUs {shared:.2f} s"

@@ -1,4 +1,4 @@
-"""Runs every row, or those whose name contains one of the words given."""
+"""Run every row, or those whose names contain one of the words given as arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> int:
     """Print the rows."""
     note(machine())
     for name in missing():
-        note(f"{name} is not there (Debian: likwid sysbench mbw): its columns are left out")
+        note(f"{name} is not installed (Debian: likwid sysbench mbw); its columns are omitted")
     return run(ROWS, sys.argv[1:])
 
 

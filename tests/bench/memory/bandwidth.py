@@ -1,4 +1,5 @@
-"""Bandwidth: the caches in bytes a cycle against what is documented, memory against the best peer."""
+"""Bandwidth: the caches in bytes per cycle, compared with the documented values; memory, compared with the best
+peer."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ DRAM_TRAFFIC = ("all-reads", "write", "copy", "triad", "nt-write", "nt-copy")
 DRAM_BYTES = 512 << 20
 ROUNDS = 5
 GOALS = {1: ("all-reads", "write"), 2: ("all-reads",)}
-"""Kinds with a documented rate: what the path to the second level sustains is given for what comes in alone."""
+"""Kinds of traffic with a documented rate. The documented sustained rate of the path to the second level applies only
+to incoming data."""
 
 
 def cache(level: int) -> None:
-    """One thread, half of the cache."""
+    """Measure one thread on half of the cache."""
     size = limits.caches()[level - 1] // 2
     for traffic in CACHE_TRAFFIC:
         samples: list[dict[str, Any]] = []
@@ -54,7 +56,8 @@ def _share(limit: Limit | None, values: list[float]) -> Goal | None:
 
 
 def last_level() -> None:
-    """One thread, twice the second level: reads of the last-level cache beside plain loops, in adjacent pairs."""
+    """Measure one thread on twice the size of the second level: reads from the last-level cache, compared with plain
+    loops in adjacent pairs."""
     size = 2 * limits.caches()[1]
     values = interleaved(
         {"ours": lambda: float(bandwidth_sample(size, "all-reads", cpus()[-1:])["median_bps"]) / 1e9}
@@ -67,7 +70,8 @@ def last_level() -> None:
 
 
 def mapping() -> None:
-    """The time that a visit of all CPUs spends on mapping: its share, for ten kinds of traffic in 512 MiB a thread."""
+    """Measure the share of a visit of all CPUs that is spent on mapping memory, for ten kinds of traffic with 512 MiB
+    per thread."""
     options = ("--cpus", ",".join(map(str, cpus())), "--sizes", str(DRAM_BYTES), "--traffic", ",".join(PEAK))
     shares = []
     for _ in range(ROUNDS):
@@ -77,7 +81,7 @@ def mapping() -> None:
 
 
 def memory(threads: list[int], name: str) -> None:
-    """512 MiB a thread."""
+    """Measure 512 MiB per thread."""
     for traffic in DRAM_TRAFFIC:
         samples: list[dict[str, Any]] = []
 

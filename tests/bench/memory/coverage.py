@@ -1,4 +1,5 @@
-"""How well the intervals of the memory set predict its next run, quiet and beside other programs."""
+"""Measure how well the intervals of the memory benchmarks predict their next run, on a quiet machine and beside other
+programs."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _DOUBTS = ("noisy", "invalid", "drift", "two-states", "disagrees")
 
 
 def coverage() -> None:
-    """The set again and again: the next value inside the interval, the share flagged, and what a disturbance hides."""
+    """Run the memory benchmarks repeatedly. Report how often the next value is within the interval, the share of
+    flagged values, and values that a disturbance changed without a flag."""
     quiet = _runs(QUIET_RUNS)
     report_intervals(quiet)
     for title, arguments in _disturbances().items():
@@ -76,7 +78,7 @@ def _disturbances() -> dict[str, list[str]]:
 
 @contextmanager
 def beside(arguments: Sequence[str]) -> Iterator[None]:
-    """A program and its children that run until the block ends."""
+    """Run a program and its children until the block ends."""
     with subprocess.Popen(arguments, start_new_session=True) as process:
         try:
             yield

@@ -1,4 +1,4 @@
-"""Our kernels, run directly: their samples, and the values of one round."""
+"""Run asct's kernels directly, and return their samples and the values of one round."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.benchmarks.kernels import SOURCES, built
 
 @dataclass(frozen=True)
 class Taken:
-    """What a kernel wrote, and how long it took."""
+    """The output of a kernel, and how long the kernel took."""
 
     lines: list[dict[str, Any]]
     seconds: float
@@ -29,7 +29,8 @@ class Taken:
 
 
 def kernel(name: str, *arguments: str) -> Taken:
-    """Run one to its end. Raises RuntimeError with its own words, LookupError when there is no such kernel."""
+    """Run a kernel to its end. Raises RuntimeError with its error message, and LookupError if there is no such
+    kernel."""
     if not (SOURCES / name).is_dir():
         raise LookupError(f"there is no kernel {name}")
     program = built(name)
@@ -42,7 +43,7 @@ def kernel(name: str, *arguments: str) -> Taken:
 
 
 def bandwidth_sample(size: int, traffic: str, cpus: list[int]) -> dict[str, Any]:
-    """The best variant's sample of `stream` for one size (bytes per thread) and traffic."""
+    """Return the sample of the best `stream` variant for one size (bytes per thread) and kind of traffic."""
     taken = kernel("stream", "--cpus", ",".join(map(str, cpus)), "--sizes", str(size), "--traffic", traffic)
     (best,) = [sample for sample in taken.samples if sample["best"]]
     return best

@@ -1,4 +1,5 @@
-"""Latency: the first level against whole cycles, the second from run to run, memory against a plain chain."""
+"""Latency: the first level compared with whole cycles, the second level from run to run, and memory compared with a
+plain chain."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def _sample(size: int, pages: str = "auto", cap_ms: int = 200) -> dict[str, Any]
 
 
 def l1() -> None:
-    """Half of the first-level cache: a load takes a whole number of cycles."""
+    """Measure half of the first-level cache: a load takes a whole number of cycles."""
     size = caches()[0] // 2
     cycles = [_sample(size)["mcycles"] / 1e3 for _ in range(ROUNDS)]
     middle = statistics.median(cycles)
@@ -36,7 +37,7 @@ def l1() -> None:
 
 
 def l2() -> None:
-    """A quarter of the second-level cache: how far runs lie from their median."""
+    """Measure a quarter of the second-level cache: how far runs are from their median."""
     size = caches()[1] // 4
     values = [_sample(size)["median_ps"] / 1e3 for _ in range(2 * ROUNDS)]
     middle = statistics.median(values)
@@ -46,7 +47,7 @@ def l2() -> None:
 
 
 def dram() -> None:
-    """512 MiB, with base pages and with transparent huge pages."""
+    """Measure 512 MiB, with base pages and with transparent huge pages."""
     for pages in ("4k", "thp"):
         subjects: dict[str, Callable[[], float]] = {
             "ours": lambda pages=pages: _sample(DRAM_BYTES, pages, 400)["median_ps"] / 1e3,

@@ -1,4 +1,4 @@
-"""What the processor could reach at most, where its manufacturer documents it; sizes of its caches."""
+"""The documented limits of the processor, and the sizes of its caches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ ZEN4 = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture, load-s
 
 @dataclass(frozen=True)
 class Paths:
-    """Bytes a cycle of one core: loads from and stores to the first level, and between first and second level."""
+    """Bytes per cycle of one core: loads from the first level, stores to it, and transfers between the first and the
+    second level."""
 
     load: int
     store: int
@@ -26,7 +27,7 @@ class Paths:
 
 
 def paths() -> Paths | None:
-    """Those of this processor; None when no document is known for it."""
+    """Return the paths of this processor; None if no documentation for it is known."""
     found = _identity()
     family, wide = int(found.get("cpu family", "0")), "avx512f" in found.get("flags", "").split()
     if found.get("vendor_id") == "GenuineIntel" and family == 6 and wide:
@@ -41,8 +42,11 @@ def paths() -> Paths | None:
 
 
 def limit(level: int, traffic: str) -> Limit | None:
-    """Bytes loaded and stored in a cycle. In the first level loads and stores go side by side; the path to the second
-    is shared by what comes in and, on a write-back, goes out: at most its width counts in either direction."""
+    """Return the maximum number of bytes loaded and stored per cycle.
+
+    In the first level, loads and stores run in parallel. The path to the second level is shared by data that comes in
+    and data that is written back, so at most its width counts in either direction.
+    """
     known = paths()
     if known is None:
         return None
@@ -53,14 +57,14 @@ def limit(level: int, traffic: str) -> Limit | None:
 
 
 def caches() -> tuple[int, int]:
-    """Bytes of the first-level data cache and of the second level."""
+    """Return the sizes of the first-level data cache and of the second-level cache in bytes."""
     sizes: dict[int, int] = {}
     for folder in Path(f"/sys/devices/system/cpu/cpu{cpus()[-1]}/cache").glob("index*"):
         if (folder / "type").read_text().strip() != "Instruction":
             level, text = int((folder / "level").read_text()), (folder / "size").read_text().strip()
             sizes[level] = int(text.removesuffix("K")) * 1024
     if not {1, 2} <= sizes.keys():
-        raise LookupError("the system does not tell the sizes of the caches")
+        raise LookupError("the system does not report the sizes of the caches")
     return sizes[1], sizes[2]
 
 

@@ -1,4 +1,4 @@
-"""Other programs that measure memory, each as one value of one round: GB/s (1e9 bytes loaded and stored) or ns."""
+"""Other programs that measure memory. Each returns one value per round: GB/s (1e9 bytes loaded and stored) or ns."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ LIKWID = {
     "nt-copy": ("copy_mem_avx512", "copy_mem_avx", "copy_mem_sse"),
     "nt-triad": ("stream_mem_avx512", "stream_mem_avx_fma", "stream_mem_sse"),
 }
-"""likwid-bench's tests by traffic, widest first. Its `stream` is a(i) = b(i) * c + d(i), the triad of STREAM."""
+"""Tests of likwid-bench by kind of traffic, widest first. Its `stream` is a(i) = b(i) * c + d(i), the triad of
+STREAM."""
 LOOPS = {"all-reads": "read", "write": "write", "copy": "copy", "triad": "triad"}
 WIDTHS = ("avx512f", "avx2", "sse2")
 
 
 def missing() -> list[str]:
-    """Peers that are not installed."""
+    """Return the peers that are not installed."""
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
 def bandwidth_peers(traffic: str, size: int, cpus: Sequence[int]) -> dict[str, Subject]:
-    """The peers for a traffic over `size` bytes a thread, one thread on each CPU."""
+    """Return the peers for a kind of traffic over `size` bytes per thread, with one thread on each CPU."""
     found: dict[str, Subject] = {}
     if shutil.which("likwid-bench"):
         test = likwid_test(traffic)
@@ -49,7 +50,7 @@ def bandwidth_peers(traffic: str, size: int, cpus: Sequence[int]) -> dict[str, S
 
 
 def memory_peers(traffic: str, cpus: Sequence[int]) -> dict[str, Subject]:
-    """Those that measure large blocks of memory alone."""
+    """Return the peers that measure only large blocks of memory."""
     found: dict[str, Subject] = {}
     if traffic in ("all-reads", "write") and shutil.which("sysbench"):
         found["sysbench 64M blocks"] = lambda: sysbench("read" if traffic == "all-reads" else "write", cpus)
@@ -59,7 +60,7 @@ def memory_peers(traffic: str, cpus: Sequence[int]) -> dict[str, Subject]:
 
 
 def likwid_test(traffic: str) -> str:
-    """The widest test of a traffic that this processor has."""
+    """Return the widest test for a kind of traffic that this processor supports."""
     flags = set(_cpu_flags())
     return next(test for test, width in zip(LIKWID[traffic], WIDTHS, strict=True) if width in flags)
 
@@ -71,29 +72,30 @@ def _cpu_flags() -> tuple[str, ...]:
 
 
 def likwid(test: str, size: int, cpus: Sequence[int]) -> float:
-    """Bytes of one run of about 2 GB a thread over its cycles; 0 without a clock, which is refused."""
+    """Return the bandwidth of one run of about 2 GB per thread, which likwid-bench computes from core cycles. Raises
+    RuntimeError if it is 0, because the clock is unknown."""
     turns = max(10, (2 << 30) // size)
     group = f"N:{size * len(cpus) // 1000}kB:{len(cpus)}"
     command = ["likwid-bench", "-t", test, "-w", group, "-i", str(turns)]
     text = _ran(["taskset", "-c", ",".join(map(str, cpus)), *command])
     value = float(_found(r"MByte/s:\s+([0-9.]+)", text, "likwid-bench")) / 1e3
     if value == 0.0:
-        raise RuntimeError("likwid-bench knows no clock of this machine")
+        raise RuntimeError("likwid-bench reports no clock for this machine")
     return value
 
 
 def loop(kind: str, size: int, cpus: Sequence[int]) -> float:
-    """The plain loop of peers.c, as gcc optimises it."""
+    """Measure the plain loop in peers.c, as optimized by gcc."""
     return float(_ran([str(_built()), kind, str(size), ",".join(map(str, cpus))]))
 
 
 def chase(size: int, pages: str, cpu: int) -> float:
-    """The plain chain of peers.c: ns a load."""
+    """Measure the plain chain in peers.c, in ns per load."""
     return float(_ran([str(_built()), "chase", str(size), pages, str(cpu)]))
 
 
 def sysbench(operation: str, cpus: Sequence[int]) -> float:
-    """Blocks of 64 MiB; its default of 1 KiB measures the cost of its own events."""
+    """Measure blocks of 64 MiB. With its default of 1 KiB, sysbench measures the cost of its own events."""
     options = [f"--threads={len(cpus)}", f"--memory-oper={operation}", "--memory-block-size=64M"]
     command = ["sysbench", "memory", *options, "--memory-total-size=8G", "--time=5", "run"]
     text = _ran(["taskset", "-c", ",".join(map(str, cpus)), *command])
@@ -101,7 +103,8 @@ def sysbench(operation: str, cpus: Sequence[int]) -> float:
 
 
 def mbw(cpu: int) -> float:
-    """memcpy over 256 MiB, non-temporal in glibc; its bytes are loaded and stored: counted twice here, once there."""
+    """Measure memcpy over 256 MiB, which is non-temporal in glibc. The bytes are both loaded and stored: they count
+    twice here, but mbw counts them once."""
     text = _ran(["taskset", "-c", str(cpu), "mbw", "-q", "-t0", "-n", "3", "256"])
     rates = [float(rate) for rate in re.findall(r"Copy: ([0-9.]+) MiB/s", text)]
     return 2 * max(rates) * 1.048576e-3

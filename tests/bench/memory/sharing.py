@@ -1,4 +1,4 @@
-"""Time of the loaded levels and of a pair of CPUs; what 192 CPUs are planned to take."""
+"""The time for the levels of loaded-latency and for a pair of CPUs, and the planned time for 192 CPUs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LARGE = 192
 
 
 def loaded() -> None:
-    """Thirteen levels on two CPUs: what the levels take, without building chain and buffers, and the whole process."""
+    """Measure thirteen levels on two CPUs: the time for the levels without building the chain and the buffers, and the
+    time for the whole process."""
     here = cpus()
     seconds, whole = [], []
     for _ in range(ROUNDS):
@@ -23,7 +24,7 @@ def loaded() -> None:
         )
         levels = [sample for sample in taken.samples if sample["phase"] == "level"]
         if len(levels) != DELAYS.count(",") + 1:
-            raise RuntimeError(f"{len(levels)} of 13 levels came back")
+            raise RuntimeError(f"only {len(levels)} of 13 levels were reported")
         seconds.append(sum(sample["elapsed_ns"] for sample in levels) / 1e9)
         whole.append(taken.seconds)
     middle = statistics.median(seconds)
@@ -32,9 +33,9 @@ def loaded() -> None:
 
 
 def pair() -> None:
-    """One pair of CPUs by three methods."""
+    """Measure one pair of CPUs with three methods."""
     if len(cpus()) < 2:
-        raise RuntimeError("one CPU has no pair")
+        raise RuntimeError("a single CPU forms no pair")
     two = ",".join(map(str, cpus()[:2]))
     totals = []
     for _ in range(ROUNDS):
@@ -45,7 +46,7 @@ def pair() -> None:
 
 
 def planned() -> None:
-    """The schedule of 192 CPUs: every pair once, and how long the kernel expects it to take."""
+    """Check the schedule for 192 CPUs: it contains every pair once. Print how long the kernel expects it to take."""
     names = ",".join(map(str, range(LARGE)))
     taken = kernel("pingpong", "--cpus", names, "--groups", names, "--list-schedule", "1")
     rounds = [line for line in taken.lines if line["t"] == "round"]
@@ -58,7 +59,7 @@ def planned() -> None:
 
 
 def in_twos(flat: list[int]) -> list[tuple[int, int]]:
-    """`[a, b, c, d]` as `[(a, b), (c, d)]`."""
+    """Convert `[a, b, c, d]` to `[(a, b), (c, d)]`."""
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 

@@ -1,4 +1,4 @@
-"""The whole memory set as a user runs it, and the levels of a sweep while other programs hold every CPU."""
+"""All memory benchmarks as a user runs them, and the levels of a sweep while other programs occupy every CPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PLAN = Path(__file__).parents[3] / "plans" / "memory.yaml"
 
 
 def memory_set() -> None:
-    """plans/memory.yaml, every memory benchmark at its defaults, with start, kernels not built yet, and report."""
+    """Measure plans/memory.yaml: every memory benchmark with its default settings, including the start, building the
+    kernels, and the report."""
     folder = scratch()
     cost = command(asct("apply", str(PLAN), "--results", str(folder / "results"), "-q"))
     run = folder / "results" / "memory" / "latest"
@@ -32,7 +33,8 @@ def memory_set() -> None:
 
 
 def busy() -> None:
-    """Levels of the latency sweep with a loop on every CPU against those without: near, or flagged."""
+    """Compare the levels of the latency sweep with a loop running on every CPU to those without: they must be close, or
+    flagged."""
     idle: dict[str, list[tuple[float, bool]]] = {}
     loaded: dict[str, list[tuple[float, bool]]] = {}
     for _ in range(SWEEPS):
@@ -60,7 +62,7 @@ def busy() -> None:
 
 @contextmanager
 def loops_everywhere() -> Iterator[None]:
-    """A program that never waits on each CPU."""
+    """Run a program that never waits on each CPU."""
     running = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in cpus()]
     try:
         yield
@@ -71,7 +73,7 @@ def loops_everywhere() -> Iterator[None]:
 
 
 def _gather(levels: dict[str, list[tuple[float, bool]]]) -> None:
-    """Adds one sweep's value of each cache level, and whether it was flagged as not to be trusted."""
+    """Add the value of each cache level from one sweep, and whether it was flagged as unreliable."""
     folder = scratch()
     plan = "plan: 1\nname: sweep\nbenchmarks:\n  - uses: latency-sweep\n"
     (folder / "plan.yaml").write_text(plan)

@@ -1,4 +1,4 @@
-"""Runs every row, or those whose name contains one of the words given."""
+"""Run every row, or those whose names contain one of the words given as arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""asct against the same job given to fio by hand: rates in interleaved pairs, percentiles from the same counts."""
+"""Compare asct with the same job run manually with fio: rates in interleaved pairs, and percentiles from the same
+counts."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from tests.bench.storage.subjects import applied, by_hand, limited, show, value
 
 PAIRS = 7
 _BUCKETS_OF_TWO = 64
-"""fio halves each power of two so often."""
+"""Number of bins into which fio divides each power of two."""
 
 
 def rates() -> None:
-    """IOPS under a limit of requests, bandwidth under one of bytes: ours over fio's, the median of the pairs."""
+    """Compare IOPS under a request limit and bandwidth under a byte limit: the median ratio of asct to fio over the
+    pairs."""
     _pairs("IOPS, 4k reads, limit 4,000 a second", "iops", 4096, {"riops": 4000})
     _pairs("bandwidth, 64k reads, limit 60 MB/s", "bandwidth", 65536, {"rbps": 60_000_000})
 
@@ -44,7 +46,8 @@ def _pairs(name: str, metric: str, block_size: int, rules: dict[str, int]) -> No
 
 
 def percentiles() -> None:
-    """From fio's bins against fio's own percentiles, of a group of jobs and of ours added up."""
+    """Compare percentiles computed from fio's bins with fio's own percentiles, for a group of jobs and for jobs that
+    asct combines."""
     options = {
         "rw": "randread", "bs": "4096", "iodepth": "8", "direct": "1", "ioengine": "libaio", "runtime": "3",
         "time_based": "1", "numjobs": "3", "randrepeat": "1", "allrandrepeat": "1",
@@ -68,7 +71,8 @@ def _latency(part: dict[str, Any]) -> Latency:
 
 
 def _bins_apart(ours: float | None, told: float) -> float:
-    """The distance of two latencies in bins of fio; 0 for a percentile that rests on too few requests to be given."""
+    """Return the distance between two latencies in fio's bins; 0 for a percentile that is omitted because too few
+    requests are above it."""
     if ours is None or told <= 0:
         return 0.0
     width = max(1.0, 2.0 ** int(told).bit_length() / 2 / _BUCKETS_OF_TWO)

@@ -1,4 +1,5 @@
-"""What a point costs beside fio's own start and run, and a whole matrix."""
+"""The cost of a point in addition to the time that fio itself needs to start and run, and the cost of a whole
+matrix."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ MATRIX = {
 
 
 def point() -> None:
-    """From the start of the first point to the end of the last, less what fio took itself by the clock of guard."""
+    """Measure the time from the start of the first point to the end of the last, minus the time that fio itself took
+    according to guard's clock."""
     with limited(64, riops=20_000) as (loop, _):
         config = {
             "file_names": str(loop.path), "rw": "randread", "iodepth": 8, "numjobs": 1, "duration": "1s",
@@ -49,14 +51,14 @@ def point() -> None:
 
 
 def _span_s(run: Path) -> float:
-    """From the first begin of a point to the last end, by the journal."""
+    """Return the time from the first start of a point to the last end, according to the journal."""
     events = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     times = [datetime.fromisoformat(event["at"]) for event in events if event["t"] in ("point-started", "point-ended")]
     return (times[-1] - times[0]).total_seconds()
 
 
 def _program_s(stdout: Path) -> float:
-    """How long guard's program ran."""
+    """Return how long guard's program ran."""
     lines = [json.loads(line) for line in stdout.read_text().splitlines()]
     [end] = [line for line in lines if line["t"] == "exit"]
     return float(end["ended_ns"] - end["started_ns"]) / 1e9
@@ -69,8 +71,8 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def matrix() -> None:
-    """64 points of 1 s with start, layout of the file and report, on this machine and over ssh to it, against the same
-    fio jobs in a shell script; all in turn."""
+    """Measure 64 points of 1 s with the start, the layout of the file and the report, on this machine and over ssh to
+    it. Compare them in turn with the same fio jobs in a shell script."""
     config = {"rw": "randrw", "numjobs": 1, "duration": "1s", "filesize": "256M"}
     entry = {"uses": "storage-fio", "config": config, "sweep": MATRIX}
     with fleet(1) as made:
@@ -81,7 +83,7 @@ def matrix() -> None:
 
 
 def _ratio(name: str, entry: Mapping[str, Any], hosts: Mapping[str, Any] | None) -> float:
-    """How long a run takes over how long its fio jobs take alone right after it."""
+    """Return the duration of a run relative to that of its fio jobs alone, which are run right after it."""
     started = time.perf_counter()
     run = applied(entry, hosts=hosts)
     ours, alone = time.perf_counter() - started, _timed(lambda: _fio_alone(run))
@@ -90,14 +92,14 @@ def _ratio(name: str, entry: Mapping[str, Any], hosts: Mapping[str, Any] | None)
 
 
 def _parts(run: Path) -> str:
-    """Where the time of a run went, by its journal and the clock of guard."""
+    """Describe how the time of a run was spent, according to its journal and guard's clock."""
     programs = [_program_s(path) for path in run.glob("jobs/*/bench/*/r1/stdout")]
     idle = (_span_s(run) - sum(programs)) / len(programs) * 1000
     return f"of a point fio takes {sum(programs) / len(programs) * 1000:.0f} ms, all else {idle:.0f} ms"
 
 
 def _fio_alone(run: Path) -> None:
-    """The layout and the fio jobs of a run, one after the other, from a shell script without anything else."""
+    """Run the layout and the fio jobs of a run, one after another, from a shell script that does nothing else."""
     folder = scratch()
     scratch_file = folder / "scratch.dat"
     lines = ["set -e"]

@@ -1,4 +1,5 @@
-"""How well the intervals of storage values predict the next run, on a throttled device and beside random bursts."""
+"""Measure how well the intervals of storage values predict the next run, on a throttled device and beside random
+bursts."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _PAUSE_S, _BURST_S = (0.1, 0.8), (0.2, 0.8)
 
 
 def coverage() -> None:
-    """The same points again and again: the next value inside the interval, the share flagged, and the width."""
+    """Measure the same points repeatedly. Report how often the next value is within the interval, the share of flagged
+    values, and the width."""
     with limited(64, riops=LIMIT) as (loop, _):
         for title, beside in (("throttled", nullcontext), ("noisy", lambda: bursts(loop.path))):
             note(f"{title}: {RUNS} runs of {SECONDS} s, random reads of 4k at depth 8, limit {LIMIT} a second")
@@ -49,7 +51,7 @@ def _runs(title: str, device: Path) -> Runs:
 
 @contextmanager
 def bursts(device: Path) -> Iterator[None]:
-    """Another fio on the same device, within the same limit, in bursts of random length and depth."""
+    """Run another fio on the same device, within the same limit, in bursts of random length and depth."""
     over = threading.Event()
     rng = random.Random(_SEED)
 

@@ -1,4 +1,4 @@
-"""The steady state of a drive that changes in mid-run, and the short profile against the long one."""
+"""The steady state of a drive that changes during a run, and the fast profile compared with the pts profile."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from tests.disks.loop import Throttle
 
 BURST, LASTING = 8000, 1000
 PLATEAU_ROUNDS = 8
-"""Rounds of the burst: more than a window, so that a rule without memory takes them for the steady state."""
+"""Number of rounds in the burst: more than a window, so that a rule that considers only the window mistakes them for
+the steady state."""
 
 
 def cliff() -> None:
-    """A device that falls from 8,000 to 1,000 requests a second in mid-run, by storage-iops and by fio's own rule."""
+    """Measure a device whose rate falls from 8,000 to 1,000 requests per second during the run, with storage-iops and
+    with fio's own rule."""
     with limited(512, wiops=BURST) as (loop, group):
         config = {
             "file_names": str(loop.path), "block_sizes": ["4K"], "mixes": [0], "dependent": ["4K:0"],
@@ -41,7 +43,7 @@ def cliff() -> None:
 
 
 def _fall(process: subprocess.Popen[str], folder: Path, group: Throttle) -> None:
-    """Lower the limit once enough rounds of the burst are done; raises RuntimeError when the test ends before."""
+    """Lower the limit after enough rounds of the burst. Raises RuntimeError if the test ends before that."""
     while process.poll() is None:
         notes = list(folder.glob("results/*/latest/jobs/*/*/*/r1/steps.jsonl"))
         done = [json.loads(line)["name"] for line in notes[0].read_text().splitlines()] if notes else []
@@ -53,7 +55,7 @@ def _fall(process: subprocess.Popen[str], folder: Path, group: Throttle) -> None
 
 
 def _fio_alone() -> float:
-    """The rate that fio calls steady: it ends within the burst."""
+    """Return the rate that fio considers steady; fio ends within the burst."""
     with limited(64, wiops=BURST) as (loop, group):
         timer = threading.Timer(12, lambda: group.limit(wiops=LASTING))
         timer.start()
@@ -66,7 +68,7 @@ def _fio_alone() -> float:
 
 
 def profiles() -> None:
-    """The profile `fast` against `pts` on the same limits: each cell, and the time of the whole test."""
+    """Compare the `fast` profile with `pts` under the same limits: each cell, and the duration of the whole test."""
     found: dict[str, Path] = {}
     seconds: dict[str, float] = {}
     with limited(128, riops=4000, wiops=2000) as (loop, _):
@@ -81,7 +83,7 @@ def profiles() -> None:
             seconds[profile] = time.perf_counter() - begun
     cells = {profile: _cells(run) for profile, run in found.items()}
     if cells["pts"].keys() != cells["fast"].keys() or not cells["pts"]:
-        raise RuntimeError(f"the profiles measured other cells: {cells}")
+        raise RuntimeError(f"the profiles measured different cells: {cells}")
     offs = [abs(cells["fast"][cell] / rate - 1) * 100 for cell, rate in cells["pts"].items()]
     seen = f"{max(offs):.2f} % off at most, median {statistics.median(offs):.2f} %"
     show(f"fast against pts, {len(offs)} cells", "within 5 %", seen, max(offs) <= 5)

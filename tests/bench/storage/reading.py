@@ -1,4 +1,4 @@
-"""How long it takes to read what fio left."""
+"""The time needed to read fio's results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FETCHED = ("stdout", "stderr", RESULT_FILE, CPU_FILE, PROGRAM_FILE)
 
 
 def parse() -> None:
-    """A thousand points from their files to their values: fio's json+, guard's lines and mpstat's."""
+    """Parse a thousand points from their files to their values: fio's json+ output, guard's lines and mpstat's
+    output."""
     with limited(64, riops=20_000) as (loop, _):
         config = {"file_names": str(loop.path), "rw": "randread", "iodepth": 8, "numjobs": 1, "duration": "1s"}
         run = applied({"uses": "storage-fio", "config": config})
@@ -49,7 +50,7 @@ def _copy(repeat: Path, folder: Path) -> Path:
 
 
 def _output(folder: Path) -> Output:
-    """What the step left, read as a run reads it."""
+    """Return the output of a step, read in the same way as during a run."""
     return Output(Step("point", Tool("fio")), 0, texts(folder, [name for name in FETCHED if (folder / name).exists()]))
 
 

@@ -1,4 +1,5 @@
-"""The two ways to measure: a plan through asct, and fio by hand; and the line that compares what is asked and seen."""
+"""The two ways to measure, a plan run by asct and fio run manually, and the line that compares the goal with the
+result."""
 
 from __future__ import annotations
 
@@ -18,13 +19,14 @@ NAME = "bench"
 
 
 def show(name: str, asked: str, seen: str, reached: bool) -> None:
-    """One row."""
+    """Print one row."""
     print(f"{name:<44} asked {asked:<34} seen {seen:<34} {'reached' if reached else 'MISSED'}", flush=True)
 
 
 @contextmanager
 def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
-    """A loop device that this process, and what it starts, uses within limits; in memory, so that no disk limits it."""
+    """Provide a loop device whose use by this process and its children is limited. It is in memory, so that no disk
+    limits it."""
     with (
         tempfile.TemporaryDirectory(prefix="asct-bench-", dir="/dev/shm") as folder,
         loop_device(Path(folder), mib) as loop,
@@ -34,21 +36,21 @@ def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
 
 
 def write_plan(entry: Mapping[str, Any], loop: Loop | None = None, hosts: Mapping[str, Any] | None = None) -> Path:
-    """A folder with plan.yaml of one benchmark, on this machine unless `hosts` names others; with `loop` that device
-    may be overwritten."""
+    """Write plan.yaml with one benchmark to a folder and return the folder. The plan uses this machine unless `hosts`
+    names others; if `loop` is given, that device may be overwritten."""
     folder = scratch()
     plan: dict[str, Any] = {"plan": 1, "name": NAME, "benchmarks": [{"id": NAME, **entry}]}
     if hosts is not None:
         plan["hosts"] = hosts
     if loop is not None:
         consent = {"host": "local", "device": str(loop.path), "serial": str(loop.backing), "overwrite": True}
-        plan["safety"] = {"destroys": [consent | {"reason": "a loop device made for this"}]}
+        plan["safety"] = {"destroys": [consent | {"reason": "a loop device created for this benchmark"}]}
     (folder / "plan.yaml").write_text(json.dumps(plan))
     return folder
 
 
 def started(folder: Path) -> subprocess.Popen[str]:
-    """`asct apply` of the plan of a folder."""
+    """Start `asct apply` on the plan in a folder."""
     return subprocess.Popen(
         asct("apply", "plan.yaml", "-q", "--no-progress"),
         cwd=folder,
@@ -60,12 +62,13 @@ def started(folder: Path) -> subprocess.Popen[str]:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, for commands that run in another folder."""
+    """Return the environment of this process, for commands that run in another folder."""
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def ended(process: subprocess.Popen[str], folder: Path) -> Path:
-    """The run of `started` once it ended well; raises RuntimeError with its words otherwise."""
+    """Return the run that `started` began, after it ended successfully. Raises RuntimeError with its output if it
+    failed."""
     output, _ = process.communicate()
     if process.returncode != 0:
         raise RuntimeError(f"asct apply ended with {process.returncode}:\n{output}")
@@ -73,23 +76,23 @@ def ended(process: subprocess.Popen[str], folder: Path) -> Path:
 
 
 def run_of(folder: Path) -> Path:
-    """The run in a folder."""
+    """Return the run in a folder."""
     return folder / "results" / NAME / "latest"
 
 
 def applied(entry: Mapping[str, Any], loop: Loop | None = None, hosts: Mapping[str, Any] | None = None) -> Path:
-    """The run of a plan of one benchmark."""
+    """Run a plan with one benchmark and return the run."""
     folder = write_plan(entry, loop, hosts)
     return ended(started(folder), folder)
 
 
 def records(run: Path) -> list[dict[str, Any]]:
-    """What was measured."""
+    """Return the records of a run."""
     return [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
 
 
 def value(run: Path, metric: str, **coords: Any) -> float:
-    """The one value of a metric; raises LookupError when there is none, or several."""
+    """Return the only value of a metric. Raises LookupError if there is none, or more than one."""
     found = [
         one["value"] for one in records(run) if one["metric"] == metric and coords.items() <= one["coords"].items()
     ]
@@ -99,7 +102,7 @@ def value(run: Path, metric: str, **coords: Any) -> float:
 
 
 def by_hand(target: Path | str, **options: str) -> dict[str, Any]:
-    """fio with these options; its JSON."""
+    """Run fio with these options and return its JSON output."""
     arguments = [f"--{name}={text}" for name, text in options.items()]
     command = ["fio", "--name=hand", f"--filename={target}", "--output-format=json+", "--eta=never", *arguments]
     done = subprocess.run(command, cwd=scratch(), capture_output=True, text=True, check=False)
