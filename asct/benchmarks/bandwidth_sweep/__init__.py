@@ -313,8 +313,8 @@ def _curve_sizes(params: BandwidthSweepParams, facts: HostFacts | None, cpus: Se
 
 
 def _demanded_bytes(params: BandwidthSweepParams, facts: HostFacts | None) -> int:
-    """Return the largest size times the number of threads. Sizes that are set must fit into memory; others are
-    reduced."""
+    """Return the largest size times the number of threads. Sizes in the settings must fit into memory; other sizes are
+    reduced if necessary."""
     if facts is None:
         return max(params.sizes, default=params.max_size)
     cpus = _measuring_cpus(params, facts)

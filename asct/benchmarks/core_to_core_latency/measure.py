@@ -1,4 +1,4 @@
-"""Convert the samples of the kernel to values: pairs, medians between nodes, checks, and the clock."""
+"""Convert the samples of the `pingpong` kernel to values: pairs, medians between nodes, checks, and the clock."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ DISTURBED: Final = 1.1
 class KernelPass:
     """The results of one run of the kernel: all pairs with the memory of one node.
 
-    `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains the ratio of the
-    latency of each checked pair measured concurrently to its latency measured alone, and `missing` is the number of
-    pairs without a value.
+    `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains the latency of
+    each checked pair measured concurrently, relative to its latency measured alone; `missing` is the number of pairs
+    without a value.
     """
 
     memory_node: int
@@ -108,7 +108,8 @@ def _moved_pairs(run: KernelRun) -> list[set[int]]:
 
 
 def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
-    """Return the pair of a sample; None if every batch was disturbed. `noise` contains the flags of all samples."""
+    """Return the pair that a sample describes; None if every batch was disturbed. `noise` contains the flags of all
+    samples."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the `pingpong` kernel: {method!r}")
@@ -239,7 +240,7 @@ def _of_run(one: KernelPass) -> Iterator[Measurement]:
 
 
 def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
-    """Return, by method, the ratio of the slowest to the fastest memory address of each pair."""
+    """Return, by method, the latency ratio between the slowest and the fastest memory address of each pair."""
     found: dict[str, list[float]] = {}
     for sample in run.samples:
         quarters = sample.get("address_p25_ps")

@@ -52,7 +52,8 @@ class CoreToCoreLatencyParams(VisitedParams):
     all_cpus: bool = setting(
         False,
         "Measure every pair of usable CPUs; if false, measure only the pairs among the last two CPUs of each node",
-        pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
+        pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the estimated "
+        "time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
         (), "CPUs whose pairs are measured, for example 0-3,96; if unset, all_cpus selects them", max_length=1024

@@ -340,7 +340,7 @@ def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix
 
 
 def _ceiling(point: StoredPairs) -> float | None:
-    """Return the setting heatmap_vmax, a time, converted to cycles with the measured clock if necessary."""
+    """Return the time in the setting heatmap_vmax, converted to cycles with the measured clock if necessary."""
     clock = point.single("core_clock")
     if not point.in_cycles:
         return point.ceiling_s

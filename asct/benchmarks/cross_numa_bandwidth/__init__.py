@@ -155,7 +155,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
 
 def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:
     """Return the bytes per thread that a pair needs: the size in the settings or, if it is not set, at least twice the
-    caches of a thread."""
+    size of a thread's caches."""
     return params.data_size or aligned(TOO_SMALL * cache_share(facts, pair.run.cpus))
 
 

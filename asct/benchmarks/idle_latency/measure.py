@@ -32,7 +32,7 @@ SMALLEST: Final = 64 << 20
 """Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller sets would fit into
 caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Bytes for the kernel and its page tables, in addition to the data."""
+"""Bytes that the kernel program and its page tables need in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
 """Time to start a process and to write and check the lines of the chain."""
@@ -46,7 +46,7 @@ class IdleLatencyParams(VisitedParams):
     data_size: AutoSize = setting(
         None,
         "Working set of each pair of nodes; auto: the optimum size for DRAM that latency-sweep finds",
-        pitfalls="Below twice the last-level cache, some loads hit the cache and the value is flagged.",
+        pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the value is flagged.",
     )
     duration: Duration = duration_setting(0.5, "pair of nodes", max_s=60)
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
@@ -103,9 +103,10 @@ FLAGS: Final[dict[str, str]] = {
     **VISIT_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-    "small-working-set": "the working set is smaller than twice the last-level cache, so some loads hit the cache",
+    "small-working-set": "the working set is smaller than twice the size of the last-level cache, so some loads "
+    "hit the cache",
     "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
-    "that fits was used",
+    "one that fits was used",
 }
 """All flags of a pair, with their meanings."""
 

@@ -94,7 +94,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
         "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host "
-        "reports: other programs use part of the cache, or the hypervisor reports an "
+        "reports, because other programs use part of the cache or the hypervisor reports an "
         "arbitrary size",
         "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
         **PAGE_FLAGS,
@@ -144,7 +144,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             if min(params.sizes) < least:
                 yield "sizes", f"a chain needs two lines: at least {least} B with this stride"
             if params.max_size is not None and max(params.sizes) > params.max_size:
-                yield "sizes", f"the largest size is above max_size ({params.max_size} B)"
+                yield "sizes", f"the largest size exceeds max_size ({params.max_size} B)"
             return
         low, high = smallest(params), largest(params, None)
         if low >= high:

@@ -33,8 +33,8 @@ LARGEST: Final = 1 << 30
 _ENOUGH: Final = 512 << 20
 """Largest working set if the caches are small, because mapping more memory takes longer than measuring it."""
 _LARGE_CACHE: Final = _ENOUGH // 4
-"""Largest cache for which `_ENOUGH` suffices: it holds four such caches, so that the middle of DRAM is beyond twice the
-cache."""
+"""Largest cache for which `_ENOUGH` suffices: it holds four such caches, so that the middle of the DRAM range is beyond
+twice the cache."""
 EDGES: Final = "edges"
 """Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
@@ -50,7 +50,7 @@ pages to back larger pages of its guests."""
 LOCAL_MOST: Final = 128 << 20
 """Maximum size of this chain. A larger one takes longer to build than all other chains together."""
 VISITED_MOST: Final = 64 << 20
-"""Maximum size of the curve that every visit measures. Each larger size takes 20 to 150 ms to build."""
+"""Largest size on the part of the curve that every visit measures. Each larger size takes 20 to 150 ms to build."""
 _SURROUNDINGS: Final = 16 << 20
 
 

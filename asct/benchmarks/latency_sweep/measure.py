@@ -56,8 +56,8 @@ _PRIVATE: Final = ("L1", "L2")
 """Levels that only programs on the same core use. Other programs always use part of the shared levels, so even a steady
 latency may be 10 % above that of an idle host."""
 _LESS, _MORE = 0.5, 1.3
-"""Range of the end of a cache as a share of its reported size. Lines on random pages compete for sets before the cache
-is full."""
+"""Plausible range for the end of a cache, as shares of its reported size. Lines on random pages compete for sets before
+the cache is full."""
 
 
 def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]:
@@ -125,8 +125,8 @@ def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint
 
 
 def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """Return the latency of a level in one visit: the median over the sizes to visit; empty if none of them was
-    measured."""
+    """Return the latency of a level in one visit: the median over its sizes that every visit measures; empty if none of
+    them was measured."""
     at: dict[str, Scalar] = {"level": level.name}
     mine = [points[size] for size in inside(level) if size in points]
     if not mine:

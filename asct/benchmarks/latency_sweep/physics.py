@@ -26,7 +26,7 @@ _METRICS: Final = ("latency", "latency_cycles")
 def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
     """Return the measurements, with flags on latencies that contradict the physics of the first level.
 
-    These are the latencies of the level itself and of sizes well inside it. If the end of the level is unknown, only
+    The latencies of the level itself and of sizes well inside it are checked. If the end of the level is unknown, only
     its own latency is checked.
     """
     cycles = {_place(item): item.value for item in found if item.metric == "latency_cycles"}

@@ -51,8 +51,8 @@ class Survey:
         return missing_sizes(self.search.levels, self.points, self._granule())
 
     def local_range(self) -> tuple[int, int] | None:
-        """Return the range of sizes in which caches may end beyond the reach of the TLB; None if there are no such
-        sizes."""
+        """Return the range of sizes in which a cache may end after the reach of the TLB; None if there is no such
+        range."""
         levels = self.search.levels
         ends = [*(level.lower for level in levels[1:]), max(self.points)]
         far = [end for level, end in zip(levels, ends, strict=False) if level.name != MEMORY_LEVEL and end > WINDOW]

@@ -36,7 +36,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     name = "loaded-latency"
     title = "Loaded memory latency"
     version = "3"
-    summary = "Memory latency and bandwidth at rising load from other CPUs; knee and peak"
+    summary = "Memory latency and bandwidth under increasing load from other CPUs, with knee and peak"
     aliases = ("ll",)
     keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
     default = False
@@ -127,7 +127,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return every level and target, the values of the whole curve, the core clock and the page size."""
+        """Return the values of every level and target and of the whole curve, the core clock and the page size."""
         return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

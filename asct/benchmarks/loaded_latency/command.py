@@ -112,8 +112,8 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
-    """Return the time to map the memory, the time limits of all levels (including idle), and the time of the
-    searches."""
+    """Return the time to map the memory, the time limits of all levels (including idle), and the time that the searches
+    take."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
     measuring = levels * min(params.duration, _LEVEL_S) + len(params.target_bandwidth) * _SEARCH_S
     return mapping_seconds(demanded) + measuring

@@ -64,7 +64,7 @@ class LoadedLatencyParams(VisitedParams):
         None,
         "Working set whose latency is measured; auto: the optimum size for DRAM that latency-sweep finds",
         ge=4096,
-        pitfalls="Below twice the last-level cache, some loads hit the cache and the values are flagged.",
+        pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the values are flagged.",
     )
     load_size: AutoSize = setting(
         None, "Working set of each load thread; auto: at least four times its share of the caches", ge=65_536

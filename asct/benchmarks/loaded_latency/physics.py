@@ -47,5 +47,6 @@ def _interval(item: Measurement) -> tuple[float, float]:
 
 
 def _place(item: Measurement) -> object:
-    """Return the NOPs of a latency in seconds or in cycles."""
+    """Return the number of NOPs at which a latency (in seconds or in cycles) was measured; `_IDLE` for the latency
+    without load."""
     return _IDLE if item.metric.startswith(_IDLE) else item.coords.get("delay")

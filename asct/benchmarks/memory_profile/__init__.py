@@ -109,7 +109,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
     version = "3"
-    summary = "Peak bandwidth of memory with 16, 32 and 64 byte accesses, and of the caches, all CPUs at once"
+    summary = "Peak bandwidth of memory with 16-, 32- and 64-byte accesses, and of the caches, all CPUs at once"
     aliases = ("mp",)
     params_model = MemoryProfileParams
     flags = FLAGS
@@ -141,7 +141,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     )
 
     def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory of all threads, and the time of all values."""
+        """Return the memory that all threads need, and the time to measure all values."""
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES

@@ -37,7 +37,8 @@ class Noop(Benchmark[NoopParams]):
     hidden = True
     params_model = NoopParams
     flags: ClassVar[Mapping[str, str]] = {
-        "at-most": "upper limit: the host measured the point without a connection, with a clock resolution of 10 ms"
+        "at-most": "the value is an upper limit, because the host measured the point without a connection and with "
+        "a clock resolution of 10 ms"
     }
     metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
 

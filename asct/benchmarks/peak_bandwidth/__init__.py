@@ -122,8 +122,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory of all threads, and the time limits of all access patterns, including the trials of their
-        variants."""
+        """Return the memory that all threads need, and the time limits of all access patterns, including the trials of
+        their variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds
@@ -191,7 +191,7 @@ def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[st
 
 
 def _of_variant(result: StreamResult) -> Measurement:
-    """Return the bandwidth of a variant as a detail, because only the best one is measured longer than a few short
+    """Return the bandwidth of a variant as a detail, because only the best one is measured for longer than a few short
     trial windows."""
     coords = {"traffic": result.traffic, "variant": result.variant}
     flags = (_BEST, *result.flags) if result.best else ()

@@ -54,8 +54,8 @@ def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time in seconds at which the level last changed. From then on, the gain from the pauses is used up by
-    the continuous load."""
+    """Return the time in seconds at which the level last changed. From then on, continuous load has used up the gain
+    from the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 

@@ -43,7 +43,7 @@ def level(rounds: Sequence[RecoveryRound], window: int) -> float:
 
 
 def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
-    """Return the seconds until the stream reaches `reference` less `tolerance` (a share) and stays there; None if it
+    """Return the seconds until the stream reaches `reference` minus `tolerance` (a share) and stays there; None if it
     never does.
 
     Three consecutive rounds must reach that level (fewer at the end of the phase). The recovery ends at the start of

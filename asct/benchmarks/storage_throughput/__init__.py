@@ -47,7 +47,7 @@ class ThroughputParams(QualificationParams):
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Only a single process continues each round where the previous one stopped.",
+        pitfalls="Each round continues where the previous one stopped only if there is a single process.",
     )
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 

@@ -53,7 +53,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (from "
         "a cache or from the credits of a volume) lasts longer than the test, the values are those of the "
         "burst",
-        NOT_STEADY: "the last rounds differ by more than excursion and slope permit: no level is stable",
+        NOT_STEADY: "the last rounds differ by more than excursion and slope permit, so there is no stable level",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
     }
@@ -89,7 +89,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
         Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests in a round took at most this time", _ROUND),
         Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
-        Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
+        Metric("round_written", "B", "neither", "Bytes written by the end of a round", _ROUND, comparable=False),
         Metric(
             "round_time", "s", "neither", "Cumulative time under load at the end of a round", _ROUND, comparable=False
         ),

@@ -87,8 +87,8 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop of the level by `least` (a share) or more, at which the write cache is full or no free
-    blocks are left.
+    """Return the first drop of the level by `least` (a share) or more, which means that the write cache is full or that
+    no free blocks are left.
 
     The first part is searched at full resolution, which detects a small cache even in a test that takes a day. Then the
     whole test is searched in merged slots.
@@ -136,8 +136,8 @@ class SaturationParams(QualificationParams):
     time_cap: Duration = setting(86400.0, "Maximum duration of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
-        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). 0s: it does not end early. "
-        "Unset: 0s with the profile pts, one round with fast",
+        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). 0s: the test does not end "
+        "early. Unset: 0s with the pts profile, one round with the fast profile",
         le=86400,
     )
     histogram_time: Duration = setting(

@@ -28,8 +28,8 @@ ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
 """Rate of a fast NVMe drive, used to estimate the maximum number of bytes that a point writes."""
 _LIKELY_WRITE_BYTES_PER_S: Final = 1_000_000_000
 _LIKELY_WRITES_PER_S: Final = 75_000
-"""Sustained writes of an ordinary NVMe drive: 1 GB/s in large requests, and 300 MB/s in requests of 4 KiB. The drive
-qualifications assume the same rates for their usual duration."""
+"""Sustained writes per second of an ordinary NVMe drive: 1 GB/s in large requests, and 300 MB/s in requests of 4 KiB.
+The drive qualifications assume the same rates for their usual duration."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 

@@ -195,8 +195,9 @@ _ALIKE: Final = 1.0
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
     """Return all figures of a storage benchmark.
 
-    These are bandwidth, rate, mean latency and latency percentiles over the swept settings (see `views`; none for a
-    single point), latency over bandwidth, maps of two settings, latency distributions, timelines, and CPU time.
+    Bandwidth, rate, mean latency and latency percentiles are plotted over the swept settings (see `views`; not for a
+    single point). The other figures are latency over bandwidth, maps of two settings, latency distributions, timelines,
+    and CPU time.
     """
     rows = gather(records)
     if not rows:
@@ -273,7 +274,8 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars of the time of the used CPUs and, if it differs, of all CPUs; empty without mpstat."""
+    """Return stacked bars that show the time of the CPUs that the jobs use and, if it differs, of all CPUs; empty
+    without mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),

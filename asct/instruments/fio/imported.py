@@ -50,7 +50,7 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Maximum time between two reports of a run in which no job ran, for example at its end, in milliseconds."""
+"""Maximum time in milliseconds between two reports of a run during which no job ran, for example at its end."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,

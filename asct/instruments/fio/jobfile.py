@@ -92,7 +92,7 @@ HARMLESS: Final = frozenset({
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
 })  # fmt: skip
-"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, with fio's main names."""
+"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, by fio's main names."""
 ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
                            "cmdprio_class", "cmdprio_percentage"}),

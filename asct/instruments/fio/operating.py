@@ -222,7 +222,7 @@ _LEAST_BYTES_POINTS: Final = 2
 _BUSY: Final = 0.6
 """Share of a CPU above which a job is considered limited by the host."""
 _FOLLOWS: Final = 0.1
-"""Relative tolerance within which the requests in flight are considered equal to those requested."""
+"""Relative tolerance within which the number of requests in flight is considered equal to the number requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: 
 
 
 def _edges(row: PointRow) -> float:
-    """Return the relative error of a rate caused by requests in flight at the start or end of the run."""
+    """Return the relative error of a rate that is caused by requests in flight at the start or end of the run."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 

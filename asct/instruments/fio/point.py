@@ -87,7 +87,7 @@ def _short(line: str) -> str:
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
 _INTERRUPTED: Final = 128
-"""Exit status of fio after SIGINT, on which it still writes a complete document."""
+"""Exit status of fio after SIGINT. fio still writes a complete document in that case."""
 
 
 @dataclass(frozen=True, slots=True)

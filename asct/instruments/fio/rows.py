@@ -15,7 +15,7 @@ T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
-"""Settings whose values are clear without the name."""
+"""Settings whose values are clear without their names."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -163,7 +163,7 @@ SCALES: Final = (*LOADS, "block_size", "iodepth_batch", "filesize")
 MOST_SERIES: Final = 8
 MOST_PANELS: Final = 8
 _LEAST_SECOND_AXIS: Final = 3
-"""Minimum number of values of a setting for separate figures."""
+"""Minimum number of values that a setting must have for separate figures."""
 
 
 @dataclass(frozen=True, slots=True)

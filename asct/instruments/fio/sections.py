@@ -118,7 +118,7 @@ def _stage(part: Sequence[tuple[_Section, FioParams]], params: FioParams) -> Sta
 
 
 def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
-    """Report sections of a stage that would run for different times; empty if their times are equal."""
+    """Return an error message if sections of a stage would run for different times; empty if their times are equal."""
     times = [tuple(getattr(settings, name) for name in _TIMES) for _, settings in part]
     other = next((section for (section, _), time in zip(part, times, strict=True) if time != times[0]), None)
     if other is None:
@@ -194,7 +194,8 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
 
 
 def _option_problem(key: str, setting: str | None, value: str, params: FioParams) -> str:
-    """Return why a job file cannot contain an option, as the predicate of a sentence; empty if it can."""
+    """Return why a job file cannot contain an option, as the predicate of a sentence; empty if the option is
+    permitted."""
     if setting in _SHARED:
         return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
     if key == "time_based" and value != "0" and params.io_size is not None:

@@ -234,7 +234,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     if fixed:
         notes.append("All rows: " + ", ".join(fixed))
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
-        unknown = "mpstat (package sysstat) is not installed, or has no sample within a run"
+        unknown = "mpstat (package sysstat) is not installed, or it recorded no sample within a run"
         if all("imported" in row.flags for row in rows):
             unknown = "imported fio results do not contain it"
         return [*notes, f"CPU utilization is unknown: {unknown}"]

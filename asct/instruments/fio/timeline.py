@@ -137,7 +137,7 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
     """Return the share of each second's requests by latency, slow requests at the top; None without histograms.
 
-    The rows are powers of two of a nanosecond. The scale is continuous: if no request had a latency, its row is empty.
+    The rows are powers of two, in nanoseconds. A row is empty if no request had such a latency.
     """
     cells = {
         (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value

@@ -23,10 +23,10 @@ _BUSY_SHARED: Final = 0.80
 """Shares of busy time above which CPUs may limit the rate: for jobs with one CPU each, and for jobs that share CPUs and
 therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
-"""Number of CPUs. If other programs use more than this outside the Linux kernel, they explain a busy CPU."""
+"""If other programs use more than this number of CPUs outside the Linux kernel, they explain a busy CPU."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, without a flag. In shorter runs, the start of the jobs and the requests in flight at both
-ends have too much influence."""
+ends influence the values too much."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20

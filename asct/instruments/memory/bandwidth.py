@@ -21,7 +21,8 @@ from asct.sdk.step import Step, options
 from asct.statistics.visits import VISITS_MIN
 
 TRIALS_S: Final = 0.01
-"""Seconds of the short trials of all variants of an access pattern, after which the fastest is measured."""
+"""Duration in seconds of the short trials of all variants of an access pattern, after which the fastest variant is
+measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, swept or not."""
 

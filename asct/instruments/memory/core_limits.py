@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ABOVE: Final = "above-core-limit"
 BELOW: Final = "below-core-limit"
 LIMIT_FLAGS: Final = {
-    ABOVE: "more bytes per cycle than the load and store units of the core can move: the core clock is wrong",
+    ABOVE: "more bytes per cycle than the load and store units of the core can move, so the core clock is wrong",
     BELOW: "less than 97 % of what the core can move at this cache level: a program on the other hyperthread, or "
     "another disturbance, may have slowed it",
 }

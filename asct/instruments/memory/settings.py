@@ -64,7 +64,8 @@ AutoSize = Annotated[Size | None, AUTO]
 INTEGERS: Final = BeforeValidator(integers)
 """Accepts a single number, or text with ranges such as `3000,900,5-9:2`, as a list of integers."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
-"""Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63 bits of the kernels."""
+"""Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63-bit integers of the
+kernels."""
 
 
 def from_pools(pages: PageKind) -> bool:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """The dependency that determines `data_size` if it is `auto`."""
 CACHES: Final = 2
-"""Minimum working set of random loads in memory, in multiples of the last-level cache. A smaller one fits partly into
-the cache."""
+"""Minimum working set of random loads in memory, as a multiple of the last-level cache. A smaller one would partly fit
+into the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:
@@ -34,7 +34,7 @@ LINE: Final = 64
 # A pass must not find data of the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array is
 # at least four times as large as the last-level caches.
 LARGE_ENOUGH: Final = 4
-"""Minimum working set for memory, in multiples of a thread's share of the caches."""
+"""Minimum working set for memory, as a multiple of a thread's share of the caches."""
 TOO_SMALL: Final = 2
 """Multiple of the caches below which part of the traffic stays in them, so that the result is not the bandwidth of
 memory."""
@@ -45,8 +45,8 @@ FREE_SHARE: Final = 0.85
 """Share of the free memory that a benchmark uses."""
 SET_FLAG: Final = "invalid-working-set"
 SET_FLAGS: Final = {
-    SET_FLAG: "the working set is smaller than twice the caches, so part of the traffic never reached memory; free "
-    "some memory, or set a larger `data_size`",
+    SET_FLAG: "the working set is smaller than twice the size of the caches, so part of the traffic never reached "
+    "memory; free some memory, or set a larger `data_size`",
 }
 CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")
 MEMORY_LEVEL: Final = "DRAM"

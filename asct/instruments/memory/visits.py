@@ -68,7 +68,8 @@ class VisitedBenchmark(Benchmark[P]):
 
     @abstractmethod
     def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one visit; `runs` maps names to its processes. Raises ValueError for invalid output."""
+        """Return the values of one visit; `runs` maps the names of its processes to their runs. Raises ValueError for
+        invalid output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes of the first visit that later visits repeat."""
