@@ -61,7 +61,8 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Consents to overwrite devices of this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths that this run has already written to. Content there without a known signature comes from the run itself."""
+    """Paths that this run has already written to. Content at these paths without a known signature comes from the run
+    itself."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
 

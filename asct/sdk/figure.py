@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The points of a line, or a group of bars. `low` and `high` are the ends of the interval of each y."""
+    """The points of a line, or a group of bars. `low` and `high` are the bounds of the interval of each y value."""
 
     name: str
     x: tuple[Scalar, ...]
