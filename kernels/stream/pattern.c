@@ -3,17 +3,17 @@
 #include "kit/numbers.h"
 #include "stream/loops.h"
 
-#define LANES 8
-#define LINE 64
+#define LANES 2
+#define STEP 16 /* bytes of a register of every processor: gcc keeps longer vectors on the stack */
 #define EXPONENT 0x4290000000000000u /* of 2^42 */
 #define MANTISSA 0x000fffffffffffffu
 #define STRIDE (0x9e3779b97f4a7c15u << 10) /* odd, times 2^10: the lower bits of a double of this size are not part of its integer value */
 
-typedef uint64_t lanes __attribute__((vector_size(LINE), may_alias));
-typedef double reals __attribute__((vector_size(LINE), may_alias));
+typedef uint64_t lanes __attribute__((vector_size(STEP), may_alias));
+typedef double reals __attribute__((vector_size(STEP), may_alias));
 
-/* The counters of the line at `at` bytes; value() makes doubles of them. */
-#define COUNTERS(seed, at) (base_of(seed) + (at) / 8 * STRIDE + (lanes){0, 1, 2, 3, 4, 5, 6, 7} * STRIDE)
+/* The counters of the step at `at` bytes; value() makes doubles of them. */
+#define COUNTERS(seed, at) (base_of(seed) + (at) / 8 * STRIDE + (lanes){0, 1} * STRIDE)
 #define VALUE(counters) (((counters) & MANTISSA) | EXPONENT)
 #define ADVANCE (LANES * STRIDE)
 
@@ -33,14 +33,14 @@ static bool any(const lanes *bits)
 void pattern_fill(char *start, uint64_t seed, uint64_t at, uint64_t bytes)
 {
     lanes counters = COUNTERS(seed, at);
-    for (uint64_t end = at + bytes; at < end; at += LINE, counters += ADVANCE)
+    for (uint64_t end = at + bytes; at < end; at += STEP, counters += ADVANCE)
         *(lanes *)(start + at) = VALUE(counters);
 }
 
 bool pattern_holds(const char *start, uint64_t seed, uint64_t at, uint64_t bytes)
 {
     lanes counters = COUNTERS(seed, at), wrong = {0};
-    for (uint64_t end = at + bytes; at < end; at += LINE, counters += ADVANCE)
+    for (uint64_t end = at + bytes; at < end; at += STEP, counters += ADVANCE)
         wrong |= *(const lanes *)(start + at) ^ VALUE(counters);
     return !any(&wrong);
 }
@@ -49,7 +49,7 @@ uint64_t pattern_fold(uint64_t seed, uint64_t at, uint64_t bytes)
 {
     lanes counters = COUNTERS(seed, at), sum = {0};
     uint64_t folded = 0;
-    for (uint64_t end = at + bytes; at < end; at += LINE, counters += ADVANCE)
+    for (uint64_t end = at + bytes; at < end; at += STEP, counters += ADVANCE)
         sum ^= VALUE(counters);
     for (int i = 0; i < LANES; i++)
         folded ^= sum[i];
@@ -64,7 +64,7 @@ __attribute__((always_inline)) static inline bool settle_block(char *start, uint
     const reals constant = (reals){0} + TRAFFIC_FACTOR;
     lanes first = COUNTERS(seed, range.first), second = COUNTERS(seed, range.second), stored = COUNTERS(seed, range.stored);
     lanes wrong = {0};
-    for (uint64_t at = 0; at < range.bytes; at += LINE) {
+    for (uint64_t at = 0; at < range.bytes; at += STEP) {
         reals a = (reals)VALUE(first), b = (reals)VALUE(second);
         reals must = constant;
         if (value == TRAFFIC_COPY)
