@@ -165,12 +165,13 @@ int main(int argc, char **argv)
     opts_parse(&opts, argc, argv);
     uint64_t largest = settle_options();
     int64_t first = asked.cpu < 0 ? sched_getcpu() : asked.cpu, partner = distance_partner(first);
+    struct arena arena = {.helpers = helpers_of(first)};
     int64_t cpu = affinity_bind(first);
     struct distance before = distance_between(cpu, partner);
     struct noise noise;
     struct llc llc = llc_find(cpu, asked.llc_bytes);
     timer_start(&timer);
-    struct arena arena = arena_map(asked.pages, largest, asked.node);
+    arena_map_into(&arena, asked.pages, largest, asked.node);
     uint64_t map_ns = timer_monotonic_ns() - timer.ns_0;
     timer_calibrate(&timer);
     struct chain chain = chain_of(&arena);

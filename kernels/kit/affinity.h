@@ -1,9 +1,11 @@
-/* Binding the calling thread to one CPU. */
+/* Binding threads to one CPU. */
 #ifndef KIT_AFFINITY_H
 #define KIT_AFFINITY_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -42,6 +44,23 @@ static inline int affinity_bind(int64_t cpu)
         fail(EXIT_ENVIRONMENT, "cannot bind to cpu %lld: %s", (long long)cpu, strerror(errno));
     CPU_FREE(set);
     return (int)cpu;
+}
+
+/* Starts a thread on a CPU, whatever CPU this thread is bound to. */
+static inline bool affinity_start(pthread_t *thread, int64_t cpu, void *(*body)(void *), void *argument)
+{
+    size_t size = CPU_ALLOC_SIZE(AFFINITY_CPUS);
+    cpu_set_t *set = CPU_ALLOC(AFFINITY_CPUS);
+    pthread_attr_t attributes;
+    if (!set)
+        return false;
+    CPU_ZERO_S(size, set);
+    CPU_SET_S((size_t)cpu, size, set);
+    pthread_attr_init(&attributes);
+    bool started = pthread_attr_setaffinity_np(&attributes, size, set) == 0 && pthread_create(thread, &attributes, body, argument) == 0;
+    pthread_attr_destroy(&attributes);
+    CPU_FREE(set);
+    return started;
 }
 
 #endif

@@ -15,12 +15,10 @@
 #include "kit/node.h"
 #include "kit/out.h"
 #include "kit/pages.h"
+#include "kit/populate.h"
 #include "kit/smaps.h"
 #include "kit/sysfile.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older libc headers lack it */
-#endif
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT 26
 #endif
@@ -36,7 +34,8 @@ struct arena {
     struct smaps smaps;
     int64_t pool_node;               /* the node of the pool: -1 for that of the system */
     int64_t pool_before, pool_added; /* pages; before is -1 if none had to be added */
-    bool (*writer)(struct arena *);  /* populates every page instead of arena_populate; false with errno */
+    struct helpers helpers;          /* in populating it */
+    int (*writer)(struct arena *);   /* populates every page instead of arena_populate; 0 or errno */
     void *context;                   /* of the writer */
     char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
@@ -103,19 +102,6 @@ static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t pag
     return wide + head;
 }
 
-/* Writes to every page, because a page that was only read is the zero page; false with errno if there is no memory for it. */
-static inline bool arena_populate(char *start, size_t bytes)
-{
-    if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
-        return true;
-    if (errno != EINVAL && errno != ENOSYS)
-        return false;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = 0; at < bytes; at += page)
-        ((volatile char *)start)[at] = 0;
-    return true;
-}
-
 /* Whether the pages are of the kind: all of them, or nine tenths for transparent ones, of which the system may have too few. */
 static inline bool arena_is_kind(const struct arena *arena)
 {
@@ -136,12 +122,25 @@ static inline void arena_require_memory(size_t bytes, int64_t node)
         fail(EXIT_ENVIRONMENT, "not enough memory: %zu bytes needed, %lld free", bytes + bytes / 32, (long long)available);
 }
 
+/* What populates a part of the arena. */
+static inline struct populate arena_part(const struct arena *arena, const char *start, size_t bytes)
+{
+    size_t first = (size_t)(start - arena->start);
+    return (struct populate){.start = arena->start, .page = (size_t)arena->page_bytes, .first = first, .last = first + bytes};
+}
+
+static inline int arena_populate(const struct arena *arena)
+{
+    struct populate whole = arena_part(arena, arena->start, arena->bytes);
+    return populate(&whole, &arena->helpers);
+}
+
 /* Populates the mapping and verifies its pages; false with the reason if they are of another kind. */
 static inline bool arena_fill(struct arena *arena, char *why, size_t size)
 {
-    bool populated = arena->writer ? arena->writer(arena) : arena_populate(arena->start, arena->bytes);
-    if (!populated) {
-        snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(errno));
+    int error = arena->writer ? arena->writer(arena) : arena_populate(arena);
+    if (error != 0) {
+        snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(error));
         return false;
     }
     arena->smaps = smaps_read(arena->start, arena->bytes, arena_is_pool(arena->kind));
@@ -231,7 +230,7 @@ static inline bool arena_suits(enum arena_kind kind, size_t bytes)
     return kind != ARENA_1G && (!arena_is_pool(kind) || bytes >= (size_t)arena_page_bytes(kind));
 }
 
-/* Maps `bytes` for `arena`, of which only the writer and its context are set (or nothing). `kinds` is one of ARENA_KINDS; auto
+/* Maps `bytes` for `arena`, of which only the helpers, or the writer and its context, are set (or nothing). `kinds` is one of ARENA_KINDS; auto
  * takes the largest available kind that suits the size. Ends the program with 3 if there is none. */
 static inline void arena_map_into(struct arena *filled, const char *kinds, size_t bytes, int64_t node)
 {

@@ -108,32 +108,15 @@ static inline void *distance_follow(void *argument)
     }
 }
 
-/* Starts a thread on a CPU, whatever CPU this thread is bound to. */
-static inline bool distance_start(pthread_t *thread, int64_t cpu, void *(*body)(void *), struct distance_game *game)
-{
-    size_t size = CPU_ALLOC_SIZE(AFFINITY_CPUS);
-    cpu_set_t *set = CPU_ALLOC(AFFINITY_CPUS);
-    pthread_attr_t attributes;
-    if (!set)
-        return false;
-    CPU_ZERO_S(size, set);
-    CPU_SET_S((size_t)cpu, size, set);
-    pthread_attr_init(&attributes);
-    bool started = pthread_attr_setaffinity_np(&attributes, size, set) == 0 && pthread_create(thread, &attributes, body, game) == 0;
-    pthread_attr_destroy(&attributes);
-    CPU_FREE(set);
-    return started;
-}
-
 /* The times of batches of round trips between two CPUs. There are none if a CPU cannot be used or other programs use it. */
 static inline struct distance distance_between(int64_t cpu_a, int64_t cpu_b)
 {
     struct distance found = {.cpus = {cpu_a, cpu_b}};
     struct distance_game game = {.found = &found, .begun_ns = timer_monotonic_ns()};
     pthread_t leader, follower;
-    if (cpu_a < 0 || cpu_b < 0 || !distance_start(&leader, cpu_a, distance_lead, &game))
+    if (cpu_a < 0 || cpu_b < 0 || !affinity_start(&leader, cpu_a, distance_lead, &game))
         return found;
-    bool both = distance_start(&follower, cpu_b, distance_follow, &game);
+    bool both = affinity_start(&follower, cpu_b, distance_follow, &game);
     pthread_join(leader, NULL); /* without a follower, the leader gives up */
     if (both)
         pthread_join(follower, NULL);

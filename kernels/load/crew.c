@@ -71,6 +71,14 @@ void crew_park(struct crew *crew)
     await_all(crew, filling ? 0 : timer_monotonic_ns() + ANSWER_NS);
 }
 
+uint64_t crew_filled_ns(const struct crew *crew)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < crew->plan.count; i++)
+        last = crew->walkers[i].filled_ns > last ? crew->walkers[i].filled_ns : last;
+    return last;
+}
+
 struct crew_count crew_read(struct crew *crew)
 {
     struct crew_count count = {0, 0, false};

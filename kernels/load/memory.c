@@ -14,6 +14,12 @@ struct content {
     double block[PERIOD];
 };
 
+/* The contents of the arrays of a thread before its first pass. */
+struct contents {
+    const struct walker *walker;
+    struct content array[TRAFFIC_ARRAYS_MAX];
+};
+
 static uint64_t slice_bytes(const struct crew *crew)
 {
     uint64_t arrays = traffic_arrays(crew->plan.traffic);
@@ -57,14 +63,6 @@ static size_t leader_of(const struct crew *crew, size_t index, size_t *before)
     return leader;
 }
 
-static void map(struct crew *crew, size_t index)
-{
-    struct walker *walker = &crew->walkers[index];
-    for (size_t i = index; i < crew->plan.count; i++)
-        walker->arena_threads += together(crew, i, index);
-    walker->arena = arena_map(crew->plan.pages, walker->arena_threads * slice_bytes(crew), crew->plan.nodes[index]);
-}
-
 /* The content of the array before any store. */
 static void content_before(struct content *content, bool loaded, unsigned index)
 {
@@ -72,33 +70,98 @@ static void content_before(struct content *content, bool loaded, unsigned index)
         content->block[i] = loaded ? pattern(i, index) : BEFORE;
 }
 
-static void fill(struct walker *walker)
+/* Writes the content of an array to its bytes `from` .. `to`. */
+static void write_content(char *array, uint64_t from, uint64_t to, const struct content *content)
+{
+    const char *block = (const char *)content->block;
+    for (uint64_t at = from, bytes; at < to; at += bytes) {
+        uint64_t phase = at % sizeof content->block;
+        bytes = to - at < sizeof content->block - phase ? to - at : sizeof content->block - phase;
+        memcpy(array + at, block + phase, bytes);
+    }
+}
+
+/* Writes the contents of all arrays to a piece of the thread's memory. */
+static void write_piece(void *context, char *start, size_t bytes)
+{
+    const struct contents *contents = context;
+    const struct crew *crew = contents->walker->crew;
+    for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
+        char *array = contents->walker->array[k], *end = array + crew->array_bytes;
+        char *from = start > array ? start : array, *to = start + bytes < end ? start + bytes : end;
+        if (from < to)
+            write_content(array, (uint64_t)(from - array), (uint64_t)(to - array), &contents->array[k]);
+    }
+}
+
+/* Populates the thread's part of the leader's arena and writes its contents; 0 or errno. */
+static int fill(struct walker *walker, const struct walker *leader)
 {
     const struct crew *crew = walker->crew;
-    uint64_t count = crew->array_bytes / sizeof(double);
-    struct content content;
-    for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
-        double *array = (double *)walker->array[k];
-        content_before(&content, k < crew->plan.traffic->loads, k);
-        for (uint64_t i = 0; i < count; i += PERIOD)
-            memcpy(array + i, content.block, (count - i < PERIOD ? count - i : PERIOD) * sizeof(double));
+    const struct traffic *traffic = crew->plan.traffic;
+    struct contents contents = {.walker = walker};
+    char *slice = leader->arena.start + walker->place * slice_bytes(crew);
+    for (unsigned k = 0; k < TRAFFIC_ARRAYS_MAX; k++) {
+        walker->array[k] = k < traffic_arrays(traffic) ? slice + k * (crew->array_bytes + SKEW) : slice;
+        content_before(&contents.array[k], k < traffic->loads, k);
+    }
+    struct populate part = arena_part(&leader->arena, slice, slice_bytes(crew));
+    part.fill = write_piece;
+    part.context = &contents;
+    return populate(&part, &leader->arena.helpers);
+}
+
+/* Lets all threads of the arena fill their parts; 0, or errno if one of them could not. */
+static int fill_together(struct arena *arena)
+{
+    struct walker *leader = arena->context;
+    leader->arena = *arena;
+    atomic_store(&leader->fill_error, 0);
+    atomic_store(&leader->filled, 1);
+    atomic_fetch_add(&leader->attempt, 1);
+    int error = fill(leader, leader);
+    for (size_t filled; (filled = atomic_load(&leader->filled)) < leader->arena_threads;)
+        team_wait_change(&leader->filled, filled);
+    return error != 0 ? error : atomic_load(&leader->fill_error);
+}
+
+static void map(struct walker *leader, size_t index)
+{
+    const struct crew *crew = leader->crew;
+    struct arena arena = {.writer = fill_together, .context = leader};
+    for (size_t i = index; i < crew->plan.count; i++)
+        leader->arena_threads += together(crew, i, index);
+    arena_map_into(&arena, crew->plan.pages, leader->arena_threads * slice_bytes(crew), crew->plan.nodes[index]);
+    leader->arena = arena;
+    atomic_fetch_or(&leader->attempt, WALKER_MAPPED);
+}
+
+/* Fills its part in each attempt of the leader to map the arena, until it is mapped. */
+static void help(struct walker *walker, struct walker *leader)
+{
+    for (size_t seen = 0;;) {
+        team_wait_change(&leader->attempt, seen);
+        seen = atomic_load(&leader->attempt);
+        if (seen & WALKER_MAPPED)
+            return;
+        int error = fill(walker, leader);
+        if (error != 0)
+            atomic_store(&leader->fill_error, error);
+        atomic_fetch_add(&leader->filled, 1);
     }
 }
 
 void memory_take(struct crew *crew, struct member *member)
 {
     struct walker *walker = &crew->walkers[member->index];
-    size_t place;
     walker->node = crew->plan.nodes[member->index] < 0 ? own_node() : crew->plan.nodes[member->index];
     team_barrier(&crew->team);
-    size_t leader = leader_of(crew, member->index, &place);
+    size_t leader = leader_of(crew, member->index, &walker->place);
     if (leader == member->index)
-        map(crew, leader);
-    team_barrier(&crew->team);
-    char *slice = crew->walkers[leader].arena.start + place * slice_bytes(crew);
-    for (unsigned k = 0; k < TRAFFIC_ARRAYS_MAX; k++)
-        walker->array[k] = k < traffic_arrays(crew->plan.traffic) ? slice + k * (crew->array_bytes + SKEW) : slice;
-    fill(walker);
+        map(walker, leader);
+    else
+        help(walker, &crew->walkers[leader]);
+    walker->filled_ns = timer_monotonic_ns();
 }
 
 /* The content of the stored array at `i` < PERIOD after the thread has written it. */

@@ -10,8 +10,8 @@
 /* Bytes of each array of a thread in whole pages, if `bytes` is the total of all arrays. */
 uint64_t memory_array_bytes(const struct crew_plan *plan);
 
-/* Called by every thread. The first thread of a node maps memory for all threads of the node on its CPU; then each thread fills
- * its part: small integers in loaded arrays, -1 in the stored one. */
+/* Called by every thread. The first thread of a node maps memory for all threads of the node on its CPU; each thread populates and
+ * fills its part: small integers in loaded arrays, -1 in the stored one. */
 void memory_take(struct crew *crew, struct member *member);
 
 /* The number of doubles that differ from the result of the traffic: unchanged in the loaded arrays, computed in the stored one

@@ -74,6 +74,7 @@ void report_meta(const struct run *run, const struct cpus *cpus, const struct ll
     out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
     out_integer(&out, "probe_adds", (int64_t)loop_probe_adds(timer));
+    out_integer(&out, "map_ns", (int64_t)run->map_ns);
     out_integer(&out, "setup_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     report_command(&out, command);
     opts_echo(&asked_opts, &out);

@@ -4,10 +4,21 @@
 #include "kit/chaincheck.h"
 #include "load/search.h"
 
-/* Maps the chain's memory on its CPU, before the load threads map theirs. */
-static void map_chain(struct run *run)
+/* Other CPUs that are measured. */
+static struct helpers helpers_among(const struct cpus *cpus)
 {
-    run->arena = arena_map(asked.pages, (uint64_t)asked.size, asked.latency_node);
+    struct helpers helpers = {.count = 0};
+    for (size_t i = 0; i < cpus->count && helpers.count < POPULATE_HELPERS_MAX; i++)
+        if (cpus->load[i] != cpus->latency)
+            helpers.cpus[helpers.count++] = cpus->load[i];
+    return helpers;
+}
+
+/* Maps the chain's memory on its CPU, before the load threads map theirs. */
+static void map_chain(struct run *run, const struct cpus *cpus)
+{
+    run->arena = (struct arena){.helpers = helpers_among(cpus)};
+    arena_map_into(&run->arena, asked.pages, (uint64_t)asked.size, asked.latency_node);
     run->chain = (struct chain){
         .start = run->arena.start,
         .bytes = run->arena.bytes,
@@ -50,10 +61,11 @@ void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc
 {
     struct crew_plan plan = asked_plan(cpus);
     run->workload = (struct workload){.command = command, .cpu = cpus->latency};
+    uint64_t started = timer_monotonic_ns();
     crew_start(&run->crew, &plan, run->timer); /* before this thread is bound, because threads inherit the affinity mask */
     if (run->probe == PROBE_CHAIN) {
         affinity_bind(cpus->latency);
-        map_chain(run);
+        map_chain(run, cpus);
     } else {
         cpus_stand_aside(cpus);
     }
@@ -61,6 +73,7 @@ void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc
     if (run->probe == PROBE_CHAIN)
         build_chain(run, llc);
     crew_park(&run->crew);
+    run->map_ns = crew_filled_ns(&run->crew) - started;
     run->levels = levels_of(run);
     if (run->probe == PROBE_CHAIN)
         windows_warm(&run->levels.sampler);

@@ -1,5 +1,7 @@
 #include "load/walker.h"
 
+#include <time.h>
+
 #include "load/memory.h"
 #include "nops.h"
 
@@ -7,6 +9,7 @@
 #define CHUNK_SHORT_NS 500 /* a shorter chunk is lengthened, one that takes four times as long is shortened */
 #define CHUNK_LONG_NS 2000
 #define GAP_FACTOR 4
+#define HELD_NS 100000
 
 /* Makes steps of `touch` bytes, each followed by NOPs. */
 static void delayed(const struct walker *walker, uint64_t bytes, uint64_t delay)
@@ -110,8 +113,8 @@ void walker_body(struct member *member)
     struct crew *crew = member->context;
     struct walker *walker = &crew->walkers[member->index];
     size_t word = atomic_load_explicit(&crew->command, memory_order_acquire);
-    while (word & WORD_HELD) {
-        team_wait_change(&crew->command, word);
+    while (word & WORD_HELD) { /* without occupying the CPU, where a helper may populate the memory of the chain */
+        nanosleep(&(struct timespec){0, HELD_NS}, NULL);
         word = atomic_load_explicit(&crew->command, memory_order_acquire);
     }
     memory_take(crew, member);

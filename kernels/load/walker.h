@@ -15,6 +15,8 @@
 #define WORD_END ((size_t)1 << 34)
 #define WORD_NUMBER ((size_t)1 << 40)
 
+#define WALKER_MAPPED ((size_t)1 << 40)
+
 struct walker {
     atomic_uint_least64_t steps __attribute__((aligned(TEAM_LINE))); /* read by the chain's thread */
     atomic_uint_least64_t lost;
@@ -23,6 +25,11 @@ struct walker {
     char *array[TRAFFIC_ARRAYS_MAX];
     struct arena arena;      /* set if this thread mapped it */
     size_t arena_threads;    /* number of threads that share it; 0: another thread mapped it */
+    atomic_size_t attempt;   /* to map it: their number, and WALKER_MAPPED after the last one */
+    atomic_size_t filled;    /* number of threads that filled their parts in this attempt */
+    atomic_int fill_error;   /* errno of one of them */
+    size_t place;            /* of its part among those in the arena */
+    uint64_t filled_ns;      /* when its part was filled */
     int64_t node;            /* the requested node, or that of the CPU */
     uint64_t at, rounds;     /* offset in each array; number of complete passes */
     uint64_t part, granule;  /* bytes of a unit of a step; of a run of whole iterations and whole steps */

@@ -35,8 +35,8 @@ static void note_arena(struct crew *crew, const struct arena *arena)
     crew->arena_bytes += arena->bytes;
 }
 
-/* Lets each thread populate and fill its part; false with errno if one of them could not. */
-static bool fill_arena(struct arena *arena)
+/* Lets each thread populate and fill its part; 0, or errno if one of them could not. */
+static int fill_arena(struct arena *arena)
 {
     struct crew *crew = arena->context;
     struct walker *mapper = &crew->walkers[crew->mapper];
@@ -49,21 +49,19 @@ static bool fill_arena(struct arena *arena)
     walker_fill(mapper, arena);
     team_barrier(&crew->team);
     for (size_t i = 0; i < crew->team.count; i++)
-        if (same_arena(crew, crew->mapper, i) && crew->walkers[i].fill_error != 0) {
-            errno = crew->walkers[i].fill_error;
-            return false;
-        }
-    return true;
+        if (same_arena(crew, crew->mapper, i) && crew->walkers[i].fill_error != 0)
+            return crew->walkers[i].fill_error;
+    return 0;
 }
 
 /* Maps the arena of all threads that share it with `index`; called by that thread. Every thread populates its part, so that the
- * pages are local to it. */
+ * pages are local to it. A single thread gets help. */
 static void map_arena(struct crew *crew, size_t index)
 {
     uint64_t threads = 0;
     for (size_t i = 0; i < crew->team.count; i++)
         threads += same_arena(crew, index, i) ? 1 : 0;
-    struct arena arena = {.writer = fill_arena, .context = crew};
+    struct arena arena = {.helpers = crew->helpers, .writer = fill_arena, .context = crew};
     crew->mapper = index;
     arena_map_into(&arena, crew->pages, threads * crew->thread_bytes, crew->nodes[index]);
     note_arena(crew, &arena);

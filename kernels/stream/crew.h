@@ -16,6 +16,7 @@ struct crew {
     const struct opt_list *cpus;
     const int64_t *nodes;          /* one for each CPU; -1 for its node */
     const char *pages;
+    struct helpers helpers;        /* of a single thread */
     uint64_t thread_bytes, seed;
     void (*lead)(struct crew *);   /* run by member 0 when all memory is ready */
     struct walker *walkers;

@@ -155,6 +155,7 @@ int main(int argc, char **argv)
     crew.cpus = &asked.cpus;
     crew.nodes = nodes;
     crew.pages = asked.pages;
+    crew.helpers = asked.cpus.count == 1 ? helpers_of(asked.cpus.values[0]) : (struct helpers){.count = 0};
     crew.seed = (uint64_t)asked.seed;
     crew.lead = lead;
     int64_t first = asked.cpus.values[0];

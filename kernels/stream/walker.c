@@ -11,7 +11,6 @@
 #define CHUNK_BYTES 16384    /* minimum of each array, for loops over four pages at once */
 #define LOOKS_STRING 5 /* of string instructions, which are fast only in long runs */
 #define WARM_BYTES (1 << 26) /* a larger set is not loaded into the caches */
-#define FILL_BYTES (1 << 18) /* populated and filled at once */
 #define JUMP_FACTOR 4        /* a chunk this many times the shortest ... */
 #define JUMP_NS 30000        /* ... and this much longer: the thread was descheduled */
 
@@ -35,21 +34,18 @@ static struct stretch stretch_of(const struct walker *walker, const struct work 
                             walker->kept};
 }
 
-/* Small pieces, so that the pattern is written while the zeros of the system are still in the second-level cache. */
+static void fill(void *context, char *start, size_t bytes)
+{
+    const struct walker *walker = context;
+    pattern_fill(walker->start, walker->seed, (uint64_t)(start - walker->start), bytes);
+}
+
 void walker_fill(struct walker *walker, const struct arena *arena)
 {
-    uint64_t page = (uint64_t)arena->page_bytes, piece = page > FILL_BYTES ? page : FILL_BYTES;
-    uint64_t first = (uint64_t)(walker->start - arena->start), last = first + walker->bytes;
-    walker->fill_error = 0;
-    for (uint64_t at = first, next; at < last && walker->fill_error == 0; at = next) {
-        uint64_t from = at / page * page, to = from + piece;
-        next = to < last ? to : last;
-        to = next == last ? (last + page - 1) / page * page : to;
-        if (!arena_populate(arena->start + from, to - from))
-            walker->fill_error = errno;
-        else
-            pattern_fill(walker->start, walker->seed, at - first, next - at);
-    }
+    struct populate part = arena_part(arena, walker->start, walker->bytes);
+    part.fill = fill;
+    part.context = walker;
+    walker->fill_error = populate(&part, &arena->helpers);
 }
 
 void walker_begin(struct walker *walker, const struct work *work)
