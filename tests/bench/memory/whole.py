@@ -1,10 +1,12 @@
-"""All memory benchmarks as a user runs them, and the levels of a sweep while other programs occupy every CPU."""
+"""All memory benchmarks as a user runs them: their time, and their share of mapping and of flagged values. The levels of a
+sweep while other programs occupy every CPU."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +25,40 @@ def memory_set() -> None:
     """Measure plans/memory.yaml: every memory benchmark with its default settings, including the start, building the
     kernels, and the report."""
     folder = scratch()
-    cost = command(asct("apply", str(PLAN), "--results", str(folder / "results"), "-q"))
+    cost = command(asct("apply", str(PLAN), "--results", str(folder / "results"), "--wait", "10m", "-q"))
     run = folder / "results" / "memory" / "latest"
     goal = Goal("under 60 s on 2 CPUs", cost.wall_s < 60) if len(cpus()) == 2 else None
     row("memory set, all included", "s", cost.wall_s, cost.wall_s, goal=goal)
     for event in _lines(run / "journal.jsonl"):
         if event["t"] == "point-ended":
             row(f"  {event['id']}", "s", event["elapsed_s"], event["elapsed_s"])
+    _report_mapping(run)
+    _report_flags(run)
+
+
+def _report_mapping(run: Path) -> None:
+    """The share of the kernels' time in which they map memory and fill it, without pingpong, which maps a few pages."""
+    mapping, whole = Counter[str](), Counter[str]()
+    for path in run.glob("jobs/**/stdout"):
+        lines = [json.loads(line) for line in path.open()]
+        job = path.relative_to(run / "jobs").parts[1]
+        mapping[job] += lines[0].get("map_ns", 0)
+        whole[job] += lines[-1]["elapsed_ns"]
+    share = 100 * mapping.total() / whole.total()
+    row("mapping, share of the set", "%", share, share, goal=Goal("at most 20 %", share <= 20))
+    for job in whole:
+        part = 100 * mapping[job] / whole[job]
+        row(f"  {job}: mapping, of {whole[job] / 1e9:.1f} s", "%", part, part)
+
+
+def _report_flags(run: Path) -> None:
+    """The share of the values with each flag, of those for which lower or higher is better."""
+    values = [record for record in _lines(run / "records.jsonl") if record["better"] != "neither"]
+    visited = sum((record["stats"] or {}).get("ci95") is not None for record in values)
+    row(f"values with an interval, of {len(values)}", "%", *[100 * visited / len(values)] * 2)
+    flags = Counter(flag for record in values for flag in set(record["flags"]))
+    for flag, count in flags.most_common():
+        row(f"  flagged {flag}", "%", *[100 * count / len(values)] * 2)
 
 
 def busy() -> None:
@@ -89,4 +118,4 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.open()]
 
 
-ROWS: dict[str, Callable[[], None]] = {"memory-set": memory_set, "busy-machine": busy}
+ROWS: dict[str, Callable[[], None]] = {"whole-set": memory_set, "busy-machine": busy}
