@@ -171,15 +171,22 @@ def effective_count(in_time: Sequence[float]) -> float:
     return max(1.0, count * (1.0 - correlation) / (1.0 + correlation))
 
 
-def moved(before: Sequence[float], after: Sequence[float]) -> bool:
+def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0) -> bool:
     """Return whether a virtual CPU moved between two short series of the same latency between two CPUs.
 
     This is the case if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
     wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
     False for fewer than four values.
+
+    `slowdown` is the duration of a core cycle after the measurement, relative to before. If only the clock changed,
+    the latency is about the same in seconds or in cycles, or has changed by less than _MOVE_GAP in both.
     """
     if min(len(before), len(after)) < _QUARTERS:
         return False
+    return _differ(before, after) and _differ(before, [value / slowdown for value in after])
+
+
+def _differ(before: Sequence[float], after: Sequence[float]) -> bool:
     (low, high), (low_after, high_after) = _middle_half(before), _middle_half(after)
     gap, widest = abs(low - low_after), max(high - low, high_after - low_after)
     return gap > _MOVE_GAP * min(low, low_after) and gap > _STATE_CONTRAST * widest

@@ -1,5 +1,6 @@
 /* The distance of two CPUs: the time that a line takes to the other CPU and back. A hypervisor moves virtual CPUs between cores; if
- * it did so during a measurement, the distances before and after it differ.
+ * it did so during a measurement, the distances before and after it differ. The clocks of both CPUs are measured as well, because a
+ * change of them also changes the distance.
  *
  *     struct distance distance = distance_between(cpu, distance_partner(cpu));
  *     distance_report(&distance, "before");     prints a line `probe`; none without a second CPU */
@@ -14,6 +15,7 @@
 
 #include "cpu.h"
 #include "kit/affinity.h"
+#include "kit/loop.h"
 #include "kit/out.h"
 #include "kit/timer.h"
 
@@ -23,12 +25,15 @@
 #define DISTANCE_NS 1000000       /* in which batches are listed */
 #define DISTANCE_LIMIT_NS 30000000 /* for two CPUs that other programs use */
 #define DISTANCE_SPINS 4096
+#define DISTANCE_ADDS 16384 /* about 5 us */
+#define DISTANCE_CLOCKS 32  /* the fastest of this many times */
 #define DISTANCE_END UINT64_MAX
 
 struct distance {
     int64_t cpus[2]; /* the second is -1 if there is none */
     int64_t ns[DISTANCE_BATCHES];
     size_t count;
+    int64_t cycle_fs[2]; /* duration of a core cycle of each CPU */
 };
 
 /* What both threads share: even numbers come from the follower, odd ones from the leader. */
@@ -68,6 +73,19 @@ static inline bool distance_await(struct distance_game *game, uint64_t awaited)
     return true;
 }
 
+/* Disturbances only make adds longer. */
+static inline int64_t distance_cycle_fs(void)
+{
+    uint64_t fastest = UINT64_MAX;
+    for (int i = 0; i < DISTANCE_CLOCKS; i++) {
+        uint64_t start_ns = timer_monotonic_ns();
+        loop_adds(DISTANCE_ADDS);
+        uint64_t taken_ns = timer_monotonic_ns() - start_ns;
+        fastest = taken_ns < fastest ? taken_ns : fastest;
+    }
+    return (int64_t)(fastest * 1000000 / DISTANCE_ADDS);
+}
+
 static inline void *distance_lead(void *argument)
 {
     struct distance_game *game = argument;
@@ -89,6 +107,7 @@ static inline void *distance_lead(void *argument)
             break;
     }
     atomic_store_explicit(&game->word, DISTANCE_END, memory_order_release);
+    found->cycle_fs[0] = distance_cycle_fs();
     return NULL;
 }
 
@@ -100,12 +119,14 @@ static inline void *distance_follow(void *argument)
     for (;;) {
         uint64_t seen = atomic_load_explicit(&game->word, memory_order_acquire);
         if (seen == DISTANCE_END)
-            return NULL;
+            break;
         if (seen % 2 == 1) /* exchanged, because the leader may have given up in the meantime */
             atomic_compare_exchange_strong_explicit(&game->word, &seen, seen + 1, memory_order_release, memory_order_relaxed);
         else
             cpu_relax();
     }
+    game->found->cycle_fs[1] = distance_cycle_fs();
+    return NULL;
 }
 
 /* The times of batches of round trips between two CPUs. There are none if a CPU cannot be used or other programs use it. */
@@ -133,6 +154,7 @@ static inline void distance_report(const struct distance *distance, const char *
     out_integer(&out, "cpu_a", distance->cpus[0]);
     out_integer(&out, "cpu_b", distance->cpus[1]);
     out_integers(&out, "ns", distance->ns, distance->count);
+    out_integers(&out, "cycle_fs", distance->cycle_fs, 2);
     out_end();
 }
 

@@ -228,12 +228,19 @@ def test_noise_that_no_visit_shows_alone_reaches_every_value() -> None:
     assert all("noisy-pressure" in item.flags for item in found)
 
 
-@pytest.mark.parametrize(("after", "moved"), [([4100, 4150, 4200, 4250], False), ([9100, 9150, 9200, 9250], True)])
-def test_a_virtual_cpu_that_moved_during_a_visit_is_told(after: list[int], moved: bool) -> None:
+@pytest.mark.parametrize(
+    ("after", "cycle_fs", "moved"),
+    [
+        ([4100, 4150, 4200, 4250], 300_000, False),
+        ([9100, 9150, 9200, 9250], 300_000, True),
+        ([9100, 9150, 9200, 9250], 660_000, False),  # clocks of less than half the rate
+    ],
+)
+def test_a_virtual_cpu_that_moved_during_a_visit_is_told(after: list[int], cycle_fs: int, moved: bool) -> None:
     outputs = ran(steps(visits=6), [100.0] * 6)
     probes = [
-        {"t": "probe", "when": when, "cpu_a": 0, "cpu_b": 1, "ns": ns}
-        for when, ns in (("before", [4110, 4160, 4190, 4230]), ("after", after))
+        {"t": "probe", "when": when, "cpu_a": 0, "cpu_b": 1, "ns": ns, "cycle_fs": [cycle, cycle]}
+        for when, ns, cycle in (("before", [4110, 4160, 4190, 4230], 300_000), ("after", after, cycle_fs))
     ]
     lines = outputs[2].files["stdout"].splitlines()
     texts = [*lines[:2], json.dumps(probes[0]), *lines[2:-1], json.dumps(probes[1]), lines[-1]]

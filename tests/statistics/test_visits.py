@@ -140,6 +140,19 @@ def test_two_short_series_of_different_states(before: list[float], after: list[f
     assert moved(before, after) is expected
 
 
+@pytest.mark.parametrize(
+    ("after", "slowdown", "expected"),
+    [
+        ([95.0, 96, 96, 97] * 8, 1.6, False),  # the slower clocks alone
+        ([78.0, 79, 79, 80] * 8, 1.6, False),  # the same if half of the distance does not depend on them
+        ([230.0, 231, 232, 231] * 8, 1.6, True),
+        ([60.0, 61, 61, 62] * 8, 1.6, False),  # the distance does not depend on them
+    ],
+)
+def test_other_clocks_are_no_other_state(after: list[float], slowdown: float, expected: bool) -> None:
+    assert moved([60.0, 60, 61, 61] * 8, after, slowdown) is expected
+
+
 def variation(between: float, within: float = 0.0, *, samples: float = 63.0, middle: float = 100.0) -> Variation:
     """Of six visits; standard deviations."""
     return Variation(middle, 6, samples, between**2, within**2)

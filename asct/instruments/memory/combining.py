@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import MOVED
@@ -59,7 +60,11 @@ def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[M
 def _moved(run: KernelRun) -> bool:
     """Return whether the probes before and after the measurement differ. Probes of single pairs are not compared."""
     probes = {str(line.get("when")): line for line in run.lines if line.get("t") == "probe" and "phase" not in line}
-    return moved(*(_numbers(probes.get(when, {}).get("ns", ())) for when in ("before", "after")))
+    before, after = (probes.get(when, {}) for when in ("before", "after"))
+    near, far = (_numbers(probe.get("ns", ())) for probe in (before, after))
+    clocks = [_numbers(probe.get("cycle_fs", ())) for probe in (before, after)]
+    known = all(min(cycles, default=0) > 0 for cycles in clocks)
+    return moved(near, far, fmean(clocks[1]) / fmean(clocks[0]) if known else 1.0)
 
 
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:

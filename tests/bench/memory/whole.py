@@ -1,5 +1,5 @@
-"""All memory benchmarks as a user runs them: their time, and their share of mapping and of flagged values. The levels of a
-sweep while other programs occupy every CPU."""
+"""All memory benchmarks as a user runs them: their time, and their shares of mapping and of flagged values. The levels
+of a sweep while other programs occupy every CPU."""
 
 from __future__ import annotations
 
