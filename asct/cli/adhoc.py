@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.cli.places import OPTION, WrittenSettings, option_node, words_text
-from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.suggest import did_you_mean
-from asct.errors import UsageError
+from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.fields import ALIKE
+from asct.plan.findings import Findings
+from asct.plan.model import REJECTED
 from asct.values.cpulist import parse_integers
 
 if TYPE_CHECKING:
@@ -22,34 +24,57 @@ if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
 
 GROUPS = ("all", "default")
+_FORM = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
-def named(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> set[str]:
-    """Return the benchmarks selected by words other than `all`."""
-    return {item.name for word in words if word != "all" for item in _matching(word, benchmarks)}
+class Chosen(NamedTuple):
+    """A selected benchmark, and the words that select it; the reason why its job is part of the run."""
+
+    info: BenchmarkInfo
+    words: Sequence[str]
+
+    @property
+    def reason(self) -> str:
+        """For example ``selected by `storage` ``."""
+        if not self.words:
+            return "selected by default"
+        return f"selected by {', '.join(f'`{word}`' for word in self.words)}"
 
 
-def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
-    """Return the benchmarks that `words` select, in catalog order. Raises UsageError that lists all unknown words.
+def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo], findings: Findings) -> list[Chosen]:
+    """Return the benchmarks that `words` select, in catalog order. Report every unknown word, and read it as the name
+    that it resembles.
 
     A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words exclude, they apply to
     `default`. Only its name or alias selects a hidden benchmark.
     """
     spans = words_text(words)[1]
-    unknown = [word for word in words if not _matching(word.removeprefix("^"), benchmarks)]
-    problems = [_unknown(word, benchmarks, spans[word]) for word in unknown]
-    if problems:
-        raise UsageError(*problems)
-    wanted = [word for word in words if not word.startswith("^")] or ["default"]
-    unwanted = [word[1:] for word in words if word.startswith("^")]
-    chosen = {item.name for word in wanted for item in _matching(word, benchmarks)}
-    chosen -= {item.name for word in unwanted for item in _matching(word, benchmarks)}
-    if not chosen:
-        raise UsageError(
-            Diagnostic("E913", f"no benchmark matches `{' '.join(words)}`", hint="`asct list` shows names and keywords")
-        )
-    return [item for item in benchmarks if item.name in chosen]
+    known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
+    matches: dict[str, set[str]] = {}
+    for word in words:
+        bare = word.removeprefix("^")
+        found = _matching(bare, benchmarks)
+        if not found:
+            hint = did_you_mean(bare, known, "`asct list` shows names and keywords")
+            findings.error("E913", f"no benchmark, alias or keyword is named `{bare}`", spans[word], hint)
+            found = _matching(nearest(bare, known, ALIKE) or "", benchmarks)
+        if not found:
+            findings.gaps.add(("benchmarks",))
+        matches[word] = {item.name for item in found}
+    wanted = [word for word in words if not word.startswith("^")]
+    chosen = {name for word in wanted for name in matches[word]}
+    if not wanted:
+        chosen = {item.name for item in _matching("default", benchmarks)}
+    chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
+    if not chosen and not findings.hides("benchmarks"):
+        hint = "`asct list` shows names and keywords"
+        findings.error("E913", f"no benchmark matches `{' '.join(words)}`", None, hint)
+    return [
+        Chosen(item, [word for word in wanted if item.name in matches[word]])
+        for item in benchmarks
+        if item.name in chosen
+    ]
 
 
 def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
@@ -64,40 +89,33 @@ def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkI
     return [item for item in shown if word in item.keywords]
 
 
-def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo], span: Span) -> Diagnostic:
-    known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
-    bare = word.removeprefix("^")
-    hint = did_you_mean(bare, known, "`asct list` shows names and keywords")
-    return Diagnostic("E913", f"no benchmark, alias or keyword is named `{bare}`", span, hint=hint)
-
-
-def user_settings(items: Sequence[str], catalog: Registry) -> dict[str, dict[str, Node]]:
+def user_settings(items: Sequence[str], catalog: Registry, findings: Findings) -> dict[str, dict[str, Node]]:
     """Return the settings by benchmark from strings such as `bench.setting=value`. A setting without `=` is true.
 
-    Raises UsageError if a string contains no dot or names an unknown benchmark. The planner rejects unknown settings.
+    Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings.
     """
     found: dict[str, dict[str, Node]] = {}
-    problems: list[Diagnostic] = []
     for number, item in enumerate(items):
         path, has_value, text = item.partition("=")
         owner, _, name = path.partition(".")
-        benchmark = catalog.get(owner)
-        if benchmark is None or not name:
-            problems.append(_bad_setting(owner, bool(name), Span(OPTION, number + 1, 1, max(1, len(owner))), catalog))
-            continue
-        value = convert(benchmark, name, text) if has_value else True
-        found.setdefault(benchmark.name, {})[name] = option_node(item, number, value)
-    if problems:
-        raise UsageError(*problems)
+        span = Span(OPTION, number + 1, 1, max(1, len(owner)))
+        benchmark = _owner(owner, span, catalog, findings)
+        if benchmark is not None and name:
+            value = convert(benchmark, name, text) if has_value else True
+            found.setdefault(benchmark.name, {})[name] = option_node(item, number, value)
+        elif benchmark is not None:
+            findings.error("E910", f"`{owner}` does not name a setting", span, _FORM)
     return found
 
 
-def _bad_setting(owner: str, has_name: bool, span: Span, catalog: Registry) -> Diagnostic:
-    form = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
-    if catalog.get(owner) is not None and not has_name:
-        return Diagnostic("E910", f"`{owner}` does not name a setting", span, hint=form)
+def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
+    """Return the benchmark whose settings are given. If there is none with this name, report it, and return the one
+    that is probably meant."""
+    if found := catalog.get(name):
+        return found
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
-    return Diagnostic("E910", f"`{owner}` is not a benchmark", span, hint=did_you_mean(owner, known, form))
+    findings.error("E910", f"`{name}` is not a benchmark", span, did_you_mean(name, known, _FORM))
+    return catalog.get(nearest(name, known, ALIKE) or "")
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
@@ -158,18 +176,15 @@ def plain(written: WrittenSettings) -> Settings:
     return {name: {key: node.plain() for key, node in values.items()} for name, values in written.items()}
 
 
-def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str) -> None:
-    """Raise UsageError (E910) for each benchmark that has settings, but is not selected. `source` is the option or the
-    file. Needed benchmarks that are not selected run with their defaults."""
-    problems = []
+def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
+    """Report each benchmark that has settings, but is not selected (E910). `source` is the option or the file. Needed
+    benchmarks that are not selected run with their defaults."""
     for name, values in settings.items():
-        if name not in chosen and values:
+        if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)
             message = f"{source} sets {names} of {name}, which is not selected"
             hint = f"add `{name}` to the selection, or remove the setting"
-            problems.append(Diagnostic("E910", message, next(iter(values.values())).location, hint=hint))
-    if problems:
-        raise UsageError(*problems)
+            findings.error("E910", message, next(iter(values.values())).location, hint)
 
 
 def changed(settings: WrittenSettings, catalog: Registry) -> WrittenSettings:
@@ -194,17 +209,19 @@ def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
         return False
 
 
-def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str]) -> list[dict[str, str]]:
+def consents(
+    texts: Iterable[str], settings: Settings, hosts: Mapping[str, str], findings: Findings
+) -> list[dict[str, str]]:
     """Return the entries of `safety: destroys:` for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
 
     `hosts` maps other names of hosts, such as the address given to `--host`, to their names in the plan.
 
     Device names and serial numbers may contain colons: the device is the longest match among the devices in settings;
     without a match, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because its serial
-    is the path of a file. Raises UsageError (E910) if a part is missing.
+    is the path of a file. Report texts in which a part is missing (E910).
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
-    found, problems = [], []
+    found = []
     for text in texts:
         host, slash, rest = text.partition(":/")
         path = slash[1:] + rest
@@ -216,9 +233,8 @@ def consents(texts: Iterable[str], settings: Settings, hosts: Mapping[str, str])
         else:
             hint = "write HOST:DEVICE:SERIAL, e.g. `local:/dev/disk/by-id/nvme-ACME_X1:S6XZNX0R123456`"
             message = f"`--destroys {text}` does not have the form HOST:DEVICE:SERIAL"
-            problems.append(Diagnostic("E910", message, hint=hint))
-    if problems:
-        raise UsageError(*problems)
+            findings.error("E910", message, None, hint)
+            findings.gaps.add(("safety", "destroys"))
     return found
 
 
@@ -252,12 +268,13 @@ def plan_text(
     return text
 
 
-def file_settings(name: str, catalog: Registry, texts: dict[str, str]) -> dict[str, dict[str, Node]]:
+def file_settings(
+    name: str, catalog: Registry, texts: dict[str, str], findings: Findings
+) -> dict[str, dict[str, Node]]:
     """Read settings from a JSON file in the format of ASCT's `config save`: {benchmark: {setting: value}}.
 
-    Adds the text of the file to `texts`. Raises UsageError if the file cannot be read or names an unknown benchmark.
+    Add the text of the file to `texts`. Report a file that cannot be read, and unknown benchmarks in it.
     """
-    from asct.plan.findings import Findings
     from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 
     hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
@@ -265,28 +282,26 @@ def file_settings(name: str, catalog: Registry, texts: dict[str, str]) -> dict[s
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as problem:
-        raise UsageError(Diagnostic("E910", f"cannot read {name}: {problem.strerror}", hint=hint)) from problem
-    findings = Findings()
+        findings.error("E910", f"cannot read {name}: {problem.strerror}", None, hint)
+        return {}
+    before = findings.errors
     text = decode(data, name, findings)
     root = parse_yaml(text, name, findings) if text is not None else None
     texts[name] = text or ""
-    if findings.failed:
-        raise UsageError(*findings.all())
     if root is None or not isinstance(root.value, dict):
-        raise UsageError(Diagnostic("E910", f"{name} does not map benchmarks to settings", Span(name, 1, 1), hint=hint))
+        if findings.errors == before:
+            findings.error("E910", f"{name} does not map benchmarks to settings", Span(name, 1, 1), hint)
+        return {}
     values: dict[str, dict[str, Node]] = {}
-    problems: list[Diagnostic] = []
     for owner, settings in root.value.items():
-        benchmark = catalog.get(owner)
-        if benchmark is None:
-            problems.append(_bad_setting(owner, True, settings.location, catalog))
-        elif not isinstance(settings.value, dict):
-            message = f"the settings of `{owner}` must be a map"
-            problems.append(Diagnostic("E910", message, settings.span, hint=hint))
-        else:
-            values[benchmark.name] = {key: _from_json(benchmark, key, node) for key, node in settings.value.items()}
-    if problems:
-        raise UsageError(*problems)
+        benchmark = _owner(owner, settings.location, catalog, findings)
+        if settings.value is REJECTED:
+            continue
+        if not isinstance(settings.value, dict):
+            findings.error("E910", f"the settings of `{owner}` must be a map", settings.span, hint)
+        elif benchmark is not None:
+            sound = {key: node for key, node in settings.value.items() if node.sound}
+            values[benchmark.name] = {key: _from_json(benchmark, key, node) for key, node in sound.items()}
     return values
 
 

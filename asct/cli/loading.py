@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from asct.cli.options import GlobalOptions, PlanSelection
 from asct.diagnostics.model import Diagnostic, errors
 from asct.diagnostics.render import in_order
 from asct.diagnostics.wording import wording_of
-from asct.errors import PlanError
+from asct.errors import AsctError, PlanError
 
 if TYPE_CHECKING:
+    from asct.plan.findings import Findings
     from asct.planner.model import ResolvedPlan
 
 
@@ -59,6 +61,20 @@ def load(
     if warn:
         options.console.diagnostics(findings)
     return resolved
+
+
+@contextmanager
+def beside(findings: Findings) -> Iterator[None]:
+    """Report the errors of a plan that is loaded in this context together with `findings` about the arguments that it
+    was generated from. Raises UsageError."""
+    try:
+        yield
+    except AsctError as problem:
+        if not findings.failed:
+            raise
+        hidden = {"E251"} if findings.hides("safety", "destroys") else set()
+        findings.add(*(item for item in errors(problem.diagnostics) if item.code not in hidden))
+    findings.require()
 
 
 def _frozen(path: str) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import click
-
+from asct.diagnostics.model import Diagnostic
+from asct.errors import UsageError
 from asct.plan.model import HostSpec
 
 _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^@:\s/]+)(?::(?P<port>\d{1,5}))?")
@@ -19,7 +19,8 @@ def host_of(text: str | None) -> HostSpec:
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)
     if found is None or not 0 < int(found["port"] or 22) < 65536:
-        raise click.UsageError(f"`{text}` is not a host; write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT")
+        hint = "write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT"
+        raise UsageError(Diagnostic("E910", f"`{text}` is not a host", hint=hint))
     address = found["address"].strip("[]")
     return HostSpec(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", address),

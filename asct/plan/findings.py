@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.errors import PlanError
+from asct.errors import PlanError, UsageError
 from asct.plan.model import Gap
 from asct.values.error import BadValueError
 
@@ -90,6 +90,11 @@ class Findings:
     def failed(self) -> bool:
         """Whether an error was reported."""
         return self.errors > 0 or self._omitted > 0
+
+    def require(self) -> None:
+        """Raise UsageError with all findings if an error was reported."""
+        if self.failed:
+            raise UsageError(*self.all())
 
     def all(self) -> tuple[Diagnostic, ...]:
         """Return all findings, ordered by file, line and column, and at the end the number of omitted ones."""

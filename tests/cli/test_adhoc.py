@@ -8,13 +8,23 @@ from pathlib import Path
 import pytest
 
 from asct.cli import adhoc
-from asct.errors import UsageError
+from asct.diagnostics.model import Diagnostic
+from asct.plan.findings import Findings
 from asct.registry import installed
 from tests.cli.conftest import Asct
 
 
 def names(*words: str) -> list[str]:
-    return [item.name for item in adhoc.select(words, installed().all())]
+    findings = Findings()
+    chosen = adhoc.select(words, installed().infos, findings)
+    findings.require()
+    return [item.info.name for item in chosen]
+
+
+def problems(*words: str) -> tuple[Diagnostic, ...]:
+    findings = Findings()
+    adhoc.select(words, installed().infos, findings)
+    return findings.all()
 
 
 def test_nothing_means_the_default_set() -> None:
@@ -40,17 +50,26 @@ def test_hidden_benchmarks_are_chosen_by_name_alone() -> None:
 
 
 def test_an_unknown_word_is_an_error_with_the_nearest_name() -> None:
-    with pytest.raises(UsageError) as caught:
-        names("latnecy-sweep", "^storrage")
-    assert [item.hint for item in caught.value.diagnostics] == [
+    assert [item.hint for item in problems("latnecy-sweep", "^storrage")] == [
         "did you mean `latency-sweep`?",
         "did you mean `storage`?",
     ]
 
 
 def test_a_selection_of_nothing_is_an_error() -> None:
-    with pytest.raises(UsageError, match="no benchmark matches"):
-        names("ls", "^memory")
+    assert [item.message for item in problems("ls", "^memory")] == ["no benchmark matches `ls ^memory`"]
+
+
+def test_the_preview_says_which_words_selected_a_benchmark(asct: Asct) -> None:
+    def reasons(*words: str) -> dict[str, str]:
+        jobs = asct("run", *words, "--dry-run", "--json").document["hosts"][0]["jobs"]
+        return {job["id"]: job["reason"] for job in jobs}
+
+    found = reasons("sids", "storage", "peak-bandwidth")
+    assert found["storage-io-depth-sweep"] == "selected by `sids`, `storage`"
+    assert found["storage-access-pattern-sweep"] == "selected by `storage`"
+    assert found["latency-sweep"] == "needed by peak-bandwidth"
+    assert reasons()["latency-sweep"] == "selected by default"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +87,16 @@ def test_a_selection_of_nothing_is_an_error() -> None:
     ],
 )
 def test_values_follow_the_type_of_the_setting(text: str, name: str, value: object) -> None:
-    assert adhoc.plain(adhoc.user_settings([text], installed())) == {"storage-io-depth-sweep": {name: value}}
+    found = adhoc.user_settings([text], installed(), Findings())
+    assert adhoc.plain(found) == {"storage-io-depth-sweep": {name: value}}
 
 
 @pytest.mark.parametrize("text", ["sidz.duration=2s", "duration=2s", "sids.=2", "=", "sids"])
 def test_a_setting_of_no_benchmark_is_an_error(text: str) -> None:
-    with pytest.raises(UsageError, match=r"is not a benchmark|does not name a setting") as caught:
-        adhoc.user_settings(["sids.duration=2s", text], installed())
-    (problem,) = caught.value.diagnostics
+    findings = Findings()
+    adhoc.user_settings(["sids.duration=2s", text], installed(), findings)
+    (problem,) = findings.all()
+    assert "is not a benchmark" in problem.message or "does not name a setting" in problem.message
     assert problem.span is not None
     assert (problem.span.file, problem.span.line, problem.span.column) == ("--user-config", 2, 1)
 
@@ -102,7 +123,7 @@ def test_an_unknown_word_is_shown_in_the_command(asct: Asct) -> None:
 def test_a_settings_file_as_asct_saves_it(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"sids": {"duration": 0.5, "iodepth_sweep_steps": [1, 2]}}))
-    found = adhoc.plain(adhoc.file_settings(str(file), installed(), {}))
+    found = adhoc.plain(adhoc.file_settings(str(file), installed(), {}, Findings()))
     assert found == {"storage-io-depth-sweep": {"duration": "0.5s", "iodepth_sweep_steps": [1, 2]}}
 
 
@@ -110,7 +131,46 @@ def test_a_settings_file_as_asct_saves_it(tmp_path: Path) -> None:
 def test_a_broken_settings_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
     file = tmp_path / "config.json"
     file.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        adhoc.file_settings(str(file), installed(), {})
-    assert caught.value.diagnostics[0].span is not None
-    assert caught.value.diagnostics[0].span.file == str(file)
+    findings = Findings()
+    adhoc.file_settings(str(file), installed(), {}, findings)
+    (problem,) = findings.all()
+    assert problem.span is not None and problem.span.file == str(file)
+
+
+SETTINGS_FILE = """{
+ "sids": {"iodepth_sweep_steps": [1, 0]},
+ "sapz": {"rwmixread": 20},
+ "sfio": 7,
+ "ls": {"seed": 1}
+}"""
+"""Four mistakes: a value, a name, a type, and a benchmark that is not selected."""
+
+MISTAKES = [
+    ("nosuch",), ("^memmory",), ("sids.block_size=4k",), ("sids.rw=raed",), ("sids.durration=2s",), ("sids.=1",),
+    ("sidz.rwmixread=2x",), ("gibberish.x=1",), ("saps.rwmixread=200",), ("--config-file", "c.json"),
+    ("--host", "two words"), ("--destroys", "local"), ("--destroys", "local:/dev/sda:S1"), ("-o", "file"),
+]  # fmt: skip
+"""Arguments of `asct run`, each with at least one mistake."""
+
+
+@pytest.mark.parametrize("chosen", [MISTAKES, MISTAKES[1:], MISTAKES[::2], MISTAKES[1::2]])
+def test_all_mistakes_are_reported_at_once(asct: Asct, tmp_path: Path, chosen: list[tuple[str, ...]]) -> None:
+    def found(*mistakes: tuple[str, ...]) -> set[tuple[str, str]]:
+        ended = asct("run", "sids", "--json", *(word for words in mistakes for word in words))
+        assert ended.code == 2, ended.err
+        items = [json.loads(line) for line in ended.out.splitlines()]
+        assert all(item["hint"] for item in items)
+        return {(item["code"], item["message"]) for item in items}
+
+    (tmp_path / "c.json").write_text(SETTINGS_FILE)
+    (tmp_path / "file").touch()
+    alone = {error for mistake in chosen for error in found(mistake)}
+    if ("nosuch",) in chosen:  # it may be the benchmark that is missing from the selection
+        alone = {(code, message) for code, message in alone if "not selected" not in message}
+    assert found(*chosen) == alone
+
+
+def test_a_mistake_in_a_consent_does_not_make_it_missing(asct: Asct) -> None:
+    settings = ("sfio.file_names=/dev/loop7", "sfio.rw=randwrite")
+    ended = asct("run", "sfio", "--destroys", "local:/dev/loop7", "--user-config", *settings)
+    assert ended.code == 2 and "HOST:DEVICE:SERIAL" in ended.err and "E251" not in ended.err

@@ -31,13 +31,16 @@ def command() -> None:
 def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force: bool) -> None:
     """Write the default settings of the selected benchmarks (default: all) as JSON."""
     from asct.cli.adhoc import select
+    from asct.plan.findings import Findings
     from asct.registry import installed
     from asct.store.outputs import check_output, write_output
 
     target = Path(config_file)
     check_output(target, force=force)
-    chosen = select(words or ("all",), installed().infos)
-    benchmarks = ((installed().get(info.name), info) for info in chosen)
+    findings = Findings()
+    chosen = select(words or ("all",), installed().infos, findings)
+    findings.require()
+    benchmarks = ((installed().get(info.name), info) for info, _ in chosen)
     document = {info.name: _defaults(benchmark, info) for benchmark, info in benchmarks if benchmark is not None}
     write_output(target, json.dumps(document, indent=2, allow_nan=False) + "\n", force=force)
     options.console.line(f"wrote the settings of {counted(len(chosen), 'benchmark')} to {config_file}")
@@ -74,14 +77,18 @@ def _in_plan(setting: SettingInfo, value: Any) -> Any:
 def check(options: GlobalOptions, file: str) -> None:
     """Check a settings file and print every error."""
     from asct.cli import adhoc
-    from asct.cli.loading import load
+    from asct.cli.loading import beside, load
     from asct.cli.places import moving
     from asct.diagnostics.wording import WITHOUT_PLAN
+    from asct.plan.findings import Findings
     from asct.registry import installed
 
-    written = adhoc.file_settings(file, installed(), options.console.files)
+    findings = Findings()
+    written = adhoc.file_settings(file, installed(), options.console.files, findings)
     chosen = sorted(written)
     if chosen:
         text = adhoc.plan_text(chosen, adhoc.plain(written), None)
-        load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
+        with beside(findings):
+            load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
+    findings.require()
     options.console.result(f"{file}: ok, settings of {counted(len(chosen), 'benchmark')}")

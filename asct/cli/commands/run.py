@@ -12,6 +12,11 @@ from asct.cli.completion import completing, selectors
 from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from asct.cli.adhoc import Chosen, Settings
+    from asct.plan.findings import Findings
+    from asct.plan.model import HostSpec
     from asct.planner.model import ResolvedPlan
 
 
@@ -26,14 +31,14 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--config-file",
-    type=click.Path(dir_okay=False),
+    type=click.Path(),
     help="Read settings from a JSON file: {benchmark: {setting: value}}.",
 )
 @FORMAT
 @click.option(
     "-o",
     "--output-dir",
-    type=click.Path(file_okay=False),
+    type=click.Path(),
     help="Directory to write the run to. Default: data.<date>_<time>_<microseconds>.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing run in the output directory.")
@@ -61,17 +66,21 @@ def command(
     from asct.cli.execution import execute
     from asct.cli.preview_text import dry_run, require_confirmation
     from asct.engine.options import RunOptions
+    from asct.plan.findings import Findings
 
     selected = tuple(word for word in words if not _names_setting(word))
     assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
     request = _Request(selected, assignments, more["config_file"], address, more["destroys"], more["overwrite"])
-    resolved = _plan(options, request)
-    if more["dry_run"] or more["show_commands"]:
+    only_shown = more["dry_run"] or more["show_commands"]
+    folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
+    findings = Findings()
+    if not only_shown:
+        _check_folder(folder, more["force"], findings)
+    resolved = _plan(options, request, findings)
+    if only_shown:
         return dry_run(options, [resolved], more["show_commands"])
     if not more["yes"]:
         require_confirmation([resolved])
-    folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
-    _require_usable(folder, force=more["force"])
     outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0))
     _print_results(options, outcome.folder, form)
     return outcome.exit_code
@@ -96,24 +105,23 @@ def _names_setting(word: str) -> bool:
     return "=" in word or "." in word
 
 
-def _require_usable(folder: Path, *, force: bool) -> None:
-    """Reject what is not a directory, and without `force` one that is not empty, before the first measurement.
-
-    Raises UsageError or StoreError.
-    """
+def _check_folder(folder: Path, force: bool, findings: Findings) -> None:
+    """Report what is not a directory, and without `force` one that is not empty. Raises StoreError if it cannot be
+    read."""
     from asct.diagnostics.model import Diagnostic
-    from asct.errors import StoreError, UsageError
+    from asct.errors import StoreError
 
     try:
         if folder.exists() and not folder.is_dir():
-            raise UsageError(Diagnostic("E911", f"{folder} is not a directory", hint="choose another output directory"))
+            findings.error("E911", f"{folder} is not a directory", None, "choose another output directory")
+            return
         used = not force and folder.exists() and any(folder.iterdir())
     except OSError as problem:
         message = f"cannot read the output directory {folder}: {problem.strerror}"
         raise StoreError(Diagnostic("E912", message, hint="choose another directory")) from problem
     if used:
         hint = "choose another directory, or add `--force` to replace the run in it"
-        raise UsageError(Diagnostic("E911", f"the output directory {folder} is not empty", hint=hint))
+        findings.error("E911", f"the output directory {folder} is not empty", None, hint)
 
 
 class _Request(NamedTuple):
@@ -128,43 +136,74 @@ class _Request(NamedTuple):
     overwrite: bool
 
 
-def _plan(options: GlobalOptions, request: _Request) -> ResolvedPlan:
+def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> ResolvedPlan:
+    """Return the plan for the arguments. Raises an AsctError with every error in them, including `findings`."""
     from asct.cli import adhoc
-    from asct.cli.loading import load
+    from asct.cli.loading import beside, load
     from asct.cli.places import OPTION, moving, words_text
-    from asct.cli.targets import as_plan, host_of
+    from asct.cli.targets import as_plan
     from asct.diagnostics.wording import WITHOUT_PLAN
     from asct.registry import installed
 
     catalog, texts = installed(), options.console.files
     texts[WITHOUT_PLAN] = words_text(request.words)[0]
     texts[OPTION] = "\n".join(request.assignments)
-    chosen = [info.name for info in adhoc.select(request.words, catalog.infos)]
-    from_file = adhoc.file_settings(request.config, catalog, texts) if request.config else {}
-    given = adhoc.user_settings(request.assignments, catalog)
+    chosen = {item.info.name: item for item in adhoc.select(request.words, catalog.infos, findings)}
+    from_file = adhoc.file_settings(request.config, catalog, texts, findings) if request.config else {}
+    given = adhoc.user_settings(request.assignments, catalog, findings)
     written = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
     values = adhoc.plain(written)
-    spec = host_of(request.address)
-    names = {request.address or "local": spec.name, spec.address: spec.name}
-    destroys = [{**item, "overwrite": request.overwrite} for item in adhoc.consents(request.destroys, values, names)]
-    if request.overwrite and not destroys:
-        raise click.UsageError(
-            "--overwrite applies only to devices given with --destroys; for files, use the setting `overwrite`"
-        )
+    spec = _host(request.address, findings)
+    destroys = _consents(request, values, spec, findings)
 
-    def plan_of(names: list[str], warn: bool) -> ResolvedPlan:
+    def require_selected() -> None:
+        adhoc.require_selected(chosen, given, "`--user-config`", findings)
+        adhoc.require_selected(chosen, adhoc.changed(from_file, catalog), f"`{request.config}`", findings)
+
+    def plan_of(names: Iterable[str], warn: bool) -> ResolvedPlan:
         text = adhoc.plan_text(names, values, as_plan(spec), destroys)
         move = moving(written, WITHOUT_PLAN, text)
-        return load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn, move=move)
+        found = load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn, move=move)
+        reasons = {name: item.reason for name, item in chosen.items()}
+        return found._replace(jobs=tuple(job._replace(reason=reasons.get(job.id, job.reason)) for job in found.jobs))
 
+    require_selected()
+    if findings.failed:  # settings are checked even if their benchmark is not selected
+        with beside(findings):
+            if names := {**chosen, **written}:
+                plan_of(names, False)
     if "all" in request.words:
-        chosen = _without_large(options, chosen, adhoc.named(request.words, catalog.infos), plan_of(chosen, False))
-    adhoc.require_selected(chosen, given, "`--user-config`")
-    adhoc.require_selected(chosen, adhoc.changed(from_file, catalog), f"`{request.config}`")
+        chosen = _without_large(options, chosen, plan_of(chosen, False))
+        require_selected()
+        findings.require()
     return plan_of(chosen, True)
 
 
-def _without_large(options: GlobalOptions, chosen: list[str], named: set[str], plan: ResolvedPlan) -> list[str]:
+def _host(address: str | None, findings: Findings) -> HostSpec:
+    """Return the host to measure. An invalid address is reported, and this machine takes its place."""
+    from asct.cli.targets import host_of
+    from asct.errors import UsageError
+
+    try:
+        return host_of(address)
+    except UsageError as problem:
+        findings.add(*problem.diagnostics)
+        return host_of(None)
+
+
+def _consents(request: _Request, values: Settings, spec: HostSpec, findings: Findings) -> list[dict[str, Any]]:
+    """Return the entries of `safety: destroys:` for the options `--destroys` and `--overwrite`."""
+    from asct.cli.adhoc import consents
+
+    if request.overwrite and not request.destroys:
+        message = "--overwrite applies only to devices given with --destroys"
+        findings.error("E910", message, None, "for files, use the setting `overwrite`")
+    names = {request.address or "local": spec.name, spec.address: spec.name}
+    entries = consents(request.destroys, values, names, findings)
+    return [{**entry, "overwrite": request.overwrite} for entry in entries]
+
+
+def _without_large(options: GlobalOptions, chosen: Mapping[str, Chosen], plan: ResolvedPlan) -> dict[str, Chosen]:
     """Return the benchmarks that `all` includes, and print the names of those that it excludes. Raises UsageError if
     none remains."""
     from asct.cli.preview_text import preview_of
@@ -172,19 +211,18 @@ def _without_large(options: GlobalOptions, chosen: list[str], named: set[str], p
     from asct.diagnostics.model import Diagnostic
     from asct.errors import UsageError
     from asct.planner.budget import UNNAMED, too_large
-    from asct.registry import installed
     from asct.values.quantity import format_quantity
 
-    keywords = {info.name: info.keywords for info in installed().infos}
     jobs = {item.job.benchmark: item for host in preview_of(plan).hosts for item in host.jobs}
-    large = [name for name in chosen if name not in named and (too_large(jobs[name]) or UNNAMED in keywords[name])]
+    by_all = [item.info for item in chosen.values() if list(item.words) == ["all"]]
+    large = [info.name for info in by_all if too_large(jobs[info.name]) or UNNAMED in info.keywords]
     if large:
         title = f"`all` leaves out {counted(len(large), 'benchmark')}; name one to include it"
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
     for name in large:
         written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
         options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, likely to write {written}")
-    kept = [name for name in chosen if name not in large]
+    kept = {name: item for name, item in chosen.items() if name not in large}
     if not kept:
         hint = "name a benchmark, e.g. `asct run storage-iops`"
         raise UsageError(Diagnostic("E913", "`all` leaves out every selected benchmark", hint=hint))
