@@ -133,13 +133,13 @@ class JobRunner:
 
     # ---- the job ----
 
-    def run(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> None:
-        """Measure the job. `exports` contains the results of the host's jobs, by job id.
+    def run(self, others: Sequence[JobRunner]) -> None:
+        """Measure the job, which may need results of `others`, the jobs of the host.
 
         Raises StoreError, and HostLost before the first point.
         """
         job, session = self.job, self._session
-        points = self._admitted(exports)
+        points = self._admitted(others)
         if points is None:
             return
         started = time.monotonic()
@@ -162,13 +162,15 @@ class JobRunner:
             }
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
-    def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
+    def _admitted(self, others: Sequence[JobRunner]) -> Sequence[BoundPoint] | None:
         """Return the points if the job may start, otherwise None. The results that it needs must exist, and its targets
         must pass the checks."""
         if self._given_up or self._run.stop.requested:
             return None
         try:
-            self._needed = needed_values(self.job, exports)
+            exports = {other.job.id: other.exports for other in others}
+            causes = {other.job.id: other.entry.note for other in others}
+            self._needed = needed_values(self.job, exports, causes)
         except NotMeasured as error:
             self._give_up(error.diagnostics)
             return None

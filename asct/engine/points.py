@@ -131,25 +131,30 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
     return Diagnostic("E614", f"{job.id} on {job.host}: {name}: {text}", hint=f"change `{name}` in the plan")
 
 
-def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
-    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if a result is missing."""
+def needed_values(
+    job: Job, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]
+) -> dict[str, Scalar]:
+    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if a result is missing; `causes`
+    are the reasons (code and message), by job id."""
     values: dict[str, Scalar] = {}
-    failed: list[tuple[str, str]] = []
+    failed: list[Diagnostic] = []
     for alias, job_id in job.needs.items():
         found = exports.get(job_id)
         if found is None:
-            failed.append((alias, job_id))
+            failed.append(_needed_failed(job, job_id, causes.get(job_id, "")))
         else:
             values.update({f"{alias}.{path}": value for path, value in found.items()})
     if failed:
-        raise NotMeasured(*(_needed_failed(job, job_id) for _, job_id in failed))
+        raise NotMeasured(*failed)
     return values
 
 
-def _needed_failed(job: Job, job_id: str) -> Diagnostic:
+def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
     message = f"{job.id} on {job.host}: skipped because it needs a result of {job_id}, which was not measured"
     return Diagnostic(
-        "E611", message, hint=f"find out why {job_id} produced no result, or set the values that it would have measured"
+        "E611",
+        f"{message}: {cause}" if cause else message,
+        hint=f"remove the cause, or set the values that {job_id} would have measured",
     )
 
 

@@ -196,7 +196,7 @@ class HostRunner:
         self._report_disturbances()
         self.session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
         for job in self.jobs:
-            job.run({other.job.id: other.exports for other in self.jobs})
+            job.run(self.jobs)
             if not self.session.is_open:
                 self._lost()
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from asct.analysis.losses import losses_of
+from asct.analysis.view import open_view
 from asct.engine import events
+from asct.export import render
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec, PendingValue, Retry
+from asct.registry import installed
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
 from asct.sdk.step import Step
@@ -246,12 +250,18 @@ def test_results_of_needed_jobs_are_bound(lab: Lab) -> None:
 
 
 def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> None:
-    done = lab.run(job(point(script="exit 1")), needing(), job(name="c"))
+    jobs = (job(point(script="exit 1")), needing(), job(name="c"))
+    done = lab.run(*jobs)
     assert done.code == 3
     assert done.stored.run.counts == {"failed": 1, "ok": 1, "skipped": 1}
     assert "E611" in done.codes()
-    entry = next(item for item in done.stored.run.jobs if item.id == "b")
-    assert "it needs a result of a, which was not measured" in entry.note
+    first, entry, _ = done.stored.run.jobs
+    assert first.note.startswith("E601 ")
+    assert entry.note.endswith(f"it needs a result of a, which was not measured: {first.note}")
+    assert losses_of(done.stored.run, lab.plan(*jobs), done.stored.journal)[-1].cause == entry.note
+    for name in ("junit", "github", "markdown", "html"):
+        text = html.unescape(str(render(open_view(done.stored.layout.root, installed()), name)))
+        assert first.note in text.partition("E611")[2], name
 
 
 def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
