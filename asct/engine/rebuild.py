@@ -32,6 +32,7 @@ from asct.store.reader import StoredRun, parsed
 from asct.store.writer import line_of
 
 _IMPORTED = "import"
+_NO_STATUS = "status.json is missing, damaged or of another attempt"
 _OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
 
 
@@ -45,7 +46,8 @@ class Survey:
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl of each of these repeats, including line feeds."""
+    """The lines of records.jsonl of each repeat with values, including line feeds. Those of a repeat that is not
+    intact stay as they are until it is measured again."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
     """The repeats whose lines were missing or changed, and were therefore parsed again."""
     changed: list[Path] = field(default_factory=list)
@@ -67,13 +69,13 @@ class Survey:
 
     def keep(self, keys: Collection[RepeatKey]) -> None:
         """Forget the repeats that are not in `keys`, because they will be measured again."""
-        for key in set(self.done) - set(keys):
-            del self.done[key]
+        for key in set(self.lines) - set(keys):
+            self.done.pop(key, None)
             self.surplus += len(self.lines.pop(key))
 
     def records(self) -> list[Record]:
         """Return all records of the intact repeats."""
-        return [parsed(Record, "record", line, "records.jsonl") for lines in self.lines.values() for line in lines]
+        return [parsed(Record, "record", line, "records.jsonl") for key in self.done for line in self.lines[key]]
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
@@ -91,24 +93,24 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
         if ended not in VALUED:
             continue
         folder = stored.layout.repeat(*key)
+        lines = found.lines[key] = before.get(key, [])
         status = stored.status_if_readable(folder)
         if status is None or status.status != ended:
-            lost.setdefault("status.json is missing, damaged or of another attempt", []).append(str(folder))
+            lost.setdefault(_NO_STATUS, []).append(str(folder))
             continue
         if name := changed_file(folder, status.files or {}):
             found.changed.append(folder)
             places.append(f"{folder}/{name}")
             continue
-        lines = before.get(key, [])
         if not status.has_all(lines):
             try:
-                lines = builder.lines(key, status)
+                found.lines[key] = builder.lines(key, status)
             except _LostError as reason:
                 lost.setdefault(str(reason), []).append(str(folder))
                 continue
             found.rebuilt.append(key)
-        found.done[key], found.lines[key] = status, lines
-    found.surplus = known - sum(len(before.get(key, ())) for key in found.done)
+        found.done[key] = status
+    found.surplus = known - sum(len(before.get(key, ())) for key in found.lines)
     found.findings = [*_changed(places), *_lost(lost)]
     return found
 
@@ -157,8 +159,9 @@ def _lost(reasons: Mapping[str, Sequence[str]]) -> list[Diagnostic]:
     found = []
     for reason, folders in reasons.items():
         more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-        message = f"{folders[0]}{more}: the records are missing or changed and cannot be rebuilt: {reason}"
-        hint = "restore records.jsonl from a copy, or measure the repeat again with `asct resume`"
+        message = f"{folders[0]}{more}: the records cannot be checked or rebuilt: {reason}"
+        file = "status.json" if reason == _NO_STATUS else "records.jsonl"
+        hint = f"restore {file} from a copy, or measure the repeat again with `asct resume`"
         found.append(Diagnostic("E519", message, hint=hint, severity="warning"))
     return found
 

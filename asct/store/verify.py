@@ -36,6 +36,8 @@ class _Check:
     listed: dict[str, str] = field(default_factory=dict)
     """The checksums in SHA256SUMS and in the status files, by path."""
     intact: set[str] = field(default_factory=set)
+    unlisted: list[str] = field(default_factory=list)
+    """The folders (or the whole run, "") whose list of files is missing or damaged, so that no file is a stranger."""
     statuses: dict[str, Status] = field(default_factory=dict)
     """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
     lines: dict[str, list[str]] = field(default_factory=dict)
@@ -84,12 +86,14 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
         return
     if layout.sums.name not in check.tree.files:
         if check.stored.run.sealed:
+            check.unlisted.append("")
             hint = "restore it from a copy; without it, only raw files and records can be verified"
             yield Diagnostic("E512", f"{layout.sums}: the checksums of the run are missing", hint=hint)
         return
     try:
         check.listed, damaged = read_sums(read_text(layout.sums))
     except StoreError as error:
+        check.unlisted.append("")
         yield from error.diagnostics
         return
     for number in damaged:
@@ -105,6 +109,7 @@ def _status_files(check: _Check) -> Iterator[Diagnostic]:
         try:
             status = stored.status(root / folder)
         except StoreError as error:
+            check.unlisted.append(f"{folder}/")
             yield from error.diagnostics if folder in repeats else ()
             continue
         if status is None:
@@ -116,6 +121,7 @@ def _status_files(check: _Check) -> Iterator[Diagnostic]:
             yield from _older_repeat(check, root / folder, status)
     if stored.run.status == "complete":
         for folder in sorted(repeats - set(folders)):
+            check.unlisted.append(f"{folder}/")
             message = f"{root / folder}: there is no status.json although the run is complete"
             yield Diagnostic("E513", message, hint="`asct resume` measures it again")
 
@@ -161,7 +167,7 @@ def _unlisted(check: _Check) -> Iterator[Diagnostic]:
     if not check.stored.run.sealed or check.stored.run.status == "running":
         return
     for path in check.tree.files:
-        if is_evidence(path) and path not in check.listed:
+        if is_evidence(path) and path not in check.listed and not path.startswith(tuple(check.unlisted)):
             message = f"{check.stored.layout.root / path}: not written by this run"
             yield Diagnostic("E518", message, hint="move it out of the run's folder")
 
@@ -305,4 +311,4 @@ def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) 
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
             message = f"{path}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
-            yield Diagnostic("E513", message)
+            yield Diagnostic("E513", message, hint="restore run.json or the missing status files from a copy")

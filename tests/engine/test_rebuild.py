@@ -242,10 +242,24 @@ def test_a_repeat_without_its_status_is_reported(lab: Lab, text: str | None) -> 
         status.unlink()
     else:
         status.write_text(text)
+    before = layout.records.read_bytes()
     [finding] = rebuild(read_run(layout.root), plant.Shelf()).findings
     assert finding.code == "E519"
     assert str(status.parent) in finding.message
-    assert "status.json is missing" in finding.message
+    assert "status.json is missing" in finding.message and finding.hint.startswith("restore status.json")
+    assert layout.records.read_bytes() == before
+
+
+def test_records_stay_if_their_raw_files_are_lost(lab: Lab) -> None:
+    """They may be all that is left of the measurement."""
+    layout = whole_run(lab).stored.layout
+    before = layout.records.read_text()
+    next(layout.root.rglob("kept")).unlink()
+    [finding] = rebuild(read_run(layout.root), plant.Shelf()).findings
+    assert (finding.code, layout.records.read_text()) == ("E517", before)
+    layout.records.write_text(before.partition("\n")[2])
+    rebuild(read_run(layout.root), plant.Shelf())
+    assert layout.records.read_text() == before
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,18 @@ def test_a_folder_that_cannot_be_read_is_told(whole: Path, tmp_path: Path) -> No
         closed.chmod(0o700)
 
 
+def test_files_are_no_strangers_if_their_list_is_lost(whole: Path, tmp_path: Path) -> None:
+    """The advice would be to move the results out of the run."""
+    for name, code in (("SHA256SUMS", "E512"), ("r1/status.json", "E508")):
+        root = tmp_path / name.replace("/", "-")
+        shutil.copytree(whole, root)
+        path = next(root.glob(name if "/" not in name else f"jobs/local/a/*/{name}"))
+        path.unlink() if code == "E512" else path.write_text(path.read_text()[:100])
+        findings = verify(read_run(root))
+        assert [item.code for item in findings] == ([code] if code == "E512" else [code, "E517", "E513"])
+        assert all(item.hint for item in findings)
+
+
 def test_checksums_are_read_strictly(whole: Path) -> None:
     listed = evidence(whole)
     text = sums_text(listed)

@@ -133,7 +133,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
     else:
         options.console.diagnostics(findings)
         if not bad:
-            options.console.result(f"{stored.layout.root}: complete, {_summary(stored.records())}")
+            options.console.result(f"{stored.layout.root}: intact, {_summary(stored.records())}")
     return 3 if bad else 0
 
 
