@@ -46,7 +46,7 @@ _LONGEST_PATH = 3000
 """Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters."""
 
 
-_MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl", "records.jsonl")
+_MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl")
 """Files that `asct resume` writes again."""
 _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
 """Files without which a run can be neither read nor resumed."""
@@ -55,6 +55,8 @@ _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
 def way_out(place: str) -> str:
     """Return the hint for a damaged document at a path, which may be followed by a line (`:3`)."""
     name = Path(place).name.partition(":")[0]
+    if name == "records.jsonl":
+        return "`asct results rebuild` restores it from the raw files"
     if name in _UNIQUE:
         return "restore it from a copy; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
     return (
@@ -110,8 +112,7 @@ def read_text(path: Path) -> str:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - for speed
             return file.readall().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "the run is incomplete, or only a part of it was copied"
-        raise store_error("E508", f"{path}: the file does not exist", hint) from error
+        raise store_error("E508", f"{path}: the file does not exist", way_out(str(path))) from error
     except UnicodeDecodeError as error:
         raise store_error("E508", f"{path}: not text (byte {error.start})", way_out(str(path))) from error
     except OSError as error:

@@ -18,7 +18,7 @@ from asct.errors import StoreError
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
+from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated, way_out
 from asct.store.layout import RepeatKey, RunLayout, repeat_key, safe_name
 from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
 
@@ -126,9 +126,6 @@ class StoredRun:
 
     def _lines(self, path: Path) -> Iterator[tuple[str, str]]:
         """Yield each line of a file and its place. Adds a note if the last line is incomplete."""
-        if not path.exists():
-            hint = "`asct results rebuild` restores records.jsonl; other files must be restored from a copy"
-            raise store_error("E508", f"{path}: the file does not exist", hint)
         lines = read_text(self.inside(path)).split("\n")
         torn = lines.pop()
         for number, line in enumerate(lines, start=1):
@@ -148,7 +145,8 @@ def parsed(model: type[M], kind: str, text: str, place: str) -> M:
 def torn_line(path: Path, number: int) -> Diagnostic:
     """Return a warning about an incomplete last line."""
     message = f"{path}:{number}: the last line is incomplete and is ignored"
-    return Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
+    hint = "`asct resume` repairs the file, and measures again what is lost with the line"
+    return Diagnostic("E511", message, hint=hint, severity="warning")
 
 
 def _safe(name: str) -> str:
@@ -181,7 +179,7 @@ def read_run(root: Path) -> StoredRun:
     if not root.is_dir():
         raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
     if not layout.run.exists():
-        raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json")
+        raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json", way_out("run.json"))
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
         for name in (job.host, job.id, job.benchmark):  # they are names of folders in the tree and of report files

@@ -12,7 +12,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.record import Record
 from asct.store.checksums import EMPTY, STATUS, TreeScan, checksum, is_evidence, read_sums, repeat_of, scan
-from asct.store.documents import current, parse_object, read_text, unreadable
+from asct.store.documents import current, parse_object, read_text, unreadable, way_out
 from asct.store.layout import RepeatKey, repeat_key
 from asct.store.model import Status
 from asct.store.reader import StoredRun, parsed, torn_line
@@ -22,7 +22,7 @@ _HOST_KNOWN = (
     "restore the file from a copy; the values do not depend on it, and status.json also contains the host state"
 )
 _MODIFIED = "the results tree was modified outside asct"
-_REBUILD = "`asct results rebuild` restores it from the raw files"
+_REBUILD = way_out("records.jsonl")
 _LIMIT = 20
 """Maximum number of findings of one kind."""
 
@@ -44,11 +44,15 @@ class _Check:
     """The lines of records.jsonl, by the folder named in them."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
     """The run named in the records of each repeat."""
-    ends: set[RepeatKey] = field(default_factory=set)
-    """The repeats whose end is in the journal."""
+    ends: set[RepeatKey] | None = None
+    """The repeats whose end is in the journal; None if it is damaged."""
 
     def relative(self, path: Path) -> str:
         return self.stored.layout.relative(path)
+
+    def reported(self, path: Path) -> bool:
+        """Return whether a file does not exist, and `_checksums` has reported that."""
+        return self.relative(path) in self.listed and not path.exists()
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
@@ -96,8 +100,11 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
         check.unlisted.append("")
         yield from error.diagnostics
         return
+    if damaged:
+        check.unlisted.append("")
     for number in damaged:
-        yield Diagnostic("E508", f"{layout.sums}:{number}: not a checksum line for a file of the run", hint=_MODIFIED)
+        message = f"{layout.sums}:{number}: not a checksum line for a file of the run"
+        yield Diagnostic("E508", message, hint=way_out(str(layout.sums)))
 
 
 def _status_files(check: _Check) -> Iterator[Diagnostic]:
@@ -122,8 +129,9 @@ def _status_files(check: _Check) -> Iterator[Diagnostic]:
     if stored.run.status == "complete":
         for folder in sorted(repeats - set(folders)):
             check.unlisted.append(f"{folder}/")
-            message = f"{root / folder}: there is no status.json although the run is complete"
-            yield Diagnostic("E513", message, hint="`asct resume` measures it again")
+            if f"{folder}/{STATUS}" not in check.listed:
+                message = f"{root / folder}: there is no status.json although the run is complete"
+                yield Diagnostic("E513", message, hint="`asct resume` measures it again")
 
 
 def _older_repeat(check: _Check, folder: Path, status: Status) -> Iterator[Diagnostic]:
@@ -148,6 +156,8 @@ def _checksums(check: _Check) -> Iterator[Diagnostic]:
             else:
                 yield Diagnostic("E517", f"{place}: changed since the run wrote it", hint=_way_out(path))
         except FileNotFoundError:
+            if path.endswith(STATUS):
+                check.unlisted.append(f"{repeat_of(path)}/")
             if expected != EMPTY:
                 yield Diagnostic("E512", f"{place}: the file is missing", hint=_way_out(path))
         except OSError as error:
@@ -157,7 +167,7 @@ def _checksums(check: _Check) -> Iterator[Diagnostic]:
 
 def _way_out(path: str) -> str:
     if path == "records.jsonl":
-        return _REBUILD
+        return way_out(path)
     again = "; `asct resume` measures the repeat again" if repeat_of(path) else ""
     return f"restore the file from a copy{again}"
 
@@ -176,10 +186,11 @@ def _documents(check: _Check) -> Iterator[Diagnostic]:
     stored = check.stored
     layout = stored.layout
     yield from _document(layout.run, "run", stored)
-    yield from _document(layout.resolved, "", stored)
+    if not check.reported(layout.resolved):
+        yield from _document(layout.resolved, "", stored)
     for host in stored.run.hosts:
         path = layout.root / "facts" / f"{host.name}.json"
-        if host.status == "ok" or path.exists():
+        if path.exists() or (host.status == "ok" and not check.reported(path)):
             yield from _document(path, "facts", stored)
         disturbances = layout.root / "disturbances" / f"{host.name}.json"
         yield from _document(disturbances, "disturbances", stored) if disturbances.exists() else ()
@@ -236,16 +247,19 @@ def _lines(check: _Check, path: Path, kind: str) -> tuple[list[tuple[str, dict[s
 
 
 def _journal(check: _Check) -> Iterator[Diagnostic]:
+    if check.reported(check.stored.layout.journal):
+        return
     lines, findings = _lines(check, check.stored.layout.journal, "event")
     yield from findings
-    check.ends = {repeat_key(event) for _, event in lines if event["t"] == "point-ended"}
+    if all(finding.severity != "error" for finding in findings):
+        check.ends = {repeat_key(event) for _, event in lines if event["t"] == "point-ended"}
 
 
 def _records(check: _Check) -> Iterator[Diagnostic]:
     """Compare the records with the checksum in the status of their repeat."""
     layout = check.stored.layout
-    if layout.records.name in check.listed and not layout.records.exists():
-        return  # one finding is enough
+    if check.reported(layout.records):
+        return
     lines, findings = _lines(check, layout.records, "record")
     yield from (replace(item, hint=item.hint if item.code == "E511" else _REBUILD) for item in findings)
     for line, body in lines:
@@ -293,13 +307,14 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
         message = f"{stored.layout.run}: the run has not ended (its process was killed, or is still running)"
         yield Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")
         return
-    yield from _counted(stored.run.counts, check.statuses.values(), stored.layout.run)
-    strangers = set(check.records) - check.ends
+    if not any(check.unlisted):  # otherwise, the counts differ because of the damaged status files
+        yield from _counted(stored.run.counts, check.statuses.values(), stored.layout.run)
+    strangers = set() if check.ends is None else set(check.records) - check.ends
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
         message = (
-            f"{stored.layout.records}: {len(strangers)} repeats have records, but "
-            f"the journal does not list their ends ({first})"
+            f"{stored.layout.records}: contains records of repeats whose ends the journal does not list "
+            f"({len(strangers)}; the first is {first})"
         )
         hint = "restore journal.jsonl from a copy; without it, `asct resume` measures these repeats again"
         yield Diagnostic("E513", message, hint=hint)
@@ -311,4 +326,4 @@ def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) 
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
             message = f"{path}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
-            yield Diagnostic("E513", message, hint="restore run.json or the missing status files from a copy")
+            yield Diagnostic("E513", message, hint="restore run.json from a copy")
