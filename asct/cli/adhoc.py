@@ -16,6 +16,7 @@ from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED
+from asct.store.files import reason_of
 from asct.values.cpulist import parse_integers
 
 if TYPE_CHECKING:
@@ -282,7 +283,8 @@ def file_settings(
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as problem:
-        findings.error("E910", f"cannot read {name}: {problem.strerror}", None, hint)
+        check = "check the path; `asct config save` writes a settings file"
+        findings.error("E910", f"cannot read {name}: {reason_of(problem)}", None, check)
         return {}
     before = findings.errors
     text = decode(data, name, findings)

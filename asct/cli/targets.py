@@ -19,7 +19,7 @@ def host_of(text: str | None) -> HostSpec:
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)
     if found is None or not 0 < int(found["port"] or 22) < 65536:
-        hint = "write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT"
+        hint = "write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT, with a port from 1 to 65535"
         raise UsageError(Diagnostic("E910", f"`{text}` is not a host", hint=hint))
     address = found["address"].strip("[]")
     return HostSpec(

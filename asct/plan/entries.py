@@ -128,7 +128,8 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
         what = "`id`" if "extends" in body.value else "`uses`"
         findings.error("E107", f"a benchmark has no {what}", body.span, "add `uses: BENCHMARK` or an `id`")
     elif name.value is not REJECTED:
-        hint = f'quote it: `"{shown(name.value)}"`' if isinstance(name.value, int | float) else ""
+        number = isinstance(name.value, int | float)
+        hint = f'quote it: `"{shown(name.value)}"`' if number else "write a name, or remove the entry"
         findings.error("E106", f"the id of a benchmark must be text, not {kind_of(name.value)}", name.span, hint)
     return None
 

@@ -120,7 +120,7 @@ def _number(node: Node, kind: Kind) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")
     if kind == "duration" and isinstance(value, int | float) and value != 0:
-        raise _problem(node, f"duration `{value}` needs a unit", f"write `{value}s`")
+        raise _problem(node, f"`{value}` needs a unit", f"write `{value}s`")
     if not isinstance(value, str):
         return Fraction(repr(value))
     if kind == "number":

@@ -234,7 +234,9 @@ def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound,
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than and bound.no_worse_than.sound else None
     if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
-        context.findings.error("E234", "`min` is above `max`", bound.max.span, "no value can meet both bounds")
+        context.findings.error(
+            "E234", "`min` is above `max`", bound.max.span, "swap or correct them: no value can meet both"
+        )
     described = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
     nodes = tuple((words, node) for words, node in described if node is not None)
     return NumericBounds(lowest, highest, worse, nodes)

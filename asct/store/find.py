@@ -67,7 +67,8 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
     runs = list_runs(results)
     matches = [item for item in runs if _matches(item, name)]
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
-        raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json"))
+        hint = "name the folder of a run; `asct results list` lists them"
+        raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
     return read_run(_only(matches, name, results).layout.root)
 
 

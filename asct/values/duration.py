@@ -58,14 +58,14 @@ def require_unit(value: object) -> None:
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
-        raise BadValueError(f"duration `{text}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
+        raise BadValueError(f"`{text}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
 
 
 def _bounded(seconds: float, text: str) -> float:
     if seconds < 0:
-        raise BadValueError(f"duration `{text}` is negative", "write a duration of 0s or more")
+        raise BadValueError(f"`{text}` is negative", "write a duration of 0s or more")
     if seconds > MAX_DURATION:
-        raise BadValueError(f"duration `{text}` is too long", f"the maximum is {MAX_DURATION:.0f}s, about 31 years")
+        raise BadValueError(f"`{text}` is too long", f"the maximum is {MAX_DURATION:.0f}s, about 31 years")
     return float(seconds)
 
 
@@ -81,9 +81,7 @@ def _read(text: str) -> float:
         number, unit = found.groups()
         factor = _factor(text.strip(), number, unit)
         if factor >= last:
-            raise BadValueError(
-                f"units out of order in duration `{shown(text)}`", "start with the largest unit: `1h30m`"
-            )
+            raise BadValueError(f"units out of order in `{shown(text)}`", "start with the largest unit: `1h30m`")
         total, position, last = total + Fraction(number) * factor, found.end(), factor
     return float(total)
 
@@ -94,13 +92,11 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
     if not unit:
         if text == number and Fraction(number) == 0:
             return Fraction(1)
-        raise BadValueError(
-            f"duration `{shown(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`", label="no unit"
-        )
+        raise BadValueError(f"`{shown(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
     known = next((name for name in _UNITS if name == unit.lower() or unit.lower().startswith(name + "in")), None)
     known = known or _WORDS.get(unit.lower().removesuffix("s"))
     hint = f"did you mean `{number}{known}`?" if known else "units are w, d, h, m, s, ms, us, ns"
-    raise BadValueError(f"unknown unit `{shown(unit)}` in duration `{shown(text)}`", hint)
+    raise BadValueError(f"unknown unit `{shown(unit)}` in `{shown(text)}`", hint)
 
 
 def format_duration(seconds: float) -> str:

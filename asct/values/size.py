@@ -75,7 +75,7 @@ def _factor(number: str, unit: str) -> int:
         prefix = "k" if unit == "k" else letter
         raise BadValueError(
             f"ambiguous size `{number}{unit}`",
-            f"write `{number}{prefix}B` or `{number}{letter}iB`",
+            f"write `{number}{letter}` (binary, as in fio) or `{number}{prefix}B` (decimal)",
             label=f"{_grouped(si)} (SI) or {_grouped(binary)} (fio)?",
         )
     spellings = {known.lower(): known for known in _UNITS if known.endswith("B")} | {"kb": "kB"}

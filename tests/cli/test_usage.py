@@ -36,6 +36,14 @@ from tests.cli.conftest import Asct
         (["completion"], "missing argument `shell`. Choose from: bash, zsh, fish", "asct completion"),
         (["run", "ls", "--user-config", "ls.pages=4k", "ls.cycle_bas"], "unknown setting `cycle_bas`", "`cycle_base`?"),
         (["run", "ls", "--user-config", "ls.pages=5k"], "--user-config:1:10", "one of `auto`"),
+        (
+            ["run", "sids", "--user-config", "sids.block_size=4k"],
+            "4 000 (SI) or 4 096 (fio)?",
+            "write `4K` (binary, as in fio) or `4kB` (decimal)",
+        ),
+        (["run", "noop", "--config-file", "none.json"], "cannot read none.json", "check the path"),
+        (["run", "noop", "--host", "peer:99999"], "`peer:99999` is not a host", "a port from 1 to 65535"),
+        (["results", "verify", "/"], "/ is not a run", "`asct results list`"),
     ],
 )
 def test_wrong_usage_names_cause_and_way_out(asct: Asct, arguments: list[str], message: str, hint: str) -> None:
@@ -46,6 +54,21 @@ def test_wrong_usage_names_cause_and_way_out(asct: Asct, arguments: list[str], m
     assert message in said
     assert hint in said
     assert max(map(len, ended.err.splitlines())) <= 80
+
+
+def test_each_mistake_of_a_plan_has_a_way_out_and_no_doubled_word(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(
+        "plan: 1\nname: x\nbenchmarks: [ls, {uses: sfio, config: {duration: 30}}, {uses: }]\n"
+        "expect: [{metric: ls.latency, min: 2 ns, max: 1 ns}]\n"
+    )
+    ended = asct("check", "plan.yaml", "--profile", "quick", "--json")
+    found = ended.document["diagnostics"]
+    assert sorted((item["message"], item["hint"]) for item in found) == [
+        ("`duration`: `30` needs a unit", "write `30s`, `30ms` or `30m`"),
+        ("`min` is above `max`", "swap or correct them: no value can meet both"),
+        ("the id of a benchmark must be text, not nothing", "write a name, or remove the entry"),
+        ("the plan has no profile `quick`", "add it to `profiles`, or remove `--profile`"),
+    ]
 
 
 def test_a_wrong_option_is_json_under_json(asct: Asct) -> None:
@@ -97,7 +120,7 @@ def test_a_wrong_variable_is_named(asct: Asct, plan_file: Path, monkeypatch: pyt
 def test_a_duration_without_a_unit_is_echoed_as_written(asct: Asct, plan_file: Path, given: str) -> None:
     ended = asct("apply", str(plan_file), "--timeout", given)
     assert ended.code == 2
-    assert f"duration `{given}` needs a unit" in ended.err
+    assert f"`{given}` needs a unit" in ended.err
 
 
 @pytest.mark.parametrize("arguments", [["list", "metrics", "sids"], ["schema", "plan"], ["explain", "sids"]])

@@ -106,7 +106,7 @@ def test_a_rule_about_several_settings_is_told_in_its_own_words() -> None:
 def test_durations_inside_a_list_need_units_too() -> None:
     text = "benchmarks: [{uses: required, config: {size: 4K, pause: [1s, 3]}}]"
     found = run(text).diagnostics
-    assert found[0].message == "`pause`: duration `3` needs a unit"
+    assert found[0].message == "`pause`: `3` needs a unit"
     assert found[0].span is not None and text[found[0].span.column - 1] == "3"
 
 

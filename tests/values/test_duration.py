@@ -39,8 +39,8 @@ def test_reads(text: object, expected: float) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("60", "duration `60` needs a unit", "write `60s`, `60ms` or `60m`"),
-        ("1h30", "duration `1h30` needs a unit", "write"),
+        ("60", "`60` needs a unit", "write `60s`, `60ms` or `60m`"),
+        ("1h30", "`1h30` needs a unit", "write"),
         ("3:1", "`3:1` is not a duration", "write a number and a unit"),
         ("5sec", "unknown unit `sec`", "did you mean `5s`?"),
         ("5mins", "unknown unit `mins`", "did you mean `5m`?"),

@@ -61,7 +61,7 @@ def test_reads(text: object, unit: str, expected: float) -> None:
         (None, "1", "is not a quantity", "0.85"),
         (math.nan, "1", "is not a quantity", "0.85"),
         ("1e999", "1", "too large", "1e308"),
-        ("64k", "B", "ambiguous size", "64KiB"),
+        ("64k", "B", "ambiguous size", "`64K`"),
     ],
 )
 def test_refuses_and_names_what_fits(text: object, unit: str, message: str, hint: str) -> None:
