@@ -83,7 +83,7 @@ CASES = [
     (BODY + "defaults: {order: radnom}", ["E112 p.yaml:4:19"], "not valid for `order`", "did you mean `random`?"),
     (BODY + "defaults: {retry: {on: [timeot]}}", ["E112 p.yaml:4:25"], "not valid for `on`", "`timeout`"),
     (BODY + "defaults: {repeats: 0}", ["E112 p.yaml:4:21"], "`repeats` is 0", "from 1 to"),
-    (BODY + "safety: {max_written: 2t}", ["E112 p.yaml:4:23"], "ambiguous size `2t`", "`2T` (binary, as in fio) or `2TB`"),
+    (BODY + "safety: {max_written: 2t}", ["E112 p.yaml:4:23"], "ambiguous size `2t`", "write `2T` (binary"),
     (BODY + "hosts: {a: {port: 70000}}", ["E112 p.yaml:4:19"], "not from 1 to 65535", "from 1"),
     (BODY + "hosts: {a: {transport: shh}}", ["E112 p.yaml:4:24"], "not valid for `transport`", "did you mean `ssh`?"),
     (BODY + "hosts: {a: {workdir: tmp}}", ["E112 p.yaml:4:22"], "is not a valid work folder", "absolute"),
