@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,22 @@ def test_replay_reads_only_its_folder(tmp_path: Path) -> None:
     host = replay(tmp_path, {"match": "*", "files": {"stdout": {"path": "../secret"}}})
     with pytest.raises(HostError):
         host.execute(["x"])
+
+
+def test_many_threads_make_hosts_of_one_ssh_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a fleet: the threads share the content of the file, and nothing that making a connection changes."""
+    from asct.hosts.ssh.link import Hop
+
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh/config").write_text("Host n*\n  User somebody\n  ProxyJump gw\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            specs = [HostSpec(f"n{number}", "ssh") for number in range(400)]
+            hops = list(pool.map(lambda spec: Hop(spec, tmp_path, spec.name, 1.0), specs))
+    finally:
+        sys.setswitchinterval(interval)
+    assert [hop.label for hop in hops] == [f"n{number} (somebody@n{number}:22)" for number in range(400)]
+    assert [hop.jumps() for hop in hops] == [["gw"]] * 400

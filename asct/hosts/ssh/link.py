@@ -199,11 +199,15 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
 
 
 @lru_cache(maxsize=4)
-def _config(_files: tuple[_State, ...]) -> fabric.Config:
-    """Return Fabric's configuration with the ssh_config files, read once for all hosts of a fleet."""
+def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
+    """Return the content of the ssh_config files, read once for all hosts of a fleet.
+
+    Only this part of Fabric's configuration is shared, because a connection changes the rest of it.
+    """
     config = fabric.Config(lazy=True)
     config.load_ssh_config()
-    return config
+    found: paramiko.SSHConfig = config.base_ssh_config
+    return found
 
 
 class PromptSocket(socket.socket):
@@ -233,14 +237,10 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
+            files = _states("/etc/ssh/ssh_config", "~/.ssh/config")
+            config = fabric.Config(lazy=True, ssh_config=_ssh_config(files))
             self._connection = fabric.Connection(
-                text,
-                user=own,
-                port=port,
-                config=_config(_states("/etc/ssh/ssh_config", "~/.ssh/config")),
-                gateway=False,
-                forward_agent=False,
-                connect_kwargs={},
+                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
             )
         except (paramiko.SSHException, ValueError, OSError) as error:
             raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
