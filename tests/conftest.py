@@ -148,7 +148,7 @@ class _Together(LoadScopeScheduling):
 
 
 _AGAIN = pytest.mark.flaky(reruns=2, only_rerun="AssertionError")
-"""A limit enforced by the kernel bounds a rate only from above; on a busy machine, the rate is lower."""
+"""A limit enforced by the Linux kernel bounds a rate only from above; on a busy machine, the rate is lower."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -138,7 +138,7 @@ class NetHost:
                       f"kill -s {name} $one || :; done")  # fmt: skip
 
     def freeze(self) -> None:
-        """Stop all processes on the host. The Linux kernel still answers on its behalf."""
+        """Stop all processes on the host. The Linux kernel still answers network packets on the host's behalf."""
         self.space.sh('for one in /proc/[0-9]*; do one=${one#/proc/}; [ "$one" = 1 ] || [ "$one" = $$ ] || '
                       "kill -STOP $one; done")  # fmt: skip
 

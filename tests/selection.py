@@ -1,4 +1,4 @@
-"""Options of pytest that select tests by tier (tests/tiers.py), and a report of the tests that a run leaves out.
+"""pytest options that select tests by tier (tests/tiers.py), and a report of the tests that a run leaves out.
 
 `--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` runs a slice of the slow tests,
 then the groups in `--groups`, then the files in `--files`, until the time `--until`.

@@ -49,7 +49,7 @@ MaxSessions 100
 
 @dataclass
 class Sshd:
-    """A running server: the account that may log in, the key for this, and the key that identifies the host."""
+    """A running server: the account that may log in and its key, and the key that identifies the host."""
 
     folder: Path
     port: int

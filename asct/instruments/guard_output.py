@@ -97,7 +97,7 @@ def read_guard_output(output: Output) -> GuardOutput:
     try:
         return _guard_output(read_kernel(output).lines)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"the output of guard contains an invalid line: {error}") from error
+        raise ValueError(f"guard's output contains an invalid line: {error}") from error
 
 
 def _raise_refusal(stdout: str) -> None:

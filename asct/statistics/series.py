@@ -69,7 +69,7 @@ def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float 
     """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
 
     Both contain one number per part of a run, in order of time; the sum of `sizes` is positive. Returns None if the
-    parts contain the information of fewer than 6 independent ones.
+    parts contain as much information as fewer than 6 independent parts.
     """
     count = len(amounts)
     if count < LEAST_INDEPENDENT:

@@ -127,7 +127,7 @@ def noop_ssh() -> None:
 
 
 def large_run() -> None:
-    """Rendering, showing and verifying a run of 10,000 points."""
+    """Measure rendering, showing and verifying a run of 10,000 points."""
     folder = scratch()
     _applied(_noop_plan(10_000), folder)
     at = ("--results", str(folder / "results"))

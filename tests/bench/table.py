@@ -89,8 +89,8 @@ def row(
 
 
 def run(rows: Mapping[str, Callable[[], None]], words: Sequence[str]) -> int:
-    """Run every row, or those whose names contain one of the words. A row that cannot be measured is reported and makes
-    the result 1."""
+    """Run every row, or those whose names contain one of the words. Return 1 if a row cannot be measured, after
+    reporting the reason."""
     failed = 0
     for name, one in rows.items():
         if words and not any(word in name for word in words):

@@ -30,7 +30,8 @@ def test_zones_lie_side_by_side_within_the_disk(size: int, count: int) -> None:
 
 def test_a_zone_below_a_request_is_refused_with_the_way_out() -> None:
     with pytest.raises(
-        ValueError, match="128 zones of 64M contain 512K each, which is less than a request of 1M; reduce `zones`"
+        ValueError,
+        match="dividing 64M into 128 zones leaves 512K per zone, which is less than a request of 1M; reduce `zones`",
     ):
         zones_of(64 * MIB, 128, MIB)
 

@@ -22,8 +22,8 @@ from tests.chaos.trial import Trial
 
 OWN_MOUNTS = "ASCT_CHAOS_MOUNTS"
 MISSES = 5
-"""The campaign ends after this many trials in a row, for each fault and for each trial that is still wanted, in which
-the fault found nothing to disturb."""
+"""Number of failed trials, per fault and per trial still wanted, after which the campaign gives up. A trial fails if
+its fault finds nothing to disturb."""
 
 
 @dataclass

@@ -210,7 +210,7 @@ FAULTS: dict[str, Fault] = {
     "raw files garbage": _damage(_garbage),
     "temporary files": _damage(_litter),
 }
-"""The faults, by their names in the table."""
+"""The faults, by the names used in the table."""
 _NETWORK = {"session SIGKILL", "session SIGSTOP", "session frozen", "sshd restarted", "link down"}
 _SLURM = {"job canceled", "controller restarted"}
 KINDS = {

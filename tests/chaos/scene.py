@@ -49,7 +49,7 @@ COLD = 0.3
 """Share of the runs that find no kernels on the host."""
 PATIENCE_S = 12
 HANG_S = 180.0
-"""Seconds that no part of a run exceeds, whatever fault is injected."""
+"""Time in seconds after which a part of a run counts as hung, whatever fault was injected."""
 EVENTS = 86
 """Number of journal lines of a run without a fault."""
 

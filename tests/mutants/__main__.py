@@ -1,6 +1,6 @@
 """Apply each mutation in mutations.yaml to a copy of the tree, run the fast tests listed with it, and print a table.
 
-The exit code is not 0 if the tests fail without a mutation, if the text of a mutation does not occur exactly once, or
+The exit code is nonzero if the tests fail without a mutation, if the text of a mutation does not occur exactly once, or
 if less than LEAST of the mutations are detected.
 """
 

@@ -1,4 +1,5 @@
-"""Choose the CPUs and memory nodes to measure, build the command lines of the kernel, and estimate their duration."""
+"""Choose the CPUs and memory nodes to measure, build the command lines of the `pingpong` kernel, and estimate their
+duration."""
 
 from __future__ import annotations
 

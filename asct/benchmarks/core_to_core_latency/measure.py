@@ -32,7 +32,7 @@ DISTURBED: Final = 1.1
 
 @dataclass(frozen=True, slots=True)
 class KernelPass:
-    """The results of one run of the kernel: all pairs with the memory of one node.
+    """The results of one run of the `pingpong` kernel: all pairs with the memory of one node.
 
     `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains the latency of
     each checked pair measured concurrently, relative to its latency measured alone; `missing` is the number of pairs

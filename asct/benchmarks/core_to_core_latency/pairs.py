@@ -18,8 +18,8 @@ MISSING: Final = "noisy-missing"
 FLAGS: Final = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
-    INTERFERENCE: "pairs measured at the same time disturbed each other: measured alone, they were more than 10 "
-    "% faster; set `parallel: false`",
+    INTERFERENCE: "pairs measured at the same time disturbed each other: they were more than 10 % faster when "
+    "measured alone; set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",
     MISSING: "some pairs have no value because every batch was disturbed; repeat the measurement on an idle machine",
     **PAGE_FLAGS,

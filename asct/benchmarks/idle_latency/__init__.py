@@ -78,7 +78,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     )
 
     def check(self, params: IdleLatencyParams) -> Iterable[tuple[str, str]]:
-        """Yield an error for a working set of less than two lines."""
+        """Yield an error for a working set smaller than two lines."""
         shortest = 2 * (params.stride or 64)
         if params.data_size is not None and params.data_size < shortest:
             yield "data_size", f"a chain needs two lines: at least {shortest} B with this stride"

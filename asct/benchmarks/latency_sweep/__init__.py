@@ -138,7 +138,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
-        """Yield errors for empty ranges, and for sizes of less than two lines."""
+        """Yield errors for empty ranges, and for sizes smaller than two lines."""
         least = shortest(params)
         if params.sizes:
             if min(params.sizes) < least:

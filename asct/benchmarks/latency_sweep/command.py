@@ -1,4 +1,4 @@
-"""The settings of latency-sweep, the command lines of the kernel, and an estimate of its duration."""
+"""The settings of latency-sweep, the command lines of the `chase` kernel, and an estimate of its duration."""
 
 from __future__ import annotations
 

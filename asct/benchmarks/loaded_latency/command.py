@@ -1,4 +1,4 @@
-"""Place the chain and the load, compute how much memory each needs, and build the kernel's command line."""
+"""Place the chain and the load, compute how much memory each needs, and build the command line of the `load` kernel."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: 
 
 
 def probe(params: LoadedLatencyParams) -> str:
-    """Return the value of the kernel option --probe."""
+    """Return the value of the `load` kernel's option `--probe`."""
     if params.workload_cmd is not None:
         return "workload"
     return "none" if params.phase == "bandwidth" else "chain"

@@ -42,8 +42,8 @@ FLAGS: Final[dict[str, str]] = {
     SET_FLAG: "the working set of a load thread is less than twice its share of the caches, so part of its traffic "
     "never reached memory: free some memory, or set a larger `load_size`",
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
-    DISAGREES: "two latencies contradict each other: the one measured under less load is higher, and the intervals "
-    "do not overlap",
+    DISAGREES: "two latencies contradict each other: the one measured under the lower load is higher, and the "
+    "intervals do not overlap",
     ONE_VISIT: "one visit of the command took more than 10 s, so its time has no interval; set `visits` to "
     "measure several visits",
     SMALL_CHAIN: "the chain is smaller than twice the size of the last-level cache, so some of its loads hit the cache",

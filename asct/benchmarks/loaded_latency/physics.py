@@ -13,8 +13,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements. A latency that is below a latency at less load has a flag, and so has the highest
-    latency at less load."""
+    """Return the measurements. A latency that is below one measured under a lower load is flagged, and so is the
+    highest latency under a lower load."""
     places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item
@@ -31,7 +31,7 @@ def _rising(found: Iterable[Measurement]) -> list[Measurement]:
 
 
 def _falls(rising: Sequence[Measurement]) -> list[tuple[Measurement, Measurement]]:
-    """Return pairs of the highest latency under less load and a latency below it."""
+    """Return pairs of latencies: the highest one measured under a lower load, and one that is below it."""
     pairs, highest = [], None
     for item in rising:
         if highest is not None and _interval(item)[1] < _interval(highest)[0]:

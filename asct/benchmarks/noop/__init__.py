@@ -40,7 +40,9 @@ class Noop(Benchmark[NoopParams]):
         "at-most": "the value is an upper limit, because the host measured the point without a connection and with "
         "a clock resolution of 10 ms"
     }
-    metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
+    metrics = (
+        Metric("elapsed", "s", "lower", "Time from the start to the end of the kernel, as measured by the transport"),
+    )
 
     def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
         """Return the resources required: one kernel, no memory, a few milliseconds."""

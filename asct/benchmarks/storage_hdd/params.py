@@ -73,8 +73,8 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     length = share // grain * grain
     if length < max(largest_block, grain):
         raise ValueError(
-            f"{count} zones of {format_size(size)} contain {format_size(share)} each, which is less than a request "
-            f"of {format_size(max(largest_block, _PAGE))}; reduce `zones` or the block sizes"
+            f"dividing {format_size(size)} into {count} zones leaves {format_size(share)} per zone, which is less "
+            f"than a request of {format_size(max(largest_block, _PAGE))}; reduce `zones` or the block sizes"
         )
     starts = (index * share // grain * grain for index in range(count))
     return tuple(Zone(index, start, length) for index, start in enumerate(starts))

@@ -35,7 +35,7 @@ _SUMMARY: Final = (
     Column("response_p99_99", "p99.99 (us)", _US, help="in the histogram run"),
     Column("response_max", "Max lat. (us)", _US, help="in the histogram run"),
     Column("burst_iops", "IOPS before the cliff", digits=0),
-    Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="written when the rate fell by half"),
+    Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="amount written before the rate fell by half"),
     Column("cliff_ratio", "Fall (times)", digits=2),
     Column("written", "Written (GB)", _GB, digits=2),
     Column("drive_fills", "Drive fills", digits=2),

@@ -61,7 +61,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"the JSON output of mpstat is incomplete: {error!r}") from None
+        raise ValueError(f"mpstat's JSON output is incomplete: {error!r}") from None
     return rows
 
 
@@ -109,7 +109,7 @@ def _overlap(row: CpuLoad, start_s: float, end_s: float, interval_s: int) -> flo
 
 
 _STEADY_NS: Final = 100_000_000
-"""Nanoseconds by which the wall clock may be adjusted during a run. A larger change means that it was set."""
+"""Maximum adjustment of the wall clock during a run, in nanoseconds. A larger change means that the clock was set."""
 
 
 _MOST_RATES: Final = 240

@@ -146,7 +146,7 @@ def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the JSON output of fio is truncated or damaged: {error}") from error
+        raise ValueError(f"fio's JSON output is truncated or damaged: {error}") from error
 
 
 def _lines(text: str) -> tuple[str, ...]:

@@ -350,7 +350,7 @@ def _common(jobs: Sequence[_Job]) -> dict[str, Scalar]:
 
 
 def _identity(jobs: Sequence[_Job]) -> str:
-    """Return a text that is equal for results of the same jobs, whether fio reports their processes together or
+    """Return a text that is the same for results of the same jobs, whether fio reports their processes together or
     separately."""
     return "\n".join(dict.fromkeys(json.dumps([job.name, job.group, job.options], sort_keys=True) for job in jobs))
 

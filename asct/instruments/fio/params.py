@@ -35,8 +35,8 @@ def passed(
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not an option of
-    fio."""
+    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not a fio
+    option."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
     return found | {"option": found["option"] or name} if isinstance(found, dict) else None

@@ -224,7 +224,7 @@ def _sides(document: Document) -> dict[str, list[Direction]]:
 def _cpu_load(
     params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
-    """Return the CPU load during the run; None if the output of mpstat is incomplete or the wall clock was set."""
+    """Return the CPU load during the run; None if mpstat's output is incomplete or the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
     node = node_of(watch.before) if node_matters(params, facts) else None

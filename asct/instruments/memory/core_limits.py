@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 ABOVE: Final = "above-core-limit"
 BELOW: Final = "below-core-limit"
 LIMIT_FLAGS: Final = {
-    ABOVE: "more bytes per cycle than the load and store units of the core can move, so the core clock is wrong",
-    BELOW: "less than 97 % of what the core can move at this cache level: a program on the other hyperthread, or "
-    "another disturbance, may have slowed it",
+    ABOVE: "the value exceeds the bytes per cycle that the load and store units of the core can move, so the core "
+    "clock is wrong",
+    BELOW: "the value is less than 97 % of what the core can move at this cache level: a program on the other "
+    "hyperthread, or another disturbance, may have slowed it",
 }
 # The clock comes from other moments than the windows.
 _TOLERANCE: Final = 1.01

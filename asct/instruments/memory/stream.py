@@ -120,7 +120,7 @@ class StreamCall:
         return Step(name, Kernel(KERNEL), self.arguments(params), as_root=from_pools(params.pages))
 
     def arguments(self, params: StreamParams) -> tuple[str, ...]:
-        """Return the command-line options of the kernel."""
+        """Return the command-line options for the `stream` kernel."""
         nodes = list(dict.fromkeys(self.nodes))
         widths = [one.width for one in self.sets]
         return options(

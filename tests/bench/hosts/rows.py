@@ -36,7 +36,7 @@ def hundred_hosts() -> None:
     memory = max(cost.memory_mib for cost, _ in costs)
     own = [cost.cpu_s / HOSTS * 1e3 for cost, _ in costs]
     row(f"{HOSTS} hosts, a point each", "s", *_middle_and_best(walls), goal=_below(walls, 8, "s"))
-    row(f"{HOSTS} hosts, CPU time of asct a host", "ms", *_middle_and_best(own), goal=_below(own, 30, "ms"))
+    row(f"{HOSTS} hosts, CPU time of asct per host", "ms", *_middle_and_best(own), goal=_below(own, 30, "ms"))
     row(f"{HOSTS} hosts, memory of asct", "MiB", memory, memory, goal=Goal("under 300 MB", memory * 1.048576 < 300))
     note(f"{_processor_time(costs)}; first run {cold[0].wall_s:.2f} s; {_load()}")
 
@@ -105,7 +105,7 @@ def _plan(hosts: object, benchmarks: str = "  - noop\n") -> str:
 
 def _applied(plan: str) -> tuple[Cost, float]:
     """Return the cost of asct, and the processor time that everything else on this machine used in the meantime: the
-    servers, and the detached runners, which have no parent among the tests."""
+    servers, and the detached runners, which are not child processes of the tests."""
     folder = scratch()
     (folder / "plan.yaml").write_text(plan)
     before = _busy_s()

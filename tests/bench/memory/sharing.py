@@ -1,4 +1,4 @@
-"""The time for the levels of loaded-latency and for a pair of CPUs, and the planned time for 192 CPUs."""
+"""The time to measure the levels of loaded-latency and a pair of CPUs, and the planned time for 192 CPUs."""
 
 from __future__ import annotations
 
