@@ -17,10 +17,11 @@ from typing import IO, Any, Final, cast
 from asct.facts.filetree import MOST_FILE, MemoryTree, Path_, TreeEntry
 
 MOST_MEMBERS = 100_000
-"""Limit on the number of members. Servers with hundreds of CPUs have tens of thousands of the files that asct reads; a
-packed archive of 4 MB may have 600,000 members."""
+"""Limit on the number of members. On a server with hundreds of CPUs, asct reads tens of thousands of files. A
+compressed archive of only 4 MB may have 600,000 members."""
 MOST_FOLDERS = 50_000
-"""Limit on the number of folders, because a single member may be nested in many."""
+"""Limit on the number of folders. It is needed in addition to MOST_MEMBERS, because a single member may be nested in
+many folders."""
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30
@@ -29,16 +30,19 @@ MOST_HEADERS = 1 << 20
 """Limit on the total size of all headers in bytes, in addition to USUAL_HEADER for each member. In some formats,
 headers may contain lists of any length."""
 USUAL_HEADER = 2048
-"""Allowance for the header of each member in bytes, including preceding headers for a long name or attributes."""
+"""Allowance for the header of each member, in bytes. It includes the extra headers that precede a member with a long
+name or with attributes."""
 LONGEST_HEADER = 16 << 10
 """Limit on the size of one header, in bytes: a path and a link target (4096 each, PATH_MAX in
 include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Limit on the number of names in a member's path. Devices behind many bridges have about thirty names below /sys."""
+"""Limit on the number of names in a member's path. The path of a device behind many bridges has about thirty names
+below /sys."""
 MOST_NOTES = 5
 MOST_MEMORY: Final = 256 << 20
-"""Limit on the memory for unpacking xz, in bytes. `xz -9` needs 65 MiB (xz(1), "Compression preset level"), but a
-header may request 4 GiB. For gzip and bzip2, the format itself limits the memory (32 KiB, and 900 kB per block)."""
+"""Limit on the memory used to unpack xz data, in bytes. `xz -9` needs 65 MiB (xz(1), "Compression preset level"), but a
+header may request 4 GiB. The gzip and bzip2 formats limit the memory themselves (to 32 KiB and to 900 kB per block,
+respectively)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
 """A number that no valid header contains. Some versions of tarfile reject it in quadratic time (CVE-2024-6232)."""
@@ -90,7 +94,7 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(XzReader(packed)),
 }
-"""The functions that unpack files, by the first bytes of the file."""
+"""The functions that unpack files, keyed by the first bytes of the file."""
 
 
 class _Bounded(io.RawIOBase):
@@ -138,7 +142,7 @@ class _Bounded(io.RawIOBase):
 
 
 def read(path: Path) -> tuple[MemoryTree, list[str]]:
-    """Read a tar archive (plain, gzip, bzip2 or xz) up to the first damage.
+    """Read a tar archive (plain, gzip, bzip2 or xz) up to the first damaged part.
 
     Returns its files, and notes about skipped members. Raises OSError if the archive itself cannot be opened.
     """
@@ -191,7 +195,7 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """Read a regular file whose size is allowed. The limits on headers are suspended meanwhile."""
+    """Read a regular file whose size is within the limit. The limits on headers do not apply to its content."""
     stream = archive.extractfile(member)
     before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""

@@ -60,7 +60,7 @@ class _BlockContext:
 def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
     """Return the disks, each followed by its partitions.
 
-    Unbound loop devices, unbound network devices and the hidden paths of NVMe drives are omitted.
+    Unbound loop devices, unbound network block devices and the hidden paths of NVMe drives are omitted.
     """
     texts = gaps.known("block_devices", folders(snapshot, BLOCK), f"{BLOCK} is empty")
     where = places(snapshot)
@@ -140,8 +140,8 @@ def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> 
 
 
 def _identity(files: Mapping[str, str], udev: Mapping[str, str]) -> dict[str, str | None]:
-    """Return model, serial number and firmware version. For SCSI disks, sysfs truncates the model to 16 characters;
-    udev does not."""
+    """Return the model, the serial number and the firmware version. For SCSI disks, sysfs truncates the model to 16
+    characters; udev does not."""
     model = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), udev.get("MODEL_ENC", "")).strip()
     firmware = [files.get(f"device/{name}") for name in ("firmware_rev", "rev", "fwrev")]
     return {
@@ -172,9 +172,9 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _use(name: str, files: Mapping[str, str], context: _BlockContext) -> dict[str, list[str]]:
-    """Return mount points and holders.
+    """Return the mount points and holders.
 
-    Mounts are matched by device number or, for file systems such as btrfs, by name.
+    Mounts are matched by device number or, for file systems such as btrfs, by device name.
     """
     keys = (files.get("dev", ""), f"/dev/{name}", f"/dev/mapper/{files.get('dm/name', '')}")
     targets = [target for key in keys for target in context.targets.get(key, [])]
@@ -190,7 +190,8 @@ def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the devices built on each device, derived from the `slaves` folders (the components) of all devices."""
+    """Return the devices built on each device, derived from the `slaves` folders of all devices, which list their
+    components."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
@@ -211,7 +212,8 @@ def _udev(snapshot: Snapshot) -> dict[str, dict[str, str]]:
 def _controllers(
     files: Mapping[str, str], place: DeviceLocation | None, context: _BlockContext
 ) -> list[NvmeController]:
-    """Return the NVMe controllers of a drive: the one in its real path or, with multipath, all of its subsystem."""
+    """Return the NVMe controllers of a drive: the one in its real path or, with multipath, all controllers in its
+    subsystem."""
     match = re.search(r"/nvme/(nvme\d+)(?:/|$)", place.path) if place else None
     if match and match[1] in context.controllers:
         return [context.controllers[match[1]]]
@@ -234,7 +236,7 @@ def _transport(
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
     """Return the driver of the device or, for a SCSI disk (`sd`), of its PCI function.
 
-    A SCSI disk behind USB has none, because the PCI function is the USB host controller.
+    A SCSI disk attached through USB has none, because its PCI function is the USB host controller.
     """
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""
@@ -278,8 +280,8 @@ _FROM_LOG = {
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """A controller (`nvme0`): its sysfs attributes and location, and the health of its drive or the reason why it is
-    unknown."""
+    """A controller (`nvme0`): its sysfs attributes, its location, and either the health of its drive or the reason why
+    the health is unknown."""
 
     name: str
     texts: Mapping[str, str]
@@ -326,9 +328,10 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 
 
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
-    """Return the output of `nvme smart-log -o json` by controller, and the reasons for missing output.
+    """Return the output of `nvme smart-log -o json` for each controller, and the reasons for missing output.
 
-    The second item contains the reasons by controller, and the third the reason for all other controllers.
+    The second item maps controllers to reasons. The third is the reason for all controllers that the second does not
+    contain.
     """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
@@ -366,7 +369,7 @@ def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str],
 
 
 def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a log of nvme-cli, in which temperatures are in kelvins and amounts of data in units of 512,000 bytes."""
+    """Convert an nvme-cli log, in which temperatures are in kelvins and amounts of data in units of 512,000 bytes."""
     kelvins = _number(log.get("temperature"))
     made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
     made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
@@ -377,8 +380,8 @@ def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    """Parse a number. Some versions of nvme-cli print numbers of more than 64 bits as strings, and others print flags
-    with explanations."""
+    """Parse a number. Some versions of nvme-cli print numbers with more than 64 bits as strings, and others add
+    explanations to flags."""
     if isinstance(value, Mapping):
         value = value.get("value")
     if isinstance(value, str):

@@ -11,8 +11,8 @@ from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
-"""Limit in characters. The longest regular texts are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096 on
-most architectures) and the options of a mount (one page)."""
+"""Limit in characters. The longest legitimate texts are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096
+on most architectures) and the options of a mount (one page)."""
 _NAMED_BY: Final = ("name", "target", "slot", "address")
 
 
@@ -30,7 +30,8 @@ def bounded(facts: HostFacts) -> HostFacts:
 
 
 def _any_long(facts: HostFacts) -> bool:
-    """Return whether any text is too long. This is rare, so the search for its field can usually be skipped."""
+    """Return whether any text is too long. Long texts are rare, so the slower search for their fields can usually be
+    skipped."""
     left: list[Any] = [facts]
     while left:
         value = left.pop()

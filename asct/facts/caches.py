@@ -24,7 +24,8 @@ _MOST = {
     "ways_of_associativity": 1 << 16,
     "number_of_sets": 1 << 30,
 }
-"""The largest plausible value of each property. Larger values result from bugs or damage, and count as not reported."""
+"""The largest plausible value of each property. Larger values result from bugs or damage, and are treated as not
+reported."""
 _FILE = re.compile(r"cache/index([0-9]{1,3})/level")
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -48,7 +49,8 @@ class CacheKind:
 
 
 Caches = dict[CacheKind, list[Set]]
-"""For each kind, the caches in order, each given by the set of CPUs that share it. Empty if the sets are unknown."""
+"""The caches of each kind, in order. Each cache is represented by the set of CPUs that share it. The list is empty if
+the sets are unknown."""
 
 
 def shared(caches: Caches) -> list[Set]:
@@ -85,8 +87,8 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge caches of which only level, type and size are known with other caches that have the same level, type and
-    size."""
+    """Merge caches for which only the level, type and size are known with other caches that have the same level, type
+    and size."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -128,7 +130,7 @@ def _printed(text: str) -> Iterable[CacheKind]:
 
 
 def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
-    """Return all caches of the machine; empty, with a note, if the Linux kernel lists none."""
+    """Return all caches of the machine. If the Linux kernel lists none, record a note and return an empty list."""
     gaps.known("cache_levels", caches, f"{CPU} lists no caches")
     for kind, instances in caches.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"

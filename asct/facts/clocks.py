@@ -21,7 +21,7 @@ _NONE: Key = ("", None)
 
 
 def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
-    """Return the current `driver` or `governor` of cpuidle. Older Linux kernels report the governor only in a read-only
+    """Return the current cpuidle `driver` or `governor`. Older Linux kernels report the governor only in a read-only
     file."""
     texts = [snapshot.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
     said = next((text for text in texts if text and text != "none"), None)
@@ -32,10 +32,10 @@ def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
-    """Return the idle states of each kind of core, in CPU order and shallowest first.
+    """Return the idle states of each kind of core, in CPU order, shallowest first.
 
-    Core designs have different states; states with the same name and latency are merged. Names are read only for the
-    first CPUs; the other CPUs are assumed to have the states of the first CPU.
+    Different core designs have different states. States with the same name and latency are merged. Names are read only
+    for the first CPUs; the other CPUs are assumed to have the same states as the first CPU.
     """
     texts: dict[Key, Texts] = {}
     first: dict[int, Key] = {}
@@ -64,7 +64,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
 
 
 def _folders(files: Texts) -> dict[int, dict[str, str]]:
-    """Return the files of each idle state of a CPU, by the number of the state."""
+    """Return the files of each idle state of a CPU, keyed by the number of the state."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
         if match := _STATE.fullmatch(name):
@@ -123,15 +123,15 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
-    """Return the median of the current clocks of a policy's CPUs, which the Linux kernel prints in /proc/cpuinfo on
-    x86."""
+    """Return the median of the current clocks of a policy's CPUs. On x86, the Linux kernel prints these clocks in
+    /proc/cpuinfo."""
     texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
     clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
     return median(clocks) if clocks else None
 
 
 def _hertz(text: str | None) -> float | None:
-    """Convert a clock of cpufreq from kHz to Hz; None if it is unknown."""
+    """Convert a cpufreq clock from kHz to Hz; None if it is unknown."""
     khz = whole(text)
     return khz * 1e3 if khz else None
 
@@ -149,7 +149,8 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """Return the highest clock of the first CPU in Hz, from cpufreq or otherwise from /proc/cpuinfo (in MHz)."""
+    """Return the highest clock of the first CPU in Hz. It comes from cpufreq or, failing that, from /proc/cpuinfo
+    (where it is in MHz)."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:
@@ -166,8 +167,8 @@ def frequency(
 def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     """Return whether any CPU may exceed its nominal clock.
 
-    For intel_pstate, no_turbo has the opposite meaning. cpufreq/boost is global; later Linux kernels have one file per
-    policy, and old ones have `cpb` (core performance boost) for AMD CPUs.
+    With intel_pstate, no_turbo has the opposite meaning. The file cpufreq/boost is global. Later Linux kernels have one
+    file per policy instead, and old ones have `cpb` (core performance boost) for AMD CPUs.
     """
     reverse = whole(snapshot.text(f"{CPU}/intel_pstate/no_turbo"))
     if reverse is not None:

@@ -24,10 +24,10 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 
 @dataclass(frozen=True, slots=True)
 class CpuInfo:
-    """The fields of /proc/cpuinfo: `own` by CPU, and `common` with the first value of each name.
+    """The fields of /proc/cpuinfo. `own` contains the fields of each CPU, and `common` the first value of each field.
 
-    `once` contains the values of names that occur in a single block, because old Arm kernels and s390 print shared
-    values only once.
+    `once` contains the fields that occur in only one block. They apply to all CPUs, because old Linux kernels on Arm
+    and those on s390 print shared values only once.
     """
 
     common: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +40,8 @@ class CpuInfo:
 
 
 def cpuinfo(text: str | None) -> CpuInfo:
-    """Parse the blocks of /proc/cpuinfo and the lines of s390 (`processor 0: version = FF, machine = 3906`)."""
+    """Parse the blocks of /proc/cpuinfo, and the lines that s390 prints (`processor 0: version = FF, machine =
+    3906`)."""
     whole = text or ""
     own: dict[int, dict[str, str]] = {}
     for match in _S390.finditer(whole):
@@ -73,7 +74,7 @@ _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """The numbers of the core, cluster, die, socket and node of each CPU. CPUs with an unknown number are omitted."""
+    """The core, cluster, die, socket and node numbers of each CPU. CPUs whose number is unknown are omitted."""
 
     core: Mapping[int, int]
     cluster: Mapping[int, int]
@@ -113,18 +114,18 @@ class Cpus:
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))
-            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists of the CPUs that it contains"
+            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists that the CPUs in it report"
             self.gaps.contradiction(f"{text}; asct uses the value that most CPUs report")
         unlike = {cpu: name for cpu in self.online if (name := differ(self.of(cpu), *files))}
         for name in dict.fromkeys(unlike.values()):
             cpus = format_cpulist(cpu for cpu, one in unlike.items() if one == name)
-            self.gaps.contradiction(f"{name} of CPUs {cpus} contradicts its mask; asct uses the list")
+            self.gaps.contradiction(f"{name} of CPUs {cpus} contradicts the corresponding mask; asct uses the list")
 
 
 def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
     """Return the topology of the online CPUs.
 
-    `shared` contains the CPUs of each cache, which help to distinguish Arm clusters from sockets.
+    `shared` contains the CPUs that share each cache, which help to distinguish Arm clusters from sockets.
     """
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
@@ -169,19 +170,20 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
     apart = [cpu for cpu in siblings if cpu in keys and siblings[cpu] not in (keys[cpu], members[keys[cpu]])]
     if apart:
         cpus.gaps.contradiction(
-            f"the package numbers of CPUs {format_cpulist(apart)} contradict {_PACKAGE[1][1]}; asct uses them"
+            f"the package numbers of CPUs {format_cpulist(apart)} contradict {_PACKAGE[1][1]}; "
+            "asct uses the package numbers"
         )
     return keys
 
 
 def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
-    """Return the first number in `names` that occurs in a CPU's block of /proc/cpuinfo."""
+    """Return the value of the first field in `names` that a CPU's block in /proc/cpuinfo contains as a number."""
     block = cpus.info.own.get(cpu, {})
     return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
 
 
 def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:
-    """Merge packages that share a cache, because sockets never do.
+    """Merge packages that share a cache, because different sockets never share one.
 
     Before Linux 6.0, the packages of Arm machines with a device tree were actually clusters (commit "arch_topology:
     Don't set cluster identifier as physical package identifier").

@@ -1,4 +1,4 @@
-"""The facts of processors and their caches, assembled from the results of one parser per subject."""
+"""The facts about processors and their caches, assembled from the results of several parsers, one per subject."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADDRESSES = re.compile(r"(\d{1,3}) bits physical, (\d{1,3}) bits virtual", re.A
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """The facts of a machine's processors; `caches` are the caches of the first CPU."""
+    """The facts about a machine's processors. `caches` contains the caches of the first CPU."""
 
     cpu: Cpu
     caches: list[Cache]
@@ -30,9 +30,9 @@ class Processors:
 
 
 def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
-    """Return the facts of the processors.
+    """Return the facts about the processors.
 
-    `cpus` counts all present CPUs, including offline ones, like `CPU(s)` of lscpu.
+    `cpus` counts all present CPUs, including offline ones, like `CPU(s)` in the output of lscpu.
     """
     texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
     online = _online(snapshot, texts, sorted(info.own), gaps)
@@ -84,19 +84,19 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that the Linux kernel lists as online.
 
-    Without a list, return the CPUs in /proc/cpuinfo and those that have a folder, except those marked as offline (CPU 0
-    often has no mark).
+    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, except those marked as offline
+    (CPU 0 often has no such mark).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
     up = {cpu for cpu in {*texts, *printed} if texts.get(cpu, {}).get("online") != "0"}
-    why = f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it"
+    why = f"{CPU}/online is missing or malformed, and /proc/cpuinfo lists no CPUs"
     return sorted(gaps.known("cpu.online", up, why))
 
 
 def _present(snapshot: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs that are plugged in or, if the Linux kernel lists none, those that have a folder. Online CPUs are
-    always included."""
+    """Return the CPUs that are present or, if the Linux kernel provides no list of them, those that have a folder.
+    Online CPUs are always included."""
     present = listed(snapshot.text(f"{CPU}/present"))
     every = set(by_cpu(snapshot) if present is None else present) | set(online)
     return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))
@@ -139,7 +139,7 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
     """Return the SVE vector length of a new process in bits.
 
-    The sysctl contains it in bytes, at most 64 by default; the hardware may support more
+    The sysctl value is in bytes and is at most 64 by default, but the hardware may support longer vectors
     (Documentation/arch/arm64/sve.rst).
     """
     if flags and "sve" not in flags:
@@ -169,7 +169,8 @@ def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, i
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
-    """Return the microcode revision of the first CPU. Only x86, identified by the field `flags`, prints it."""
+    """Return the microcode revision of the first CPU. The Linux kernel prints it only on x86, which the field `flags`
+    identifies."""
     revision = printed.get("microcode") or None
     if not revision and printed and "flags" not in printed:
         gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")

@@ -33,7 +33,8 @@ def listed(text: str | None) -> Set | None:
 
 
 def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """Return the CPUs in the first valid pair of a list file and a mask file. Old Linux kernels have only masks."""
+    """Return the CPUs from the first valid pair of a list file and a mask file. Old Linux kernels provide only
+    masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         found = masked(texts.get(of_mask)) if found is None else found
@@ -59,7 +60,7 @@ def differ(texts: Texts, *names: tuple[str, str]) -> str:
 
 
 def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
-    """Return the files in the folder of each CPU, by path (`topology/core_id`), in CPU order."""
+    """Return the files in the folder of each CPU, keyed by path (`topology/core_id`), in CPU order."""
     texts: dict[int, dict[str, str]] = {}
     for match, text in snapshot.matching(_FILE):
         if int(match[1]) <= MAX_CPU:

@@ -18,10 +18,10 @@ _DECIMAL = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A core design. Values are None if neither the tables nor the Linux kernel provide them.
+    """A core design. Values are None if neither the tables nor the Linux kernel provides them.
 
-    `numbers` are the identification numbers by name. `family` is the name of the processor if its cores have a
-    different name.
+    `numbers` contains the identification numbers with their names. `family` is the name of the processor if its cores
+    have a different name.
     """
 
     vendor: str | None = None
@@ -33,7 +33,7 @@ class Design:
 
 
 def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
-    """Return the numbers of an identity that are known."""
+    """Return the known identification numbers with their names."""
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
@@ -84,8 +84,8 @@ def arm_level(features: Collection[str]) -> str | None:
     """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`; None for a 32-bit
     CPU.
 
-    A later version need not add a feature that the Linux kernel lists. SVE2 exists since Armv9.0, and Armv9.n contains
-    all features of Armv8.(n + 5) (the same manual).
+    The CPU may implement a later version, because not every version adds a feature that the Linux kernel lists. SVE2
+    has existed since Armv9.0, and Armv9.n contains all features of Armv8.(n + 5) (the same manual).
     """
     version = _highest(_ARM_LEVELS, features)
     if version is None:
@@ -184,7 +184,7 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """Return the names that Linux prints for other CPUs (IA-64, MIPS, SPARC, Alpha), without changes."""
+    """Return the names that Linux prints for other CPUs (IA-64, MIPS, SPARC, Alpha), unchanged."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 

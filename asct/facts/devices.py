@@ -18,8 +18,9 @@ _DRIVER = "DRIVER="
 class DeviceLocation:
     """The location of a device.
 
-    `queues` applies to block devices, `receiving` and `sending` to network interfaces; they are None if there are no
-    queues. `link` is defined in sdk.facts.BlockDevice, and `driver` is the driver of the PCI function.
+    The numbers of queues are `queues` for block devices, and `receiving` and `sending` for network interfaces; None
+    means that there are no queues. `link` is defined in sdk.facts.BlockDevice, and `driver` is the driver of the PCI
+    function.
     """
 
     path: str
@@ -38,7 +39,7 @@ class DeviceLocation:
 
 
 def places(snapshot: Snapshot) -> dict[str, DeviceLocation]:
-    """Return the locations of devices by path (`/sys/block/nvme0n1`), skipping malformed lines."""
+    """Return the locations of devices, keyed by path (`/sys/block/nvme0n1`). Malformed lines are skipped."""
     made: dict[str, DeviceLocation] = {}
     for line in (snapshot.command_output("devices") or "").split("\n"):
         cells = line.split("|")

@@ -1,7 +1,7 @@
-"""Derive the output that the commands of an exchange would print on a machine from a dump of its files.
+"""From a dump of a machine's files, derive the output that the commands of an exchange would print on that machine.
 
-On a live host, some facts come from commands: link targets, which no file contains, binary files, and the command line
-of the Linux kernel, whose secrets are masked before it leaves the host.
+On a live host, some facts come from commands: link targets, which no file contains; binary files; and the command line
+of the Linux kernel, in which secrets are masked before it leaves the host.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ _ARCHITECTURES = (
     (r"^CPU architecture[ \t]*: 7$", "armv7l"), (r"^isa[ \t]*: rv64", "riscv64"), (r"^isa[ \t]*: rv32", "riscv32"),
     (r"^ISA[ \t]*:.*loongarch64", "loongarch64"), (r"^vendor_id[ \t]*: IBM/S390", "s390x"),
 )  # fmt: skip
-"""Lines of /proc/cpuinfo, and the machine name that `uname -m` prints for such a CPU. The first match applies."""
+"""Patterns of lines in /proc/cpuinfo, each with the machine name that `uname -m` prints for such a CPU. The first match
+applies."""
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, if the files of a dump contain it. `left` counts omitted
-    items."""
+    """Return the output of the commands that asct would run, as far as it can be derived from the files in a dump.
+    `left` counts omitted items."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "pci": "\n".join(_functions(tree, left)),
@@ -64,9 +65,9 @@ def text_of(tree: FileTree, path: str) -> str:
 def _uname(tree: FileTree) -> str:
     """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
 
-    The file that contains the first line exists since Linux 6.1. On older kernels, the release often ends with the
-    architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which differs only for a 32-bit
-    kernel.
+    The file that contains the first line has existed since Linux 6.1. On older kernels, the release often ends with the
+    architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which is wrong only for a 32-bit
+    Linux kernel.
     """
     arch, host, release, version, line = (text_of(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
@@ -85,8 +86,8 @@ def _architecture(tree: FileTree) -> str:
 
 
 def _memory_devices(tree: FileTree) -> Iterator[str]:
-    """Yield the SMBIOS structures of types 16 and 17 in hexadecimal, from the whole table or from one file each (Linux,
-    Documentation/ABI/testing: sysfs-firmware-dmi-tables, sysfs-firmware-dmi-entries)."""
+    """Yield the SMBIOS structures of types 16 and 17 in hexadecimal, from the whole table or from one file per
+    structure (Linux, Documentation/ABI/testing: sysfs-firmware-dmi-tables, sysfs-firmware-dmi-entries)."""
     found = list(_structures(_data(tree, ("sys", "firmware", "dmi", "tables", "DMI"))))
     if not found:
         each = [path for kind in _MEMORY_TYPES for path in paths(tree, f"/sys/firmware/dmi/entries/{kind}-*/raw")]
@@ -95,8 +96,8 @@ def _memory_devices(tree: FileTree) -> Iterator[str]:
 
 
 def _structures(table: bytes) -> Iterator[bytes]:
-    """Yield the memory structures of a table: type, length, handle and fields, then strings up to two zero bytes
-    (DSP0134, 6.1)."""
+    """Yield the memory structures in a table. A structure contains its type, length, handle and fields, followed by
+    strings that end with two zero bytes (DSP0134, 6.1)."""
     at = 0
     while at + 4 <= len(table) and table[at + 1] >= 4 and table[at] != _LAST_TYPE:
         end = table.find(b"\0\0", at + table[at + 1])
@@ -117,7 +118,7 @@ def _udev(tree: FileTree) -> Iterator[str]:
 
 
 def _device_tree(tree: FileTree) -> Iterator[str]:
-    """Yield `name=value` for the text properties of the root of the device tree, with spaces instead of zero bytes."""
+    """Yield `name=value` for the text properties of the device tree's root, with spaces instead of zero bytes."""
     for top in ("/proc/device-tree", "/sys/firmware/devicetree/base"):
         for name in ("model", "compatible", "serial-number"):
             if text := text_of(tree, f"{top}/{name}"):

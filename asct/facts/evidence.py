@@ -61,12 +61,13 @@ _EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"thermal", (f"{HWMON}/", f"{ZONES}/")),
     (r"work_.*", ("df",)),
 )
-"""Patterns of fields, with the sources of their values that a dump must contain: a part of a path, or a command. The
-first matching pattern applies. Without sources, the dump never contains an unknown value."""
+"""Patterns of field names, each with the sources of the value: parts of paths, or commands. The first matching pattern
+applies. If a dump contains none of the sources, the value is unknown because of the dump. A field without sources can
+never be read from a dump."""
 
 
 def reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Replace the reasons that only state what a dump lacks, and return all reasons."""
+    """Return all reasons, after replacing those that apply only because the dump lacks the files."""
 
     @cache
     def has(source: str) -> bool:

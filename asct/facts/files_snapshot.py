@@ -1,4 +1,4 @@
-"""A snapshot of another machine, from a saved exchange or from files of /proc and /sys in a folder or tar archive."""
+"""A snapshot of another machine, from a saved exchange or from its /proc and /sys files in a folder or tar archive."""
 
 from __future__ import annotations
 
@@ -39,15 +39,20 @@ MOST_FOLDERS = 20_000
 DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
-_EXHAUSTED = "only part of it was read: it contains too many names, or its links form cycles or lead to the same files"
-_WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys, a run, or its `snapshot.txt`"
+_EXHAUSTED = (
+    "only part of it was read: it contains too many names, its links form cycles, or many links lead to the same files"
+)
+_WAY_OUT = (
+    "pass a run, its `snapshot.txt`, or a folder or tar archive (also gz, bz2 or xz) that contains a machine's /proc "
+    "and /sys"
+)
 
 
 def load(place: Path) -> Snapshot:
     """Load the snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
-    The snapshot contains the files that asct would read from a host, at any depth in the dump. The output of commands
-    may be in `commands/<name>.txt`, with `[status N]` as the last line.
+    The snapshot contains the files that asct would read from a host. They may be at any depth in the dump. The output
+    of commands may be in `commands/<name>.txt`, with `[status N]` as the last line.
     """
     try:
         if place.is_dir():
@@ -72,7 +77,7 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
         raise _refused(place, "; ".join([*notes, "it contains neither proc/ nor sys/"]))
     if len(tops) > 1:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
-        raise _refused(place, f"it contains several machines: {named}")
+        raise _refused(place, f"it contains the files of several machines: {named}")
     machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))

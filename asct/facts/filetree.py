@@ -23,12 +23,12 @@ MOST_LINKS = 40
 MOST_FILE = 8 << 20
 """Limit on the size of a file in bytes. The longest text that is parsed, the flags of thousands of CPUs, is shorter."""
 MOST_LOOKS = 2_000_000
-"""Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of it; circular links could
-cause any number."""
+"""Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of this number, and circular
+links could cause any number of lookups."""
 MOST_TEXT = 64 << 20
 """Limit on the number of bytes read from one dump, because many links may lead to the same file."""
 Path_ = tuple[str, ...]
-"""A path, as the names from the top folder of the dump down."""
+"""A path, as the sequence of names from the top folder of the dump to the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
-    """Return the contents of the regular files that the paths lead to, by absolute path. Unreadable files are
+    """Return the contents of the regular files that the paths lead to, keyed by absolute path. Unreadable files are
     omitted."""
     folders: dict[Path_, Path_ | None] = {}
     found = {}

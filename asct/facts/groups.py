@@ -16,14 +16,15 @@ CONTROLLERS = ("cpu", "cpuset", "memory")
 _USUAL = "/sys/fs/cgroup"
 _MOUNT = re.compile(r"^\S+ (/\S*) (cgroup2?) (\S+)", re.MULTILINE)
 _UNLIMITED = "922337203685477"
-"""The first digits of an unlimited value in version 1, which is the highest multiple of the page size."""
+"""The first digits of the number that means "unlimited" in version 1. The number is the highest multiple of the page
+size."""
 _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def roots(mounts: str) -> dict[str, str]:
-    """Return the mount points of the control groups in a mount table (/proc/mounts), by controller; the mount of
-    version 2 has an empty name. Missing ones have the usual paths."""
+    """Return the mount point of each controller's control groups, according to a mount table (/proc/mounts). The key of
+    version 2 is an empty string. Controllers that are not mounted get their usual paths."""
     found = {"": _USUAL, **{name: f"{_USUAL}/{name}" for name in CONTROLLERS}}
     for place, kind, options in reversed(_MOUNT.findall(mounts)):
         names = {""} if kind == "cgroup2" else set(CONTROLLERS).intersection(options.split(","))
@@ -36,8 +37,8 @@ def _roots(snapshot: Snapshot) -> dict[str, str]:
 
 
 def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs in the affinity mask of the account's process; for a dump without a mask, return the CPUs of its
-    cpuset."""
+    """Return the CPUs in the affinity mask of the account's process. For a dump without a mask, return the CPUs in the
+    cpuset of the process."""
     status = fields(snapshot.text("/proc/self/status"))
     cpus = cpus_of(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:
@@ -64,7 +65,7 @@ def memory(snapshot: Snapshot, gaps: UnknownFacts) -> str:
 def _printed(
     snapshot: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
 ) -> str:
-    """Return the lines that a command prints on a host; for a dump, derive them from its files."""
+    """Return the lines that a command prints on a host; for a dump, derive the lines from its files."""
     said = snapshot.command_output(command)
     if said is None and snapshot.text("/proc/self/cgroup") is not None:
         said = "\n".join(of_files(snapshot))
@@ -101,8 +102,8 @@ def _limits(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _cpusets(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with the group of the
-    account itself."""
+    """Yield the paths of the files that may list the CPUs of the account's cpuset, starting with the account's own
+    group."""
     tops = _roots(snapshot)
     for names, path in _groups(snapshot):
         for above in _upwards(path):

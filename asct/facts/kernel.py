@@ -21,10 +21,11 @@ _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
 
 def masked(line: str) -> str:
-    """Mask possible passwords and keys in a command line of the Linux kernel: `rd.luks.key=***`.
+    """Mask possible passwords and keys in the Linux kernel's command line: `rd.luks.key=***`.
 
-    Every account of the host can read /proc/cmdline, but results are shared with others. The command `command-line`
-    masks secrets in the same way before the line leaves the host. A quoted value may contain spaces.
+    Every account on the host can read /proc/cmdline, but results are shared with people who have no account there. The
+    command `command-line` masks secrets in the same way before the line leaves the host. A quoted value may contain
+    spaces.
     """
     words: list[str] = []
     within = False
@@ -64,7 +65,7 @@ def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dic
 def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     """Return the build options (`CONFIG_HZ`: `250`).
 
-    Unset options have the value `n`; strings have no quotes.
+    Unset options have the value `n`. The quotes around strings are removed.
     """
     made: dict[str, str] = {}
     for line in (snapshot.command_output("kernel-options") or "").split("\n"):
@@ -113,7 +114,7 @@ def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 def _irqbalance(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
     """Return whether irqbalance is running, based on the control group of its service, its PID file or its socket.
 
-    Returns False if irqbalance is not installed. The daemons of the host are invisible in a container.
+    Returns False if irqbalance is not installed. The host's daemons are invisible inside a container.
     """
     answer = snapshot.command_output("irqbalance")
     if answer == "running":

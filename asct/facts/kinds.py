@@ -1,4 +1,4 @@
-"""The kinds of cores of a machine: big.LITTLE, hybrid x86, or sockets with different processors."""
+"""The kinds of cores in a machine: big.LITTLE, hybrid x86, or sockets with different processors."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class CoreKinds:
 def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> CoreKinds:
     """Group the CPUs by kind of core.
 
-    Two CPUs are of the same kind if they have the same core design and are in the same list of the Linux kernel. The
-    list is necessary because different designs may report the same identity. Without a list and an identity, the
-    capacities that the Linux kernel assigns to the CPUs are compared. On hybrid x86 without a list, the kinds differ in
-    their level-1 caches or clocks.
+    Two CPUs are of the same kind if they have the same core design and the Linux kernel includes them in the same list.
+    The list is necessary because different designs may report the same identity. If there is neither a list nor an
+    identity, the capacities that the Linux kernel assigns to the CPUs are compared. On hybrid x86 machines without a
+    list, the kinds are distinguished by their level-1 caches or clocks.
     """
     lists = _lists(snapshot) or _differing(cpus, policies)
     known: dict[tuple[str | None, ...], Design] = {}
@@ -76,15 +76,15 @@ def _lists(snapshot: Snapshot) -> dict[int, str]:
 
 
 _APART = 1.1
-"""Cores whose clocks differ by less have the same design; some reach a higher clock than others (Intel Turbo Boost Max
-3.0, AMD preferred cores)."""
+"""Cores whose clocks differ by a smaller factor are assumed to have the same design, because some cores of a design
+reach a higher clock than others (Intel Turbo Boost Max 3.0, AMD preferred cores)."""
 _NAMES = ("core", "atom", "lowpower")
 _LEVEL_1 = re.compile(r"(cache/index[0-9])/level")
 
 
 def _differing(cpus: Cpus, policies: list[FrequencyPolicy]) -> dict[int, str]:
-    """Return a name for each CPU's kind of core, as in the list of the Linux kernel; empty unless there are several
-    kinds.
+    """Return a name for each CPU's kind of core, as used in the Linux kernel's lists. The result is empty unless there
+    are several kinds.
 
     Only x86 reports the same identity for different designs. The fastest kind is `core`.
     """
@@ -112,7 +112,7 @@ def _steps(values: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
 
 
 def _level_1(cpus: Cpus, cpu: int) -> tuple[int, ...]:
-    """Return the sizes of the level-1 caches of a CPU, data before instructions."""
+    """Return the sizes of the level-1 caches of a CPU, data cache first."""
     texts = cpus.of(cpu)
     folders = [match[1] for path in texts if (match := _LEVEL_1.fullmatch(path)) and texts[path] == "1"]
     sizes = {texts.get(f"{folder}/type", ""): cache_size(texts.get(f"{folder}/size")) for folder in folders}

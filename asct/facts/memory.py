@@ -1,4 +1,4 @@
-"""Memory, huge pages, swap and NUMA nodes, and their management by the Linux kernel.
+"""Memory, huge pages, swap and NUMA nodes, and how the Linux kernel manages them.
 
 Node numbers may have gaps, and a node may have memory but no CPUs.
 """
@@ -95,8 +95,8 @@ _FROM_MEMINFO = {
 
 
 def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root,
-    the firmware's description of the modules."""
+    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if asct is
+    root, the firmware's description of the modules."""
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
@@ -124,7 +124,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
 
 
 def _groups(said: str) -> list[tuple[int, int]]:
-    """Return the limit and the remaining bytes of each control group of the account that limits memory.
+    """Return the limit and the remaining bytes for each of the account's control groups that limits memory.
 
     Reclaimable file cache does not count as used.
     """
@@ -172,7 +172,8 @@ _NODE_FILES = ("cpulist", "cpumap", "distance", "meminfo")
 
 
 def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
-    """Return the online nodes in numerical order; empty, with a note, if the Linux kernel was built without NUMA."""
+    """Return the online nodes in numerical order. If the Linux kernel was built without NUMA support, record a note and
+    return an empty list."""
     texts = {
         int(match[1]): files
         for name, files in folders(snapshot, NODE).items()
@@ -197,7 +198,7 @@ def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node, from the mask if there is no valid list, or an empty one. A memory-only node has no
+    """Return the CPUs of a node, from the mask if the list is missing, malformed or empty. A memory-only node has no
     CPUs."""
     of_list, mask = listed(texts.get("cpulist")), masked(texts.get("cpumap"))
     if differ(texts, ("cpulist", "cpumap")):
@@ -236,8 +237,8 @@ def _side_caches(texts: dict[str, str]) -> list[MemorySideCache]:
 def _firmware(texts: dict[str, str]) -> NodePerformance | None:
     """Parse the access classes, in MB/s and ns (Documentation/admin-guide/mm/numaperf.rst). 0 means not reported.
 
-    Class 0 describes the access by the nearest initiators, which may be GPUs; class 1, in newer kernels, by the nearest
-    CPUs.
+    Class 0 describes access by the nearest initiators, which may be GPUs. Class 1, which newer Linux kernels provide,
+    describes access by the nearest CPUs.
     """
     scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
     for access in ("access1", "access0"):

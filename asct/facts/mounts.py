@@ -16,8 +16,8 @@ _OF_THE_KERNEL = frozenset({
     "ramfs", "resctrl", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sockfs", "spufs", "sysfs", "tracefs",
     "usbfs", "xenfs",
 })  # fmt: skip
-_UNSIZED = "df does not report it (network file systems are not queried: they might not answer)"
-_CUT = "df's list was truncated: too many file systems"
+_UNSIZED = "df does not report it (network file systems are not queried, because they might not respond)"
+_CUT = "the output of df was truncated, because there are too many file systems"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
 _SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)
 _LOGIN = re.compile(r"//[^ ]*@")
@@ -47,7 +47,7 @@ def lines(snapshot: Snapshot) -> list[MountLine]:
 
 
 def veiled(text: str) -> str:
-    """Mask credentials and the values of options that may be secrets, like pack.awk on the host."""
+    """Mask credentials and the values of options that may be secrets, as pack.awk does on the host."""
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
@@ -67,15 +67,15 @@ def _line(text: str) -> MountLine | None:
 
 
 def _plain(text: str) -> str:
-    """Decode escape sequences, such as `\\040` for a blank."""
+    """Decode escape sequences, such as `\\040` for a space."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 
 def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
     """Return the mounts that contain files. If several mounts share a mount point, only the topmost is returned.
 
-    Network file systems have no sizes, because a query blocks if the server is down. Their server addresses are masked,
-    because they identify other machines.
+    The sizes of network file systems are not queried, because a query blocks if the server is down. Server addresses
+    are masked, because they identify other machines.
     """
     if snapshot.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
@@ -103,7 +103,8 @@ def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
 
 
 def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
-    """Return the size and the available bytes by mount point (POSIX df -P), and why those of other mounts are unknown.
+    """Return the size and the available bytes for each mount point (POSIX df -P), and the reason why they are unknown
+    for other mounts.
 
     df lists each device once. If it fails for one file system, it still lists the others.
     """

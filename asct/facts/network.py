@@ -164,7 +164,7 @@ def _own(
                 return one.text.partition("/")[0]
     cut = not snapshot.left.keys().isdisjoint(("network.addresses", "network.gateways"))
     none = "there is no default route, or no source address for it"
-    gaps.note(f"network.ipv{version}", "too many addresses or routes: only some were read" if cut else none)
+    gaps.note(f"network.ipv{version}", "there are too many addresses or routes; only some were read" if cut else none)
     return None
 
 
@@ -181,7 +181,8 @@ def _aliases(said: str | None) -> dict[str, list[str]]:
 
 
 def _namespaces(said: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
-    """Return the named network namespaces from lines of `INODE PATH`; `own PATH` marks the namespace of the reader."""
+    """Parse the named network namespaces from lines of the form `INODE PATH`. A line `own PATH` marks the namespace of
+    the process that read them."""
     if said is None:
         gaps.note("network.namespaces", "the names of network namespaces were not read")
     rows = [line.strip().partition(" ")[::2] for line in (said or "").split("\n")]

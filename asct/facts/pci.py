@@ -19,8 +19,8 @@ CLASSES = {
     "0207": "InfiniBand controller", "02": "network controller", "0300": "VGA controller", "0302": "3D controller",
     "03": "display controller", "0502": "CXL memory", "0b40": "co-processor", "12": "accelerator",
 }  # fmt: skip
-"""The classes that asct reads, by the first digits of their code; the longest match applies. commands.sh contains the
-same list."""
+"""The classes that asct reads, keyed by the first digits of their codes. The longest match applies. commands.sh
+contains the same list."""
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
 _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")
@@ -29,14 +29,14 @@ _CELLS = 11
 
 
 def named(code: str) -> str | None:
-    """Return the name of a class code (`010802`); None if the class is not read."""
+    """Return the name of a class code (`010802`); None if asct does not read devices of this class."""
     return CLASSES.get(code[:4]) or CLASSES.get(code[:2])
 
 
 def functions(
     snapshot: Snapshot, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], gaps: UnknownFacts
 ) -> list[PciDevice]:
-    """Return the functions in the order of their addresses, with the names of their drives and interfaces."""
+    """Return the functions in address order, with the names of their drives and interfaces."""
     names: dict[str, list[str]] = {}
     pairs = [*((one.pci_address, one.name) for one in drives), *((one.pci_address, one.name) for one in interfaces)]
     for address, name in pairs:
@@ -44,13 +44,13 @@ def functions(
             names.setdefault(address, []).append(name)
     lines = (snapshot.command_output("pci") or "").split("\n")
     found = {made.address: made for line in lines if (made := _function(line.split("|"), names))}
-    gaps.known("pci", found, "the kernel lists no drive controllers, network interfaces or GPUs on PCI")
+    gaps.known("pci", found, "the kernel lists no drive controllers, network interfaces or GPUs on the PCI bus")
     return [found[address] for address in sorted(found)]
 
 
 def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None:
-    """Parse a line: real path, class, vendor, device, node, link (speed and width, current and highest), driver, and
-    names. Returns None if it is malformed."""
+    """Parse a line, which contains the real path, class, vendor, device, node, link (current speed and width, highest
+    speed and width), driver and names. Returns None if the line is malformed."""
     path, code, vendor, device, node, *link, driver, own = (cells + [""] * _CELLS)[:_CELLS]
     places = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
     root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)

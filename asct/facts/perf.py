@@ -27,8 +27,8 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """Return the performance monitoring available to the account. `kcore` and `devmem` are True if the account can read
-    these files."""
+    """Return the performance monitoring features that are available to the account. `kcore` and `devmem` are True if
+    the account can read these files."""
     pmus = sorted(folders(snapshot, EVENTS))
     gaps.known("perf.pmus", pmus, f"{EVENTS} is empty")
     there = present(snapshot)
@@ -70,9 +70,9 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
-    """Return the number of counters per CPU that can count any event, which excludes the cycle counter of Arm.
+    """Return the number of counters per CPU that can count any event. This excludes the cycle counter on Arm.
 
-    If kinds of CPUs differ, return the smallest number.
+    If the kinds of CPUs have different numbers of counters, return the smallest.
     """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
@@ -100,20 +100,21 @@ _INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
 _TRIP = re.compile(r"trip_point_(\d{1,4})_type", re.ASCII)
 _MILLI = re.compile(r"-?\d{1,7}", re.ASCII)
 _HIGHEST = 1000.0
-"""Highest plausible temperature in degrees Celsius. Broken sensors report more, or less than absolute zero."""
+"""Highest plausible temperature in degrees Celsius. Broken sensors report higher values, or values below absolute
+zero."""
 _LOWEST = -273.15
 
 
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
-    """Return the sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that is also in hwmon is
-    listed once."""
+    """Return the sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that also appears in hwmon
+    is listed only once."""
     where = places(snapshot)
     made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():
         place = where.get(f"{HWMON}/{name}")
         if place is None or "/thermal_zone" not in place.path:
             made += _chip(files)
-    gaps.known("thermal", made, "the kernel has no temperature sensor")
+    gaps.known("thermal", made, "the kernel reports no temperature sensors")
     return sorted(made, key=lambda one: one.name)
 
 

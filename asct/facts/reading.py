@@ -31,7 +31,7 @@ def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     """Return the soft limits in /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`.
 
     None means unlimited. The limits are those of sessions opened by the transport; other logins may have different
-    ones.
+    limits.
     """
     made: dict[str, int | None] = {}
     for line in (snapshot.text("/proc/self/limits") or "").split("\n"):
@@ -58,7 +58,7 @@ def load(snapshot: Snapshot, gaps: UnknownFacts) -> Load:
         gaps.known(f"load.{field}", value, "/proc/loadavg does not report it")
     pressures = {f"{name}_pressure_avg10": _pressure(snapshot, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
-        gaps.known(f"load.{field}", value, "/proc/pressure does not report it: the kernel does not track it")
+        gaps.known(f"load.{field}", value, "/proc/pressure does not report it: the kernel does not track pressure")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 
@@ -82,11 +82,11 @@ _FIELDS = (
     (HWMON, "thermal"),
     (ZONES, "thermal"),
 )
-"""The fact that the files below a path belong to. Files in other paths belong to `system`."""
+"""The fact to which the files below each path belong. All other files belong to `system`."""
 
 
 def reasons(left: Mapping[str, int]) -> dict[str, str]:
-    """Return the reasons why facts are incomplete, by field.
+    """Return the reasons why facts are incomplete, keyed by field.
 
     `left` counts the omitted entries of a field, or the omitted lines of a file.
     """
@@ -105,8 +105,8 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
 
 
 def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
-    """Count the meshes by name (`CMN-700`), using the devices that the firmware describes or otherwise the driver's
-    PMUs."""
+    """Count the meshes by name (`CMN-700`), using the devices that the firmware describes or, if there are none, the
+    driver's PMUs."""
     regions = sysfs.regions(snapshot)
     kinds: Counter[str] = Counter(region.kind for region in regions)
     source = "firmware devices"
@@ -122,7 +122,8 @@ def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> l
 
 
 TIMEOUT_S = 180.0
-"""Seconds. A loaded or emulated host takes up to a minute to query its programs once after each boot."""
+"""Time limit in seconds. The first exchange after each boot queries the host's programs, which takes up to a minute on
+a loaded or emulated host."""
 
 
 def session_script() -> str:

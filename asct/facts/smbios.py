@@ -77,7 +77,8 @@ class MemoryDevice:
 
     @property
     def ram(self) -> bool:
-        """Whether programs use the device as memory. Firmware chips, which are also listed, are not."""
+        """Whether programs can use the device as memory. This is not the case for firmware chips, which are also
+        listed."""
         return self.kind not in _NOT_RAM
 
 
@@ -184,7 +185,8 @@ def _told(text: str) -> str | None:
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
-"""The codes of memory technologies that are not reported, other, unknown, and DRAM. All others are non-volatile."""
+"""The codes for memory technologies that mean "not reported", "other", "unknown" and "DRAM". All other codes are for
+non-volatile memory."""
 _MOST_SLOTS = 3
 """Maximum number of modules on one channel. A letter with more modules (A1 ... A12) denotes a processor."""
 
@@ -236,7 +238,8 @@ def _module_rate(one: MemoryDevice) -> float:
 
 
 def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
-    """Return the channel of a module, preceded by its socket or controller, based on one of the module's two names.
+    """Return the channel of a module, preceded by its socket or controller, as derived from one of the module's two
+    names.
 
     Raises ValueError if the names do not identify the channel.
     """

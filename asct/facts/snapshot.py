@@ -38,8 +38,8 @@ class Snapshot:
     """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
     `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems of the source. `taken` is the time when the data was read; None if it is unknown. `dump` is true
-    if the files were copied by other means; a missing file may then exist on the machine.
+    describe problems with the source. `taken` is the time when the data was read; None if it is unknown. `dump` is true
+    if the files were copied by other means, in which case a file that is missing here may exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -74,8 +74,8 @@ class Snapshot:
         return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
 
     def beginning(self, start: str) -> list[str]:
-        """Return the paths that begin with `start`, in order. This is fast for a parser that needs only a few of
-        thousands of paths."""
+        """Return the paths that begin with `start`, in order. This is fast for parsers that need only a few of several
+        thousand paths."""
         first = bisect_left(self._paths, start)
         return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
@@ -126,7 +126,8 @@ def token_of(text: str) -> str:
 def from_output(text: str, token: str) -> Snapshot:
     """Parse the output of the script, in which each section begins with a line `token kind name`.
 
-    Truncated output yields the sections that it contains. A command without its closing line counts as failed.
+    If the output is truncated, the result contains the sections before the truncation. A command without its closing
+    line is treated as failed.
     """
     reading = _SnapshotReader()
     for line in text.split("\n"):
@@ -139,7 +140,7 @@ def from_output(text: str, token: str) -> Snapshot:
 
 
 class _SnapshotReader:
-    """A collector of the sections of an output, line by line."""
+    """Collects the sections of an exchange's output, line by line."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The programs of a host, the features of its fio, and its work folder."""
+"""The programs on a host, the features of its fio, and its work folder."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def options(text: str | None) -> list[str]:
 
 
 def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether the account can create an io_uring, as tested by fio if it has that engine, otherwise according to
-    the sysctl."""
+    """Return whether the account can create an io_uring. fio tests this if it has that engine; otherwise, the sysctl
+    reports it."""
     probe = snapshot.commands.get("io_uring")
     if snapshot.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} during the test")
@@ -84,7 +84,7 @@ def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     disabled = whole(snapshot.text("/proc/sys/kernel/io_uring_disabled"))
     root = whole(snapshot.command_output("id")) == 0
     value = {0: True, 1: True if root else None, 2: False}.get(-1 if disabled is None else disabled)
-    return gaps.known("io_uring", value, "no fio with this engine can test it, and no sysctl reports it")
+    return gaps.known("io_uring", value, "there is no fio with this engine to test it, and no sysctl reports it")
 
 
 def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
@@ -99,5 +99,5 @@ def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str
     kinds = [line.split() for line in (snapshot.text("/proc/self/mounts") or "").split("\n")]
     kind = next((one[2] for one in reversed(kinds) if len(one) >= 3 and one[1] == last[5].replace(" ", "\\040")), None)
     if kind is None:
-        gaps.note("work_filesystem", "its mount point is not in /proc/self/mounts")
+        gaps.note("work_filesystem", "its mount point is not listed in /proc/self/mounts")
     return free * 1024, kind

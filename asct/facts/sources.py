@@ -1,10 +1,10 @@
 """The files that asct reads from a host and the programs that it looks for. exchange.py combines them in one script.
 
-FILES are shell patterns that match few files each; FOLDERS are sets of files that many folders contain. All lines of a
-file are read, up to a limit. One process reads all files, so prefer files to the commands of commands.sh and
-lasting.sh, which need at least one process each. Links are followed. The output separates a path from the content of
-its file with a colon; for a path that contains a colon, use a link without one. Files that are not text are read by a
-command (`od`, `tr`).
+FILES contains shell patterns, each of which matches only a few files. FOLDERS contains sets of files that exist in many
+folders. All lines of a file are read, up to a limit. One process reads all files, so prefer files to the commands in
+commands.sh and lasting.sh, each of which needs at least one process. Links are followed. The output separates a path
+from the content of its file with a colon; if the path itself contains a colon, use a link whose path does not. Binary
+files are read by commands (`od`, `tr`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NODE = "/sys/devices/system/node"
 NVME = "/sys/class/nvme"
 SECURITY = "/sys/kernel/security"
 BIG_ENDIAN = frozenset({"s390x", "s390", "ppc64", "ppc", "mips", "mips64", "sparc64", "parisc", "aarch64_be"})
-"""Architectures whose highest byte comes first."""
+"""Big-endian architectures, whose most significant byte comes first."""
 VULNERABILITIES = f"{CPU}/vulnerabilities"
 ZONES = "/sys/class/thermal"
 
@@ -34,7 +34,7 @@ class FolderSet:
     """The same files in many folders, such as the folders of all CPUs or block devices.
 
     The shell patterns in `patterns` select the folders, in reading order; `files` are names or patterns in each folder.
-    At most `most` folders are read, first those with a `device` (hardware). The facts record the number of omitted
+    At most `most` folders are read; those with a `device` (hardware) come first. The facts record the number of omitted
     folders under `field`.
     """
 
@@ -50,7 +50,7 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
 
 
 _FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
-"""CPUs whose values are read in full. Machines with several kinds of cores have few cores of each kind; on other
+"""CPUs whose values are read in full. Machines with several kinds of cores have only a few cores of each kind. On other
 machines, these CPUs represent all others."""
 
 FILES: tuple[str, ...] = (
@@ -173,7 +173,7 @@ TOOLS: dict[str, str] = {
     "mpstat": "-V", "numactl": "--version", "nvme": "version", "perf": "--version", "sg_format": "--version",
     "sg_sanitize": "--version", "smartctl": "--version", "taskset": "--version", "turbostat": "--version",
 }  # fmt: skip
-"""The programs to look for, and the argument with which each one prints its version."""
+"""The programs to look for, each with the argument that makes it print its version."""
 
 KERNEL_OPTIONS = (
     "HZ|NO_HZ_FULL|NO_HZ_IDLE|PREEMPT|PREEMPT_DYNAMIC|PREEMPT_LAZY|PREEMPT_NONE|PREEMPT_RT|PREEMPT_VOLUNTARY"
@@ -194,5 +194,5 @@ _SECRETS = ("pass", "pwd", "secret", "token", "credential", "key")
 _ANY_CASE = "|".join("".join(f"[{char.upper()}{char}]" for char in word) for word in _SECRETS)
 SECRET_OPTION = f"([ ,][A-Za-z0-9_.-]*({_ANY_CASE})[A-Za-z0-9_.-]*)=[^ ]*"
 """A mount option whose value may be a secret, with its name in the first group (an extended regular expression, which
-cannot ignore case). The Linux kernel does not escape commas in values, so everything after the option counts as its
+cannot ignore case). The Linux kernel does not escape commas in values, so everything after the option is treated as its
 value."""

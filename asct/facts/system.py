@@ -94,7 +94,7 @@ def _no_dmi(container: str | None) -> str:
 
 
 def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
-    """Return vendor, version and date of the BIOS or UEFI, the BMC version, and the boot method."""
+    """Return the vendor, version and date of the BIOS or UEFI, the BMC version, and the boot method."""
     silent = _SILENT if _has_dmi(snapshot) else _no_dmi(container)
     bmc = next((text.strip() for _, text in snapshot.matching(_BMC) if text.strip()), None)
     reasons = dict.fromkeys(_FIRMWARE, silent) | {
@@ -125,7 +125,8 @@ def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
 
 
 def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Literal["uefi", "bios", "other"] | None:
-    """Return `uefi` if its runtime services exist, `bios` on x86 with SMBIOS, and `other` with a device tree.
+    """Return `uefi` if UEFI runtime services exist, `bios` on x86 machines with SMBIOS, and `other` on machines with a
+    device tree.
 
     Returns None if nothing indicates the boot method, or in a container without UEFI.
     """

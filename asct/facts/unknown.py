@@ -13,7 +13,7 @@ NEEDS_ROOT = "needs root"
 """The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
 
 LATE = "timed out"
-"""The reason for missing values of a program that did not answer in time. It follows the name of the program."""
+"""The reason why values are missing if a program did not finish in time. It follows the name of the program."""
 
 _LONGEST_REASON = 1000
 """Maximum length in characters, because a reason may quote a malformed text."""
@@ -27,8 +27,8 @@ _T = TypeVar("_T")
 class UnknownFacts:
     """The reasons why facts are unknown.
 
-    `reasons` maps an unknown field (`cpu.governor`) to the reason. `absent` maps each field that does not apply to the
-    machine to the reason. `contradictions` describe values that contradict each other.
+    `reasons` maps each unknown field (`cpu.governor`) to its reason. `absent` does the same for fields that do not
+    apply to the machine. `contradictions` describes values that contradict each other.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class UnknownFacts:
         self.absent[field] = shortened(reason, _LONGEST_REASON)
 
     def contradiction(self, text: str) -> None:
-        """Record contradictory values of the Linux kernel or the firmware."""
+        """Record that the Linux kernel or the firmware reports contradictory values."""
         if len(self.contradictions) < _MOST_CONTRADICTIONS:
             self.contradictions.append(shortened(text, _LONGEST_REASON))
 
@@ -128,7 +128,8 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist, each with whether the account may read it; None if no path was checked."""
+    """Return the checked paths that exist, each mapped to whether the account may read it; None if no path was
+    checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

@@ -185,7 +185,7 @@ def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path
     unknown = facts_of(found, "h", datetime.now(UTC)).unknown
     assert unknown["network.addresses"] == "too many entries: 500 omitted"
     assert unknown["mounts.size_bytes"] == "too many entries: 200 omitted"
-    assert unknown["mounts./.size_bytes"].startswith("df's list was truncated")
+    assert unknown["mounts./.size_bytes"].startswith("the output of df was truncated")
     assert "too many addresses" in unknown["network.ipv4"]
 
 

@@ -1,7 +1,7 @@
 """Detected locations of CPUs in meshes, stored in the account's cache on the host.
 
-They remain valid until the firmware, the meshes or the CPUs change. The firmware assigns the CPU numbers, so they
-survive a reboot.
+The locations remain valid until the firmware, the meshes or the CPUs change. They survive a reboot, because the
+firmware assigns the CPU numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from asct.values.cpulist import MAX_CPU
 
 
 class CachedCpuMap(Fact):
-    """Detected locations of CPUs, and the machine state for which they are valid. `places` maps mesh instances to
-    them."""
+    """Detected locations of CPUs, and the machine state for which they are valid. `places` maps mesh instances to the
+    locations in the mesh."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str
     holds_for: list[str]
-    """The result of the function `holds_for` at the time of the detection."""
+    """The result of the function `holds_for` at the time of detection."""
     places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPort | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
@@ -46,7 +46,7 @@ def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
 
 
 def _shape(mesh: Mesh) -> str:
-    """Return a digest of a mesh's size and devices. It ignores the data source, which depends on the account."""
+    """Return a digest of a mesh's size and devices. It ignores the source of the data, which depends on the account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -65,9 +65,10 @@ def cached_text(places: CachedCpuMap) -> str:
 
 
 def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """Add the CPUs from the host's cache to the meshes; if the cache does not fit, add the reason instead."""
+    """Add the CPU locations from the host's cache to the meshes. If the cache does not match the meshes, add the reason
+    instead."""
     text = (snapshot.command_output("cmn-cpus") or "").strip()
-    why = "CPU locations were not detected yet; run `asct cmn --detect`"
+    why = "CPU locations have not been detected yet; run `asct cmn --detect`"
     kept = None
     if text:
         why = "the cached detection is unreadable; run `asct cmn --detect` again"

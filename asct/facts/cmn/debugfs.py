@@ -2,9 +2,9 @@
 
 `arm_cmn_map_show` in the Linux kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each
 row contains its crosspoints with their debug and trace domains and, for each port, the device and the logical IDs of
-devices 0 and 1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The width
-of cells differs between driver versions, and three-digit numbers break the columns, so the parser splits cells at the
-bars.
+devices 0 and 1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The cell
+width differs between driver versions, and three-digit numbers break the column alignment, so the parser splits rows
+into cells at the vertical bars.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
 from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
-"""Maximum number of crosspoints along one axis. The node IDs of CMN S3 allow 16, those of other products fewer."""
+"""Maximum number of crosspoints along one axis. The node IDs of CMN S3 allow 16; those of other products allow
+fewer."""
 
 _CODES: Final = {
     "RN-I": 0x01, "RN-D": 0x02, "RN-F_B": 0x04, "RN-F_B_E": 0x05, "RN-F_A": 0x06, "RN-F_A_E": 0x07, "HN-T": 0x08,
@@ -28,7 +29,7 @@ _CODES: Final = {
     "RN-F_E": 0x18, "RN-F_E_E": 0x19, "HN-S": 0x1A, "LCN": 0x1B, "MTSX": 0x1C, "HN-V": 0x1D, "CCG": 0x1E,
     "RN-F_F": 0x20, "RN-F_F_E": 0x21, "SN-F_F": 0x22,
 }  # fmt: skip
-"""The device type of each short name in the map (`arm_cmn_device_type` of the driver)."""
+"""The device type for each short name in the map (`arm_cmn_device_type` in the driver)."""
 _HEAD: Final = re.compile(r"\s*X((\s+\d{1,2})+)\s*")
 _XP: Final = re.compile(r"XP #(\d{1,4})")
 _DTC: Final = re.compile(r"DTC (\d)")
@@ -37,7 +38,7 @@ _ID: Final = re.compile(r"#(\d{1,5})")
 
 @dataclass(slots=True)
 class _CrosspointRow:
-    """A crosspoint whose rows are being read, and the device names and IDs by port."""
+    """A crosspoint whose rows are being read, with the device names and IDs of each port."""
 
     logical_id: int
     dtc: int | None = None
@@ -47,7 +48,7 @@ class _CrosspointRow:
 
 @dataclass(slots=True)
 class _MapReader:
-    """The state of the map reader. `places` maps (x, y) to crosspoints."""
+    """The state of the map reader. `places` maps positions (x, y) to crosspoints."""
 
     width: int
     places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
@@ -146,7 +147,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """Yield the nodes whose IDs the map contains. The other nodes of a port are missing from it."""
+    """Yield the nodes whose IDs the map contains. The map does not contain the other nodes of a port."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

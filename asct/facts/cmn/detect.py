@@ -1,10 +1,10 @@
-"""Detect where each CPU enters a mesh: at the port whose requests increase while the CPU is under load.
+"""Detect where each CPU enters a mesh: at the port that receives more requests while the CPU is under load.
 
 A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
-por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the Linux
-kernel). A read that misses the caches of its CPU is a request (channel REQ), which the port of the CPU's RN-F uploads.
-The kernel cmnwatch puts load on CPUs and counts requests; the pure functions in this module choose its watchpoints and
-evaluate its counts.
+por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst in the Linux
+kernel). A read that misses the caches of its CPU becomes a request (channel REQ), which the CPU's RN-F sends into the
+mesh through its port. The `cmnwatch` kernel puts load on CPUs and counts requests. The pure functions in this module
+choose its watchpoints and evaluate its counts.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ REQUESTER: Final = "RN-F"
 """The device type of a CPU, or of a cluster of CPUs, in a mesh."""
 
 LEAST: Final = 0.1
-"""Minimum number of requests per line read that identifies the port of a CPU. About one is usual; prefetchers increase
-the number, and hits in a cache shared by several CPUs decrease it."""
+"""Minimum number of requests per cache line read that identifies the port of a CPU. The usual number is about one;
+prefetchers increase it, and hits in a cache shared by several CPUs decrease it."""
 SURE: Final = 0.5
-"""Number of requests per line read that identifies a port even if other ports could not be counted."""
+"""Number of requests per cache line read that identifies a port even if the requests of other ports could not be
+counted."""
 RIVAL: Final = 0.5
-"""If a second port has more than this share of the first port's requests, the result is ambiguous."""
+"""If the number of requests at a second port exceeds this share of the first port's requests, the result is
+ambiguous."""
 
 _WATCHPOINT: Final = {"type": 0x7770, "eventid": 0}
-"""The driver's event watchpoint_up (CMN_TYPE_WP, CMN_WP_UP), which counts flits from the device to the mesh."""
+"""The driver's event watchpoint_up (CMN_TYPE_WP, CMN_WP_UP), which counts flits that devices send to the mesh."""
 _REQ: Final = 0
 """The value of wp_chn_sel for the request channel (por_dtm_wp0_config)."""
 _ANY: Final = (1 << 64) - 1
@@ -48,17 +50,18 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """0 if the port has one device, otherwise None, because a watchpoint cannot distinguish the devices of a port."""
+    """0 if the port has only one device. Otherwise None, because a watchpoint cannot distinguish the devices on a
+    port."""
     line: str
     """The event in the form that cmnwatch reads: type, CPU on which to open it, config, config1, config2."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """The counts of cmnwatch for one loaded CPU, with one item per watchpoint.
+    """The counts that cmnwatch reports for one CPU under load, with one item per watchpoint.
 
-    `counts` and `idle` are the requests with and without load (None if not counted), `lines` is the number of lines
-    read, and `ns` and `idle_ns` are the durations with and without load in nanoseconds.
+    `counts` and `idle` are the numbers of requests with and without load (None if not counted), `lines` is the number
+    of cache lines read, and `ns` and `idle_ns` are the durations with and without load in nanoseconds.
     """
 
     cpu: int
@@ -71,8 +74,8 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True)
 class PortMatch:
-    """The port of a CPU, with a confidence from 0 to 1. If it was not found, the port is None and the reason is
-    given."""
+    """The port of a CPU, with a confidence from 0 to 1. If the port was not found, `watch` is None and `why` is the
+    reason."""
 
     watch: WatchedPort | None
     confidence: float | None = None
@@ -80,10 +83,11 @@ class PortMatch:
 
 
 def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
-    """Return a watch for each port of the mesh that has requesters. Raises ValueError if required data is missing.
+    """Return a WatchedPort for each port of the mesh that has requesters. Raises ValueError if required data is
+    missing.
 
-    The ports of a crosspoint are far apart in the list, because adjacent ports are counted at the same time and a
-    crosspoint has few watchpoints.
+    The ports of a crosspoint are far apart in the list, because ports that are adjacent in the list are watched at the
+    same time, and a crosspoint has only a few watchpoints.
     """
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not report its type or the CPU that reads its counters")
@@ -102,9 +106,10 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
 
 
 def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return config, config1 and config2 of a watchpoint for all requests from `place` (`nodeid`, `wp_dev_sel`).
+    """Return config, config1 and config2 of a watchpoint that counts all requests from `place` (`nodeid`,
+    `wp_dev_sel`).
 
-    Raises ValueError if a field is missing in the driver or too narrow.
+    Raises ValueError if the driver lacks a field or the field is too narrow.
     """
     values = {**_WATCHPOINT, "bynodeid": 1, "wp_chn_sel": _REQ, "wp_grp": 0, "wp_val": 0, "wp_mask": _ANY, **place}
     words = [0, 0, 0]
@@ -153,7 +158,7 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
     if missing and best < SURE:
         return PortMatch(
             None,
-            why=f"the requests of {missing} ports could not be counted, and no other port "
+            why=f"the requests at {missing} ports could not be counted, and no other port "
             "clearly showed the load of this CPU",
         )
     if second > RIVAL * best:
@@ -163,7 +168,7 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
 
 
 def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
-    """Yield the index of each watchpoint that counted, and its requests per line read.
+    """Yield the index of each watchpoint that counted, and its number of requests per cache line read.
 
     Requests that occur without load are subtracted.
     """
@@ -174,7 +179,7 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 
 
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
-    """Return the locations of CPUs by mesh.
+    """Return the locations of CPUs, keyed by mesh.
 
     If a CPU was not located, it is None in every mesh, because it may be in any of them.
     """

@@ -17,11 +17,10 @@ _MARGIN: Final = 4
 
 
 def diagram(mesh: Mesh, width: int) -> list[str]:
-    """Draw the mesh with its links, at most `width` columns wide (a single crosspoint may need more).
+    """Draw the mesh with its links, at most `width` columns wide (even a single crosspoint may need more).
 
     Each crosspoint is shown with its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and
-    its CPUs in parentheses. If the node IDs are known, they follow the logical ID and, for the first device of a port,
-    the device.
+    its CPUs in parentheses. Known node IDs follow the logical ID of the crosspoint and the first device of each port.
     """
     cpus = cpus_by_place(mesh)
     cells = {(xp.x, xp.y): _cell(xp, cpus.get((xp.x, xp.y), [])) for xp in mesh.crosspoints}
@@ -71,13 +70,14 @@ def _row(label: str, cells: list[str], widest: int) -> str:
 
 
 def _panels(columns: list[int], cell: int, width: int) -> list[list[int]]:
-    """Return the columns in groups that fit the width."""
+    """Split the columns into groups that fit the width."""
     fit = max(1, (max(width, NARROWEST) - _MARGIN) // cell)
     return [columns[at : at + fit] for at in range(0, len(columns), fit)]
 
 
 def grid(mesh: Mesh, width: int) -> list[str]:
-    """Draw the CPUs of each crosspoint in parentheses, or `()` if there are none. Empty if no CPU has been located."""
+    """Draw the CPUs of each crosspoint in parentheses, or `()` if there are none. The result is empty if no CPU has
+    been located."""
     cpus = cpus_by_place(mesh)
     if not cpus or mesh.width is None or mesh.height is None:
         return []
@@ -93,7 +93,7 @@ def grid(mesh: Mesh, width: int) -> list[str]:
 
 
 def cpus_by_place(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
-    """Return the CPUs with known locations, by (x, y)."""
+    """Return the CPUs with known locations, keyed by (x, y)."""
     made: dict[tuple[int, int], list[int]] = {}
     for cpu, place in sorted(mesh.cpus.items()):
         if place is not None:

@@ -19,15 +19,15 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
-"""Prefix of the snapshot command whose output contains the registers of a mesh, as printed by the kernel `cmn`. The
-mesh number follows it."""
+"""Prefix of the snapshot command whose output contains the registers of a mesh, as printed by the `cmn` kernel. The
+number of the mesh follows the prefix."""
 _NONE: Final = (
     f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""The map of each mesh is either a file (`map_1`) or in a folder (`arm_cmn_1/map`)."""
-_FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
+"""The map of each mesh is either a file with a number (`map_1`) or a file in a numbered folder (`arm_cmn_1/map`)."""
+_FOR_ROOT: Final = "not read, because this requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
@@ -47,7 +47,8 @@ class MeshSources:
 def found(snapshot: Snapshot) -> list[MeshSources]:
     """Return the sources of each mesh, ordered by instance.
 
-    The instance is the driver's number. Meshes that the driver does not know are numbered after those that it knows.
+    The instance is the number that the driver assigns. Meshes that the driver does not know get the numbers after
+    those.
     """
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
@@ -69,7 +70,7 @@ def found(snapshot: Snapshot) -> list[MeshSources]:
 
 
 def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the output of the kernel cmn by mesh number, and the error messages of failed calls."""
+    """Return the output of the `cmn` kernel for each mesh number, and the error messages of failed calls."""
     good: dict[int, str] = {}
     failed: dict[int, str] = {}
     for name, said in snapshot.commands.items():
@@ -80,10 +81,10 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
-    """Return the regions by instance. Those without a PMU come last.
+    """Return the regions, keyed by instance. Those without a PMU come last.
 
-    If the Linux kernel does not link PMUs to devices and their numbers are equal, they are matched in order, because
-    the driver numbers meshes in the order of discovery.
+    If the Linux kernel does not link PMUs to devices, and there are as many PMUs as devices, they are matched in order,
+    because the driver numbers meshes in the order of discovery.
     """
     names = {region.name: region for region in described}
     linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
@@ -105,7 +106,8 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
 
 
 def mesh_of(item: MeshSources) -> Mesh:
-    """Build a mesh from its best source. The other sources supply kind, revision and base if these are missing."""
+    """Build a mesh from its best source. If the kind, the revision or the base is missing, the other sources supply
+    it."""
     read = item.registers if item.registers is not None and item.registers.crosspoints else None
     best = read or item.map or _bare(item)
     if item.registers is not None and read is None:
@@ -132,12 +134,12 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 def _no_revision(pmu: Pmu | None) -> str:
     if pmu is not None and pmu.identifier:
-        return f"the driver's `identifier` is {pmu.identifier}, which names no known product and revision"
+        return f"the driver's `identifier` is {pmu.identifier}, which does not identify a known product and revision"
     return "requires the registers, or a driver with an `identifier` (Linux 6.6 or later)"
 
 
 def _bare(item: MeshSources) -> Mesh:
-    """Return a mesh of which neither registers nor a map are known."""
+    """Return a mesh for which neither registers nor a map are available."""
     why = f"only the {'driver' if item.pmu else 'firmware'} reports this mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)

@@ -1,4 +1,4 @@
-"""The arguments and the output of the kernel `cmn`. kernels/cmn/README.md documents its lines."""
+"""The arguments and the output of the `cmn` kernel. kernels/cmn/README.md documents the lines of the output."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class KernelOutput:
 
     @cached_property
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
-        """The nodes by the offset of their parent. This is cached because malformed output may contain any number of
-        nodes."""
+        """The nodes, keyed by the offset of their parent. The result is cached, because malformed output may contain
+        any number of nodes."""
         made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)

@@ -1,6 +1,6 @@
-"""The mesh products, and the registers of their nodes with their meaning.
+"""The mesh products, and the registers of their nodes with the meanings of the values.
 
-layouts.yaml and registers.yaml contain the data and cite their sources. The larger file, registers.yaml, is read only
+layouts.yaml and registers.yaml contain the data and cite their sources. registers.yaml, the larger file, is read only
 if registers are requested by name.
 """
 
@@ -22,9 +22,11 @@ CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
 LINE_BYTES: Final = 64
 _MONITOR_BYTES: Final = 0x200
-"""The distance between the monitors of a crosspoint (CMN-700 TRM 102308, por_dtm_control_dt1)."""
+"""The distance in bytes between the registers of the monitors of a crosspoint (CMN-700 TRM 102308,
+por_dtm_control_dt1)."""
 _ARRAY_BYTES: Final = 0x1000
-"""The distance between the arrays of error records in the root of a CMN S3 (cmns3-r2.regdefs of cmn-tools)."""
+"""The distance in bytes between the arrays of error records in the root node of a CMN S3 (cmns3-r2.regdefs in
+cmn-tools)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 @dataclass(frozen=True, slots=True)
 class _NodeScope:
-    """A node type in a revision of a product. It selects registers and fields in registers.yaml."""
+    """A node type in a revision of a product. It determines which registers and fields of registers.yaml apply."""
 
     product: MeshProduct
     revision: str | None
@@ -235,7 +237,8 @@ class _NodeScope:
                 )
 
     def _repeats(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-        """Yield the suffix of the name and the distance of each repetition of a register: by monitor, or by array."""
+        """Yield the name suffix and the distance for each copy of a register. There is one copy per array or per
+        monitor."""
         if "arrays" in entry:
             yield from ((f"_sra_{array}", array * _ARRAY_BYTES) for array in range(entry["arrays"]))
             return
@@ -275,7 +278,7 @@ class _NodeScope:
 
 
 def _short_fields(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the fields of a list in the short form: `ED[1:0] UE[29]`."""
+    """Yield the fields in a list that uses the short form: `ED[1:0] UE[29]`."""
     for name, msb, lsb in re.findall(r"(\S+)\[(\d+)(?::(\d+))?\]", text):
         yield {"name": name, "bits": [int(msb), int(lsb or msb)]}
 

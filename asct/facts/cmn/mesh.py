@@ -1,12 +1,12 @@
 """Build a mesh from its registers: product, crosspoints with their ports, nodes, and the registers themselves.
 
-The method is that of `arm_cmn_discover` in the Linux kernel's drivers/perf/arm-cmn.c. All functions are pure and accept
-any input: inconsistent data is omitted, and `unknown` contains the reason.
+The method is the same as in `arm_cmn_discover` in the Linux kernel's drivers/perf/arm-cmn.c. All functions are pure and
+accept any input: they omit inconsistent data and add the reason to `unknown`.
 
-A node ID consists, from its highest bits on, of x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No
-register reports their widths. The three lowest bits are port and device: two and one bits if a crosspoint has more than
-two ports, otherwise one and two (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which
-depends on the size of the mesh.
+From the highest to the lowest bits, a node ID consists of x, y, port and device (CMN-600 TRM 100180, Node ID mapping).
+No register reports the widths of these parts. The three lowest bits contain the port and the device. If a crosspoint
+has more than two ports, the port has two bits and the device one; otherwise, it is the other way round
+(`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which depends on the size of the mesh.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PLACE_0_1 = 1 << 3
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """The positions of the crosspoints, by the offset of their registers. x and y have `bits` bits each."""
+    """The positions of the crosspoints, keyed by the offset of their registers. x and y have `bits` bits each."""
 
     width: int
     height: int
@@ -72,7 +72,7 @@ class CrosspointGrid:
 
 
 def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
-    """Return the grid; None, with a note, if the IDs of the crosspoints do not form a rectangle."""
+    """Return the grid. If the IDs of the crosspoints do not form a rectangle, record a note and return None."""
     crosspoints = dump.crosspoints()
     size = _size(crosspoints, root.children)
     if isinstance(size, str):
@@ -95,9 +95,9 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
 
 
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
-    """Return width and height, or the reason why they are unknown.
+    """Return the width and the height, or the reason why they are unknown.
 
-    Logical IDs increase along x first, so that of the crosspoint at (0, 1) equals the width.
+    Logical IDs increase along x first, so the logical ID of the crosspoint at (0, 1) equals the width.
     """
     if not crosspoints:
         return "the output has no crosspoints"
@@ -111,8 +111,7 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
 
 
 def usual_bits(width: int, height: int) -> int:
-    """Return the number of bits of each coordinate according to the manuals: two to four. Some small meshes have
-    fewer."""
+    """Return the number of bits per coordinate that the manuals specify: two to four. Some small meshes use fewer."""
     most = max(width, height)
     return 2 if most <= 4 else 3 if most <= 8 else 4
 
@@ -134,11 +133,11 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the kernel `cmn` printed, with all known registers in its output. Raises no errors."""
+    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. Raises no errors."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
-        gaps.note("dump", f"the kernel's output is incomplete: {dump.fault}")
+        gaps.note("dump", f"the output of the `cmn` kernel is incomplete: {dump.fault}")
     mesh = _MeshBuilder(dump, gaps).mesh(instance)
     return mesh.model_copy(update={"registers": registers(dump, mesh, gaps), "unknown": gaps.reasons})
 
@@ -226,8 +225,8 @@ class _MeshBuilder:
         return sorted(found, key=lambda xp: xp.logical_id)
 
     def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
-        """Return the debug and trace domain. CMN-600 does not report it, but with a single controller there is only
-        one."""
+        """Return the debug and trace domain. CMN-600 does not report it, but if there is a single controller, there is
+        only one domain."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
         controllers = sum(one.code == DTC for one in self.dump.nodes)
@@ -285,9 +284,11 @@ class _MeshBuilder:
                 if node.skipped in (None, "external") and node.code != XP
             ]
         if held:
-            self.gaps.note("nodes", f"{held} nodes were not read: device isolation is on, or they are unreadable")
+            self.gaps.note(
+                "nodes", f"{held} nodes were not read, because device isolation is on or they are unreadable"
+            )
         elif lost:
-            self.gaps.note("nodes", f"{lost} nodes counted by the crosspoints are missing from the output")
+            self.gaps.note("nodes", f"{lost} nodes that the crosspoints count are missing from the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
     def _node(
@@ -337,7 +338,7 @@ _ADDRESSES = 1 << 64
 def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
     """Return the logical ID of a node; None for an RN-SAM, which has none.
 
-    Since CMN-650, a DTC has the two bits of its debug and trace domain at this position (por_dt_node_info).
+    Since CMN-650, a DTC has the two bits of its debug and trace domain in place of the logical ID (por_dt_node_info).
     """
     if node.code == RN_SAM:
         return None

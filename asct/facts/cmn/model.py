@@ -29,15 +29,15 @@ Hex = Annotated[
     PlainSerializer(hex, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
 ]
-"""An address, an offset or a register value. It is a string (`0x1f`) in JSON, because many readers support only 53
-bits."""
+"""An address, an offset or a register value. It is a string (`0x1f`) in JSON, because many JSON parsers support only
+53-bit integers."""
 
 
 class Port(Fact):
     """A port of a crosspoint.
 
-    `device_type` is the name of the device in the manuals (`RN-F_CHIC_ESAM`), null for an unknown code. `kind` is its
-    family (`RN-F`), and `code` is its number, which is only known from the registers.
+    `device_type` is the device's name in the manuals (`RN-F_CHIC_ESAM`); it is null if the code is unknown. `kind` is
+    the family of the device (`RN-F`), and `code` is its number, which only the registers report.
     """
 
     port: int
@@ -45,7 +45,7 @@ class Port(Fact):
     device_type: str | None = None
     code: int | None = None
     node_id: int | None = None
-    """The node ID of the first device on the port; only known from the registers."""
+    """The node ID of the first device on the port, which only the registers report."""
     devices: int | None = None
     """Number of devices on the port, if the registers report it."""
 
@@ -53,7 +53,7 @@ class Port(Fact):
 class Crosspoint(Fact):
     """A crosspoint with its connected `ports`.
 
-    `dtc` is the debug and trace domain that counts the events of the crosspoint.
+    `dtc` is the debug and trace domain that counts the crosspoint's events.
     """
 
     node_id: int | None = None
@@ -100,7 +100,7 @@ class RegisterField(Fact):
 class Register(Fact):
     """A register of a node. The registers of the node begin at `node_offset`.
 
-    `reset` is null if it depends on the configuration of the mesh or is not published.
+    `reset` is null if the reset value depends on the configuration of the mesh or is not published.
     """
 
     node: str
@@ -121,8 +121,8 @@ class Register(Fact):
 class CpuPort(Fact):
     """The port at which a CPU enters a mesh. `device` is null if several devices share the port.
 
-    `source` is the method used to locate the CPU (`detected` means by observing a load). `confidence` ranges from 0 to
-    1.
+    `source` is the method used to locate the CPU (`detected` means that it was observed under load). `confidence`
+    ranges from 0 to 1.
     """
 
     x: int
@@ -159,17 +159,17 @@ class Mesh(Fact):
     nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
-    """The port of each CPU; null if the CPU could not be located (see `cpus.<number>` in `unknown`). Empty before a
-    detection."""
+    """The port of each CPU; null if the CPU could not be located (see `cpus.<number>` in `unknown`). Empty if the CPUs
+    have not been located yet."""
     detected_at: str | None = None
-    """Time of the detection (UTC)."""
+    """The time of detection (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
         """Count the nodes of each type, including crosspoints, and the devices without a node (`RN-F`, `SN-F`).
 
-        Devices without a node are requesters and memory. If the number of devices on some of their ports is unknown,
-        as in the map of the driver, their ports are counted instead (`RN-F ports`).
+        Devices without a node are requesters and memory. If the number of devices on some ports is unknown, as in the
+        driver's map, the ports are counted instead (`RN-F ports`).
         """
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)

@@ -3,7 +3,7 @@ the firmware (ACPI or device tree), and the addresses of their registers (/proc/
 
 The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits, followed by the
 revision in two; `format/*` lists the bits of each event field (drivers/perf/arm-cmn.c, and
-Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the Linux kernel).
+Documentation/ABI/testing/sysfs-bus-event_source-devices-format in the Linux kernel).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from asct.facts.unknown import whole
 _HIDS: Final[Mapping[str, MeshKind]] = {
     "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
 }  # fmt: skip
-"""IDs in ACPI tables (`arm_cmn_acpi_match` of the driver)."""
+"""The IDs in ACPI tables (`arm_cmn_acpi_match` in the driver)."""
 _COMPATIBLE: Final[Mapping[str, MeshKind]] = {
     "arm,cmn-600": "CMN-600", "arm,cmn-650": "CMN-650", "arm,cmn-700": "CMN-700", "arm,cmn-s3": "CMN S3",
     "arm,ci-700": "CI-700",
 }  # fmt: skip
-"""Names in device trees (Documentation/devicetree/bindings/perf/arm,cmn.yaml of the Linux kernel)."""
+"""The names in device trees (Documentation/devicetree/bindings/perf/arm,cmn.yaml in the Linux kernel)."""
 _RANGE: Final = re.compile(r" *([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
 _BITS: Final = re.compile(r"config([12]?):(\d{1,2})(?:-(\d{1,2}))?")
 
@@ -50,8 +50,8 @@ class Pmu:
     """A PMU of the driver. `type` is the type to pass to perf_event_open(2), and `cpu` is the CPU on which to open its
     events.
 
-    `device` is the PMU's platform device, which the Linux kernel reports only since 6.12. `identifier` is the text from
-    which `kind` and `revision` are parsed.
+    `device` is the PMU's platform device, which the Linux kernel reports only since 6.12. `kind` and `revision` are
+    parsed from `identifier`.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Pmu:
 class Region:
     """A device described by the firmware, and its registers: `size` bytes from `base`, which are None if not reported.
 
-    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has a separate
-    range within that of the registers.
+    `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has its own
+    range within the range of the registers.
     """
 
     name: str
@@ -142,7 +142,8 @@ def regions(snapshot: Snapshot) -> list[Region]:
 
 
 def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]]]) -> Region:
-    """Return the region of a device. In a device tree, the range of `50000000.pmu` is called `pmu@50000000`."""
+    """Return the region of a device. On machines with a device tree, the range of `50000000.pmu` is called
+    `pmu@50000000`."""
     names = dict.fromkeys((name, "@".join(reversed(name.split(".", 1)))))
     mine = sorted((one for owner in names for one in ranges.get(owner, ())), key=lambda one: one[0] - one[1])
     if not mine or mine[0][1] == 0:

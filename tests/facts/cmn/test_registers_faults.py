@@ -120,7 +120,7 @@ def test_lines_that_are_no_lines(word: str) -> None:
     mesh = mesh_of_dump(f"{word}\n{whole}{word}\n")
     sane(mesh)
     assert (mesh.width, mesh.height) == (2, 2)
-    assert mesh.unknown["dump"] == f"the kernel's output is incomplete: {2} lines are malformed"
+    assert mesh.unknown["dump"] == f"the output of the `cmn` kernel is incomplete: {2} lines are malformed"
 
 
 def test_bytes_at_random() -> None:
@@ -204,7 +204,7 @@ def test_more_children_than_there_are() -> None:
             sample = json.loads(line)
             text = text.replace(line, json.dumps({**sample, "children": sample["children"] + 2}))
     mesh = mesh_of_dump(text)
-    assert mesh.unknown["nodes"] == "2 nodes counted by the crosspoints are missing from the output"
+    assert mesh.unknown["nodes"] == "2 nodes that the crosspoints count are missing from the output"
 
 
 def test_devices_behind_an_aggregation_layer_without_a_number() -> None:
