@@ -24,9 +24,9 @@ from asct.sdk.facts import HostFacts
 class MeasuredScope:
     """What a run measures and uses on a host, which determines the disturbances that matter.
 
-    `paths` are the files, folders and devices that the run opens (for temporary files, the work folder). `devices` maps
-    the devices among them to their kernel names (`sda`). `tools` are the programs that the run uses if they are
-    installed.
+    `paths` are the files, folders and devices that the run opens; temporary files are represented by the work folder.
+    `devices` maps the devices among these paths to their kernel names (`sda`). `tools` are the programs that the run
+    uses if they are installed.
     """
 
     paths: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Evaluation:
     """A rule's observation on a host, the certainty that it is a disturbance, and the reason for that certainty.
 
     The fix writes `settings`, and the undo restores their old values. Without settings, `fix` and `undo` are shell
-    lines, which may run unattended if `scripted` is set. A rule with several findings sets `name` and `effect` to
+    lines, which the script may run only if `scripted` is set. A rule with several findings sets `name` and `effect` to
     override its own.
     """
 
@@ -117,8 +117,8 @@ class DisturbanceRule:
     def _finding(self, item: Evaluation) -> Disturbance:
         """Build the finding.
 
-        Settings are omitted if their path or old value is not printable ASCII, because the Linux kernel writes no such
-        value.
+        Settings are omitted if their path or old value is not printable ASCII, because the Linux kernel never reports
+        such values.
         """
         chosen = [one for one in item.settings if one.value != one.was and _PRINTABLE.fullmatch(one.path + one.was)]
         own = {"name": item.name, "effect": item.effect} if item.name else {}
@@ -144,10 +144,10 @@ def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], Disturbance
 
 @cache
 def descriptions() -> dict[str, dict[str, Any]]:
-    """Return the entries of rules.yaml by key.
+    """Return the entries of rules.yaml, by key.
 
-    An entry contains the effect, the affected metrics, the source and, if it differs from the key, the name of a
-    disturbance.
+    An entry contains the effect of a disturbance, the affected metrics, the source and, if it differs from the key, the
+    name of the disturbance.
     """
     import yaml  # imported here, because most commands do not look for disturbances
 

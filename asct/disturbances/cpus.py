@@ -31,17 +31,17 @@ def _slow(seen: RuleInput) -> Evaluations:
         title=f"clock source {source}",
         seen=f"the clock source is {source}; available: {', '.join(system.clock_sources) or 'no others'}",
         sure="certain",
-        why="programs cannot read this clock directly; the kernel falls back to it if it considers a faster one "
+        why="programs cannot read this clock directly; the kernel falls back to it if it considers a faster clock "
         "unreliable",
         advice=""
         if better
-        else "look for the reason why the kernel rejected the CPU's clock in the kernel log (dmesg: clocksource, tsc)",
+        else "search the kernel log for the reason why the CPU's clock was rejected (dmesg: clocksource, tsc)",
         settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
     )
 
 
 LONG_US: Final = 10
-"""Microseconds. A fast NVMe drive responds in about ten, so longer wake-up times affect its latency."""
+"""Threshold in microseconds. A fast NVMe drive responds in about 10 µs, so longer wake-up times affect its latency."""
 
 
 @rule("idle-states")
@@ -66,7 +66,7 @@ def _idle(seen: RuleInput) -> Evaluations:
         title=f"idle states with a wake-up time of up to {longest} µs",
         seen="; ".join(named),
         sure="likely",
-        why="the kernel selects the state by the expected idle time, and this prediction may be wrong",
+        why="the kernel selects the state based on the expected idle time, which it may predict incorrectly",
         advice=f"run cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
         if mixed
         else "",
@@ -75,8 +75,8 @@ def _idle(seen: RuleInput) -> Evaluations:
 
 
 _NEAR: Final = 10.0
-"""Degrees Celsius. A sensor within this margin of its critical temperature counts as hot, because throttling starts
-earlier."""
+"""Margin in degrees Celsius. A sensor within this margin of its critical temperature is considered hot, because
+throttling starts below the critical temperature."""
 
 
 @rule("heat")
@@ -85,7 +85,7 @@ def _hot(seen: RuleInput) -> Evaluations:
     if not sensors:
         yield from seen.unseen("temperatures", "thermal")
     hot = [
-        f"{one.name} {one.celsius:.0f} °C of {one.critical_celsius:.0f} °C"
+        f"{one.name} {one.celsius:.0f} °C (limit {one.critical_celsius:.0f} °C)"
         for one in sensors
         if one.celsius is not None and one.critical_celsius and one.celsius >= one.critical_celsius - _NEAR
     ]
@@ -97,7 +97,7 @@ def _hot(seen: RuleInput) -> Evaluations:
         title="thermal throttling" if slowed else "near the temperature limit",
         seen="; ".join([*told, *hot]),
         sure="certain" if slowed else "likely",
-        why="the CPUs themselves count these events"
+        why="the CPUs themselves count the throttling events"
         if slowed
         else "the measurement itself generates heat, and throttling starts below the limit",
         advice="improve the cooling, or let the machine cool down and pause between measurements",
@@ -125,7 +125,7 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     if name == "powersave":
         return "certain", "this governor requests the lowest permitted clock at any load"
     if name == "userspace":
-        return "possible", "a program sets the clock; the effect depends on the frequency that it selected"
+        return "possible", "a program selects the clock, so the effect depends on the selected clock"
     return "likely", (
         "the clock follows the previous load, so it is low when a measurement starts or waits for a drive"
     )
@@ -157,8 +157,8 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """Yield one setting per old value for all policies that have this value. The first CPU of a policy represents
-    it."""
+    """Yield one setting per old value for all policies that have this value. Each policy is represented by its first
+    CPU."""
     known = ((old, one.cpus[0]) for one in policies if one.cpus and (old := was(one)) is not None)
     for text, same in grouped(known, lambda item: item[0]).items():
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=[cpu for _, cpu in same])
@@ -215,7 +215,8 @@ def _boost(seen: RuleInput) -> Evaluations:
 
 
 _MANY_INTERRUPTS: Final = 1000.0
-"""Device interrupts per second. At a few microseconds each, they take about one percent of a CPU's time."""
+"""Device interrupts per second. At this rate, interrupts of a few microseconds each take about one percent of a CPU's
+time."""
 
 
 @rule("irqbalance")
@@ -224,7 +225,7 @@ def _balanced(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title="irqbalance runs",
-        seen="irqbalance is running; it moves interrupts between CPUs",
+        seen="irqbalance is running and moves interrupts between CPUs",
         sure="possible",
         why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
         fix=["systemctl stop irqbalance"],
@@ -246,7 +247,7 @@ def _isolated(seen: RuleInput) -> Evaluations:
         title="interrupts on isolated CPUs",
         seen=f"interrupts can be routed to isolated CPU {format_cpulist(hit)}",
         sure="likely",
-        why="this is the default for new interrupts; existing ones keep their own smp_affinity",
+        why="this is the default for new interrupts; existing interrupts keep their own smp_affinity",
         settings=[
             Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
         ],
@@ -254,7 +255,8 @@ def _isolated(seen: RuleInput) -> Evaluations:
 
 
 def mask(cpus: Collection[int]) -> str:
-    """Format a CPU mask like the Linux kernel: hexadecimal groups of 32 bits, highest first (`00000001,ffffffff`)."""
+    """Format a CPU mask as the Linux kernel does: hexadecimal groups of 32 bits, highest first
+    (`00000001,ffffffff`)."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(1, bits.bit_length()), 32)]
     return ",".join(reversed(groups))
@@ -269,7 +271,7 @@ def _many(seen: RuleInput) -> Evaluations:
         title=f"up to {max(rates.values()):,.0f} interrupts per second",
         seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} device interrupts per second",
         sure="likely",
-        why="the devices are busy although nothing is being measured",
+        why="the devices are busy even though nothing is being measured",
         advice="stop the network and drive traffic, or move these interrupts to other CPUs "
         "(/proc/irq/N/smp_affinity_list)",
     )

@@ -14,12 +14,12 @@ from asct.values.size import format_size
 BUSY_PRESSURE: Final = 10.0
 """Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
-"""Share of a second that a CPU spent on other processes. The daemons of an idle machine use less."""
+"""Share of a second that a CPU spends on other processes. On an idle machine, the daemons use less than this."""
 _NAMED: Final = 0.05
-"""Minimum share of one CPU for a process to be named. The readings have a resolution of 0.01."""
+"""Minimum share of one CPU for a process to be named. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
-"""Share of stolen time. It is larger than the spread of results on a quiet machine."""
+"""Share of stolen time. It exceeds the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 """Percentage of time that tasks waited. On an idle machine, tasks never wait for memory and only occasionally for
 drives."""
@@ -108,7 +108,7 @@ def _siblings(seen: RuleInput) -> Evaluations:
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
     yield Evaluation(
         title="SMT siblings busy",
-        seen=f"idle CPUs whose SMT sibling on the same core is busy: CPU {format_cpulist(shared)}",
+        seen=f"idle CPUs whose SMT sibling is busy: CPU {format_cpulist(shared)}",
         sure="likely",
         why="benchmarks select idle CPUs, and these CPUs appear to be idle",
         advice="" if off else "measure when the machine is idle, or stop the other processes if they are yours",
@@ -119,12 +119,12 @@ def _siblings(seen: RuleInput) -> Evaluations:
 @rule("memory-pressure")
 def _memory(seen: RuleInput) -> Evaluations:
     waited = seen.facts.load.memory_pressure_avg10
-    yield from _short(seen, "memory", waited, "short of memory", "memory", "stop processes that use much memory")
+    yield from _short(seen, "memory", waited, "short of memory", "memory", "stop processes that use a lot of memory")
 
 
 @rule("io-pressure")
 def _io(seen: RuleInput) -> Evaluations:
-    waited, advice = seen.facts.load.io_pressure_avg10, "stop the processes that read and write, or wait for them"
+    waited, advice = seen.facts.load.io_pressure_avg10, "stop the processes that read or write, or let them finish"
     yield from _short(seen, "io", waited, "drives in use by other processes", "reads and writes", advice)
 
 
@@ -136,9 +136,9 @@ def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str
     if share >= _SHORTAGE[what]:
         yield Evaluation(
             title=title,
-            seen=f"tasks waited for {on} {share:.0f} % of the time",
+            seen=f"tasks waited for {on} during {share:.0f} % of the time",
             sure="likely",
-            why="this is the state immediately before the measurement",
+            why="this is the state of the host immediately before the measurement",
             advice=advice,
         )
 
@@ -152,7 +152,7 @@ def _quota(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"CPU time limited to {quota:g} CPUs",
-        seen=f"the control group of the account allows {quota:g} of {usable} CPUs",
+        seen=f"the account's control group allows the CPU time of {quota:g} of {usable} CPUs",
         sure="certain",
         why="the kernel enforces the quota",
         advice="measure outside the container, or raise its limit (cpu.max) temporarily",
@@ -183,7 +183,7 @@ def _memory_limit(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"memory limited to {format_size(limit)}",
-        seen=f"the control group of the account allows {format_size(limit)} of {format_size(total)}",
+        seen=f"the account's control group allows {format_size(limit)} of {format_size(total)}",
         sure="possible",
         why="the limit matters only if memory use comes close to it",
         advice="measure outside the container, or raise its limit (memory.max) temporarily",

@@ -17,7 +17,8 @@ _POOL_BYTES: Final = 1 << 30
 (`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""Bytes. Less swapped memory is ignored, because every machine swaps out daemons that sleep for weeks."""
+"""Threshold in bytes. Smaller amounts of swapped-out memory are ignored, because every machine swaps out daemons that
+sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
@@ -45,7 +46,7 @@ def _always(seen: RuleInput) -> Evaluations:
             title="transparent huge pages: always",
             seen="transparent_hugepage/enabled is always",
             sure="possible",
-            why="it matters only if other processes allocate memory during the measurement",
+            why="this matters only if other processes allocate memory during the measurement",
             settings=settings,
         )
 
@@ -63,8 +64,8 @@ def _pool(seen: RuleInput) -> Evaluations:
         title="no pool of huge pages",
         seen=f"{pool.free} of {pool.total} pages of {format_size(size)} are free, and the account is not root",
         sure="possible",
-        why="a recently booted machine has enough contiguous memory; see `page_size` in the results for the actual "
-        "page size",
+        why="a recently booted machine has enough contiguous memory; `page_size` in the results is the page size that "
+        "was used",
         advice="or set `sudo: true` for the host: the benchmarks then reserve the pages that they need, and "
         "release them afterwards",
         settings=[Setting(path=path, value=str(pool.total + missing), was=str(pool.total))],
@@ -88,7 +89,7 @@ def _balancing(seen: RuleInput) -> Evaluations:
         title="NUMA balancing on",
         seen=f"kernel.numa_balancing is {mode} and the host has {len(seen.facts.nodes)} nodes",
         sure="possible",
-        why="memory that a benchmark binds to a node is not affected, but fio and other programs do not bind memory",
+        why="memory that a benchmark binds to a node is not affected, but fio and others do not bind their memory",
         settings=[Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))],
     )
 
@@ -101,7 +102,7 @@ def _layout(seen: RuleInput) -> Evaluations:
         title="address randomization off",
         seen="kernel.randomize_va_space is 0",
         sure="possible",
-        why="every process gets the same virtual addresses, so visits do not average out their effects; "
+        why="every process gets the same virtual addresses, so their effects do not average out over the visits; "
         "physical addresses still vary",
         settings=[Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")],
     )
@@ -122,12 +123,12 @@ def _swap(seen: RuleInput) -> Evaluations:
     settings = [Setting(path=f"{_VM}/swappiness", value="1", was=str(swappiness))] if (swappiness or 0) > 1 else []
     yield Evaluation(
         title=f"{used_text} swapped out" if much else "swap on",
-        seen=f"{used_text} of {format_quantity(total, 'B')} swap is in use, vm.swappiness is {swappiness}",
+        seen=f"{used_text} of {format_quantity(total, 'B')} swap is in use, and vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
         why="the host was short of memory at some point in the past"
         if much
         else "the kernel may swap during a measurement"
-        + (", but this little is usual: idle daemons are swapped out" if used else ""),
+        + (", but such a small amount is usual: idle daemons are swapped out" if used else ""),
         advice="free some memory; if the swapped-out data fits into memory, run swapoff -a and then swapon -a as root"
         if much
         else "",
@@ -144,6 +145,6 @@ def _reclaim(seen: RuleInput) -> Evaluations:
         title="zone reclaim on",
         seen=f"vm.zone_reclaim_mode is {mode}",
         sure="possible",
-        why="reclaim happens only if the memory of a node is full",
+        why="memory is reclaimed only if a node is full",
         settings=[Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))],
     )

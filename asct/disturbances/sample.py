@@ -1,4 +1,4 @@
-"""Activity of a host between two readings one second apart: busy CPUs, steal time, interrupts, throttling.
+"""Activity on a host between two readings one second apart: busy CPUs, steal time, interrupts, throttling.
 
 All functions are pure.
 """
@@ -51,7 +51,7 @@ _K = TypeVar("_K", int, str)
 
 @dataclass(frozen=True, slots=True)
 class BusyProcess:
-    """A process and the share of one CPU that it used; with several threads the share may exceed 1."""
+    """A process and the share of one CPU that it used. The share of a process with several threads may exceed 1."""
 
     pid: int
     name: str
@@ -119,8 +119,8 @@ def sample_of(text: str) -> ActivitySample | None:
 def _busiest(
     before: Mapping[tuple[int, int], tuple[int, str]], after: Mapping[tuple[int, int], tuple[int, str]], elapsed: float
 ) -> tuple[BusyProcess, ...]:
-    """Return the processes that used CPU time between the readings. A process that began between them is missing from
-    `before`; all of its time counts."""
+    """Return the processes that used CPU time between the readings. A process that began between the readings is
+    missing from `before`, so all of its CPU time is included."""
     if elapsed <= 0:
         return ()
     grown = (
@@ -137,7 +137,8 @@ def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) ->
 
 
 def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
-    """Return the busy and the stolen share of a CPU's time between two readings; None if the counters did not change.
+    """Return the busy share and the stolen share of a CPU's time between two readings; None if the counters did not
+    change.
 
     Only the first eight fields are summed, because user time already includes guest time (proc_stat(5)).
     """

@@ -1,6 +1,6 @@
 """The script that applies and undoes the fixes for a host.
 
-It is a POSIX shell script for root that does not use sudo and quotes every value.
+It is a POSIX shell script that must be run as root. It does not use sudo, and it quotes every value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEAD: Final = """\
 #   sh %(file)s apply [NAME...]    apply the fixes that are likely to matter, or only the named ones
 #   sh %(file)s undo [NAME...]     restore the state that asct found, for all fixes or only the named ones
 #
-# Requires root. Safe to run twice. After a reboot, settings that it reset need no undo.
+# Requires root. Safe to run twice. Settings that a reboot has reset need not be undone.
 %(about)s
 """
 _BEGIN: Final = """\
@@ -89,7 +89,8 @@ exit $failed
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """Return the text of the script, to be saved as `file`. Its undo restores the state of the host at `when`."""
+    """Return the text of the script, to be saved as `file`. Its `undo` restores the state that the host had at
+    `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]

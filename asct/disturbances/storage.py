@@ -62,7 +62,7 @@ def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iter
 
 
 _DIRTY: Final = 64 << 20
-"""Bytes of dirty pages. A disk that writes 100 MB/s needs more than half a second for them."""
+"""Threshold for dirty pages, in bytes. A disk that writes 100 MB/s needs more than half a second to write them."""
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 _LIGHT: Final = ("none", "mq-deadline", "kyber", "noop", "deadline")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
@@ -82,10 +82,10 @@ def _mounted(seen: RuleInput) -> Evaluations:
             title=f"{path} mounted",
             seen=f"{path} ({name}) is mounted at {', '.join(places)}",
             sure="likely",
-            why="it matters only if the file system is used during the measurement",
+            why="this matters only if the file system is used during the measurement",
             advice="use another drive; this one contains the operating system"
             if "/" in places
-            else f"if it is not in use, run {shlex.join(['umount', *places])}, and mount it again afterwards",
+            else f"if it is not in use, run {shlex.join(['umount', *places])}, and mount it again after measuring",
         )
 
 
@@ -119,7 +119,7 @@ def _dirty(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"{format_quantity(waiting, 'B')} of dirty pages",
-        seen=f"{format_quantity(waiting, 'B')} of the page cache are not yet written to the drives",
+        seen=f"{format_quantity(waiting, 'B')} of the page cache have not been written to the drives yet",
         sure="likely",
         why="the kernel writes them within about thirty seconds, possibly to a drive that is not measured",
         fix=["sync"],
@@ -142,8 +142,8 @@ def _io_uring(seen: RuleInput) -> Evaluations:
         why="only fast drives are affected; io_uring may have been disabled for security reasons",
         advice=""
         if limit
-        else "run outside the container or system call filter (seccomp) that denies io_uring, or use a kernel "
-        "that supports io_uring",
+        else "run outside the container or system call filter (seccomp) that denies io_uring, or use a Linux kernel "
+        "that supports it",
         settings=[setting] if limit else [],
     )
 
@@ -177,7 +177,7 @@ def _links(seen: RuleInput) -> Evaluations:
         seen="; ".join(f"{one.name}: {one.link}, but it supports {one.link_max}" for one in slow),
         sure="likely",
         why="the link may be slow only because an idle drive saves power",
-        advice="check the number of lanes and the PCIe generation of the slot, and that the drive is seated properly",
+        advice="check the slot's number of lanes and PCIe generation, and whether the drive is seated properly",
     )
 
 
@@ -201,7 +201,7 @@ _WARNINGS: Final = (
     "spare blocks below the threshold", "temperature above the threshold", "reliability degraded", "read only",
     "memory backup failed", "persistent memory read only",
 )  # fmt: skip
-"""The meanings of the bits in the Critical Warning field, from the lowest bit up."""
+"""The meanings of the bits in the Critical Warning field, starting with the lowest bit."""
 
 
 def _complaints(health: NvmeHealth) -> Iterator[str]:
@@ -209,4 +209,4 @@ def _complaints(health: NvmeHealth) -> Iterator[str]:
         if (health.critical_warning or 0) >> bit & 1:
             yield text
     if (health.percentage_used or 0) >= 100:
-        yield f"{health.percentage_used} % of rated life used"
+        yield f"{health.percentage_used} % of its rated life used"

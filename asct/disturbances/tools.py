@@ -29,7 +29,7 @@ def _missing(seen: RuleInput) -> Evaluations:
         if name in facts.tools or name not in PACKAGES:
             continue
         yield Evaluation(
-            effect=_USES.get(name, "the results lack the data of this program"),
+            effect=_USES.get(name, "the results do not include the data that this program provides"),
             name=f"no-{name.replace('_', '-')}",
             title=f"{name} missing",
             seen=f"{name} is not on the PATH of the account",
@@ -37,13 +37,13 @@ def _missing(seen: RuleInput) -> Evaluations:
             why="asct searched all directories of the PATH",
             fix=[f"apt-get install {PACKAGES[name]}"],
             undo=[f"apt-get remove {PACKAGES[name]}"],
-            advice="the command is for Debian; on other systems, the package has the same or a similar name",
+            advice="the command is for Debian; on other distributions, the package has the same name or a similar one",
         )
 
 
 _WANTED: Final = 1
-"""The highest sufficient perf_event_paranoid. From 2 on, an unprivileged account may not count events in the Linux
-kernel."""
+"""The highest value of perf_event_paranoid that is sufficient. From 2 on, an unprivileged account may not count events
+in the Linux kernel."""
 
 
 @rule("perf-paranoid")

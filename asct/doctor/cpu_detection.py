@@ -1,4 +1,4 @@
-"""Locate the ports through which CPUs enter the meshes of a host, using the kernel cmnwatch. See facts/cmn/detect.py
+"""Locate the ports through which CPUs enter the meshes of a host, using the `cmnwatch` kernel. See facts/cmn/detect.py
 for the method."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
-"""A function called with three numbers: finished CPUs, all CPUs, and watched ports."""
+"""A function that is called with the numbers of finished CPUs, of all CPUs and of watched ports."""
 
 BATCH: Final = 4
 """Number of watchpoints used at a time. A domain has eight counters, some of which other programs may use."""
@@ -38,7 +38,8 @@ AT_A_CROSSPOINT: Final = 2
 """Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which the second pass watches CPUs longer that the first pass did not locate."""
+"""Factor by which the watching time is extended in the second pass, which covers the CPUs that the first pass did not
+locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "counts mesh traffic"
@@ -115,8 +116,8 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
 
 def _cannot(why: str) -> Diagnostic:
     hint = (
-        "this requires the arm_cmn driver, its map or the registers, and either root or a "
-        "kernel.perf_event_paranoid of 0 or below"
+        "this requires the arm_cmn driver, its map or the registers, and either root or kernel.perf_event_paranoid "
+        "set to 0 or less"
     )
     return Diagnostic("E462", f"cannot detect the locations of the CPUs in the mesh: {why}", hint=hint)
 
@@ -126,13 +127,13 @@ def _cpus(facts: HostFacts) -> list[int]:
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
-        raise NotMeasured(_cannot("it is unknown which CPUs are online"))
+        raise NotMeasured(_cannot("the host does not report which CPUs are online"))
     return cpus
 
 
 @dataclass(slots=True)
 class _CmnwatchRun:
-    """A run of cmnwatch that keeps the output collected so far if it is stopped."""
+    """A run of cmnwatch. If it is stopped, it keeps the output collected so far."""
 
     instruments: HostKernels
     watched: Sequence[WatchedPort]

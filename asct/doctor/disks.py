@@ -1,4 +1,4 @@
-"""The block devices of a host and whether a job could write to each of them, as checked by the kernel guard."""
+"""The block devices of a host and whether a job could write to each of them, as checked by the `guard` kernel."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, 
 
 def _failed(host: Host, why: str) -> Diagnostic:
     message = f"host {host.name}: cannot inspect its devices: {one_line(why)}"
-    return Diagnostic("E445", message, hint="check that the account can read /sys and /dev on the host")
+    return Diagnostic("E445", message, hint="make sure that the account can read /sys and /dev on the host")
 
 
 def _telling(name: str) -> tuple[bool, int, str]:
@@ -69,7 +69,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
-    """Return the devices ordered by name, each with all checks that it fails."""
+    """Return the devices, ordered by name, each with all checks that it fails."""
     objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:
@@ -101,8 +101,8 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
 
 
 def _bytes(device: GuardTarget) -> int | None:
-    """Return the size in bytes, as reported by the open device or otherwise by the Linux kernel (in sectors of 512
-    bytes)."""
+    """Return the size in bytes, as reported by the open device or, failing that, by the Linux kernel (in 512-byte
+    sectors)."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
         return size

@@ -1,6 +1,6 @@
-"""Examine one host: connect, read its facts, sample its activity, and inspect its disks with the kernel guard.
+"""Examine one host: connect, read its facts, sample its activity, and inspect its disks with the `guard` kernel.
 
-Nothing on the host changes except caches.
+Only caches on the host change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from asct.sdk.needs import GUARD
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
     """The requirements of a plan on a host. `wanted` is the scope of its jobs, `subjects` are the quantities that they
-    measure, and `lacking` lists the reasons why jobs could not run.
+    measure, and `lacking` lists the reasons why jobs cannot run.
     """
 
     wanted: MeasuredScope
@@ -43,7 +43,7 @@ class PlanDemands:
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
     """Return the requirements of jobs on an open host. Raises HostError. If a job needs the results of other jobs, only
-    its subjects are included.
+    its subjects can be determined.
     """
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
@@ -104,10 +104,10 @@ def examine(
     given_up: Sequence[Destroys] = (),
     jobs: Sequence[Job] | None = None,
 ) -> HostReport:
-    """Report on a host, whether it is reachable or not.
+    """Report on a host, even if it is unreachable.
 
-    Raw files are written to `folder`. `given_up` lists the devices that the plan allows asct to overwrite, and `jobs`
-    the plan's jobs on the host (None without a plan).
+    Raw files are written to `folder`. `given_up` lists the devices that the plan allows asct to overwrite. `jobs` lists
+    the plan's jobs on the host; it is None without a plan.
     """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
@@ -137,7 +137,8 @@ def examine(
 def _with_disks(
     report: HostReport, host: Host, facts: HostFacts, ports: Services, folder: Path, given_up: Sequence[Destroys]
 ) -> HostReport:
-    """Add the results of guard to the report. If guard cannot run, add the reason to the report's problems."""
+    """Add the results of the `guard` kernel to the report. If it cannot run, add the reason to the report's
+    problems."""
     try:
         guard = ports.provide(host, GUARD, facts, folder / "build").path
         return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))
@@ -146,7 +147,7 @@ def _with_disks(
 
 
 def _enter(host: Host, script: str) -> None:
-    """Open and lock the host like a run, because guard runs on it.
+    """Open and lock the host as a run does, because the `guard` kernel runs on it.
 
     If another host of the plan is the same machine, wait until that host has been examined.
     """

@@ -64,7 +64,7 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a kernel, as root if sudo was requested; `why` is the reason for using root.
+        """Run a kernel, as root if sudo was requested. `why` is the reason why root is needed.
 
         Raises NotMeasured, HostError or HostLocked.
         """

@@ -76,7 +76,7 @@ def read_meshes(
 
 @dataclass(slots=True)
 class _MeshProbe:
-    """A thread that reads the meshes, so that signals are handled in the meantime."""
+    """A thread that reads the meshes, so that the main thread can handle signals in the meantime."""
 
     host: Host
     spec: HostSpec
@@ -129,7 +129,8 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the files that only root can read, as read by a kernel: sudo runs nothing else."""
+    """Return the snapshot with the files that only root can read. The `cmnwatch` kernel reads them, because sudo
+    runs only kernels."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
     for line in json_lines(ran.stdout):
@@ -151,7 +152,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """Return the kernel's output for a mesh. If its status is not 0, the text is the reason for the failure."""
+    """Return the kernel's output for a mesh. If the status is not 0, the text is the reason for the failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:
         return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")

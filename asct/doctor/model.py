@@ -1,4 +1,4 @@
-"""The doctor's results for a host, used by the command line and in asct.doctor/1."""
+"""The results of `asct doctor` for a host, used by the command line and in asct.doctor/1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device of a host. `names` are its names in /dev/disk/by-id; empty for a loop device.
+    """A block device of a host. `names` contains its names in /dev/disk/by-id; it is empty for a loop device.
 
     `serial` is the serial number that a plan must specify, or the path of the backing file of a loop device.
     """
@@ -51,8 +51,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ConsentedDevice:
-    """A device that the plan allows asct to overwrite, and the reasons why the host would still refuse to write to
-    it."""
+    """A device that the plan allows asct to overwrite, and the reasons why asct would still refuse to write to it."""
 
     device: str
     serial: str

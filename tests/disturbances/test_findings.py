@@ -202,7 +202,7 @@ def test_steal_interrupts_and_throttling_need_two_looks() -> None:
 
 def test_heat_and_pressure() -> None:
     near = one(quiet(thermal=[Thermal(name="nvme", celsius=76, critical_celsius=84), Thermal(name="x", celsius=99)]))
-    assert (near.name, near.sure, near.seen) == ("heat", "likely", "nvme 76 °C of 84 °C")
+    assert (near.name, near.sure, near.seen) == ("heat", "likely", "nvme 76 °C (limit 84 °C)")
     assert names(quiet(load=Load(load1=0, io_pressure_avg10=12.0, memory_pressure_avg10=0.5))) == ["io-pressure"]
     assert names(quiet(load=Load(load1=0, memory_pressure_avg10=1.5))) == ["memory-pressure"]
     assert names(quiet(), ActivitySample(pressure={"io": 0.2})) == ["io-pressure"]
@@ -253,7 +253,7 @@ def test_fixed_addresses_are_reported_and_the_fix_randomizes_them() -> None:
         (
             GIB - (20 << 20),
             "20 MiB of 1 GiB swap is in use",
-            "the kernel may swap during a measurement, but this little is usual: idle daemons are swapped out",
+            "the kernel may swap during a measurement, but such a small amount is usual: idle daemons are swapped out",
         ),
         (GIB // 2, "512 MiB of 1 GiB swap is in use", "the host was short of memory at some point in the past"),
     ],
