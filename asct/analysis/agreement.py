@@ -1,7 +1,8 @@
 """Find quantities that a run measured more than once with different results.
 
-Each benchmark declares the quantities that its values measure (`sdk/quantity.py`). The values are compared when a run
-is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts are included like all others.
+Each benchmark declares the quantities that its values measure (`sdk/quantity.py`). The values are compared whenever a
+run is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts of a run are treated like all
+others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _NEAR_SIZE: Final = 1.3
-"""A size of a curve measures a level if it differs from the size of the level by at most this factor."""
+"""A point of a curve measures a level if its size differs from that of the level by at most this factor."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 """The coordinates shared by the repeats of a value: host, id, metric, point, coordinates."""
@@ -30,7 +31,7 @@ Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 class Disagreement:
     """One side of a disagreement: the values at `places`, and the other value of the same quantity.
 
-    `ratio` is the other value relative to this one, for metrics that express this value in another unit.
+    `ratio` is the other value relative to this one. It also applies to metrics that express this value in another unit.
     """
 
     host: str
@@ -45,7 +46,7 @@ class Disagreement:
 
     @property
     def flag(self) -> str:
-        """The flag of these values: `disagrees:idle-latency`."""
+        """The flag for these values: `disagrees:idle-latency`."""
         return f"{DISAGREES}:{self.other}"
 
     @property
@@ -99,7 +100,7 @@ def disagreements(
 ) -> tuple[Disagreement, ...]:
     """Return both sides of each disagreement between two values of a quantity on one host.
 
-    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured
+    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values and values measured
     by other versions of a benchmark are ignored.
     """
     settings = _settings(resolved)
@@ -168,7 +169,7 @@ def _sightings(
 def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
-    """Yield the values of the curve that measure a level, for each level with known sizes."""
+    """For each level whose sizes are known, yield the values on the curve that measure the level."""
     lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
     for level in (level for level in lowest if level in highest):  # in the order of the records
         low, high = lowest[level], highest[level]
@@ -182,7 +183,7 @@ def _of_curve(
 
 
 def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
-    """Return the values of a metric by level; the medians of the repeats."""
+    """Return the values of a metric, keyed by level. A value is the median of its repeats."""
     own = [record for record in mine if record.metric == metric and "level" in record.coords]
     return {
         level: float(median(one.value for one in group))
@@ -197,8 +198,7 @@ def _matches(record: Record, quantity: Quantity) -> bool:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return the value of these records: their median, with an interval from the lowest to the highest end of their
-    intervals."""
+    """Return the value of these records: their median, with an interval that includes all of their intervals."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return None
@@ -211,7 +211,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return a condition as text; empty if asct determines the value."""
+    """Return a condition as text; empty if asct chooses its value."""
     return "" if value is None or value == "auto" else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Figures of one benchmark entry combined across hosts, and figures as tables."""
+"""Combines the figures of one benchmark entry across hosts, and converts figures to tables."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
 
 _MOST_SERIES = 24
-"""Maximum number of series of a combined figure. With more, the lines would be indistinguishable."""
+"""Maximum number of series in a combined figure. If there were more, the lines could not be told apart."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a heat map is also shown as a table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
-    """Return the figures of all hosts in order, with one combined figure for those with the same slug and axes.
+    """Return the figures of all hosts in order. Figures with the same slug and axes are combined into one.
 
     Every series is named after its host. Stacked bars and heat maps remain separate for each host.
     """
@@ -27,7 +27,7 @@ def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
 
 
 def _key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
-    """Return a key that is equal for figures that can be combined."""
+    """Return a key that is the same for figures that can be combined."""
     if isinstance(figure, Heatmap):
         return figure.slug, figure.x_title, figure.y_title
     return figure.slug, figure.x, figure.y
@@ -74,7 +74,7 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table, with one row per x and one column per series, or with the cells of a
+    """Return the values of a figure as a table. It has one row per x value and one column per series, or the cells of a
     heat map.
 
     Returns None for a heat map that has too many cells to be readable.

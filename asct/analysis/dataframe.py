@@ -22,8 +22,8 @@ LAST = (
 
 
 def tidy_columns(records: Iterable[Record]) -> list[str]:
-    """Return the columns of `tidy_rows`: fixed ones, with `point.<setting>` and `at.<coordinate>` between them in order
-    of appearance."""
+    """Return the columns of `tidy_rows`: the fixed columns and, between them, `point.<setting>` and `at.<coordinate>`
+    in order of appearance."""
     points: dict[str, None] = {}
     places: dict[str, None] = {}
     for record in records:
@@ -58,8 +58,8 @@ def to_frame(records: Sequence[Record]) -> DataFrame:
 
 
 def document(view: RunView) -> dict[str, Any]:
-    """Return a run as one JSON document (asct.report/1): the run, facts, tables by entry and host, and records by
-    column."""
+    """Return a run as one JSON document (asct.report/1): the run, the facts, a table per entry and host, and the
+    records by column."""
     return {
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),

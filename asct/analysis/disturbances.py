@@ -1,4 +1,5 @@
-"""Disturbances at the start of a run, prepared for reports: each finding is listed once for all of its hosts."""
+"""The disturbances at the start of a run, prepared for reports. Each finding is listed only once, with all of its
+hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ pages."""
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceLink:
-    """The title of a finding, and the anchor of its full description."""
+    """The title of a finding, and the anchor that leads to its full description."""
 
     title: str
     slug: str
@@ -38,8 +39,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding, with all `hosts` on which it was made, as text that is safe to display. `rows` are pairs of a label
-    and a text."""
+    """A finding with all `hosts` that have it, as text that is safe to display. `rows` are pairs of a label and a
+    text."""
 
     slug: str
     title: str
@@ -58,7 +59,7 @@ class DisturbanceSummary:
     slugs: Mapping[tuple[str, str], str]
 
     def mention(self, items: Iterable[Disturbance]) -> tuple[DisturbanceLink, ...]:
-        """Return links to the findings on one host, with their titles for that host."""
+        """Return links to the findings on one host, with the titles that they have on that host."""
         return tuple(DisturbanceLink(plain(item.title), self.slugs[_key(item)]) for item in items)
 
 
@@ -107,8 +108,8 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
 
 
 def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a finding. Observations or certainties that differ between hosts are shown with the names of
-    their hosts."""
+    """Yield the rows of a finding. If observations or certainties differ between hosts, they are shown with the host
+    names."""
     first = places[0][1]
     seen = grouped(places, lambda one: one[1].seen)
     reasons = grouped(places, lambda one: (one[1].sure, one[1].why))

@@ -1,8 +1,8 @@
 """Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-A place is one combination of swept settings and coordinates; its value is the median of its repeats. If the value was
-not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
+A place is one combination of swept settings and coordinates, and its value is the median of the repeats. If the value
+was not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from asct.values.quantity import format_quantity
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 """Maps the names that `of:` accepts to the paths of facts."""
 _VALUED = ("noisy", "invalid")
-"""Statuses of repeats with values. These repeats get their own verdicts even if they count as not measured."""
+"""Statuses of repeats that have values. These repeats get their own verdicts even if they are treated as not
+measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,21 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags that question a value, of all repeats, sorted. With `strict`, the verdict on such a value is
+        """The sorted flags of all repeats that question the value. With `strict`, the verdict on such a value is
         unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: its counts, and why repeats were not measured."""
+    """How a run ended, and why repeats were not measured."""
 
     run: Run
     losses: Sequence[Loss]
 
     def cause(self, check: Check, host: str, job_id: str = "") -> str:
-        """Return `; E601 ...`: the first cause of missing values for the check, and the number of further causes; empty
-        if there is none."""
+        """Return `; E601 ...`: the first cause of the values that the check lacks, and the number of further causes.
+        The result is empty if there is no cause."""
         found = dict.fromkeys(
             loss.cause
             for loss in self.losses
@@ -86,9 +87,10 @@ def judge(
 ) -> list[Verdict]:
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
-    `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values count
-    as not measured. `disagreements` are those between `records`. A bound that lies between two disagreeing values of
-    the same quantity cannot be judged. `losses` are the causes of missing values, which the verdicts repeat.
+    `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values are
+    treated as not measured. `disagreements` are those between `records`. An expectation cannot be judged if its bound
+    lies between two disagreeing values of the same quantity. `losses` are the causes of missing values, which the
+    verdicts quote.
     """
     places = gather(records, disagreements)
     verdicts: list[Verdict] = []
@@ -109,7 +111,8 @@ def is_blocking(verdict: Verdict) -> bool:
 
 
 def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
-    """Group records by metric and place, in order of first appearance. Warm-ups (repeats below 1) are skipped."""
+    """Group records by metric and place, in order of first appearance. Warm-ups (repeat numbers below 1) are
+    skipped."""
     rivals: dict[Place, list[Disagreement]] = {}
     for side in disagreements:
         for place in side.places:
@@ -168,7 +171,8 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
     doubt = f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
     if any(flag.startswith("invalid") for flag in place.doubts):
         # a value was measured, so `if_missing` does not apply; only the severity does
-        reason, if_missing = f"{doubt}, so it counts as not measured", "fail" if check.severity == "fail" else "warn"
+        reason = f"{doubt}, so it is treated as not measured"
+        if_missing = "fail" if check.severity == "fail" else "warn"
     elif not reason and doubt and f"{place.host}/{place.id}" in strict:
         reason = f"{doubt}, which `strict` rejects"
     reason = reason or _between_states(place, low, high) or _between_rivals(place, low, high)
@@ -186,13 +190,14 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:
-    """Return the lower and the upper bound in the unit of the metric, and the reason if they are unknown."""
+    """Return the lower and the upper bound in the unit of the metric, and the reason why they are unknown (empty if
+    they are known)."""
     if check.min is None and check.max is None:
         return None, None, "the expectation has no bound"
     if check.relative_to is None:
         return check.min, check.max, ""
     if whole is None:
-        return None, None, f"`{check.relative_to}` is unknown for this host"
+        return None, None, f"`{check.relative_to}` of this host is unknown"
     low, high = None if check.min is None else check.min * whole, None if check.max is None else check.max * whole
     return low, high, ""
 
@@ -200,8 +205,8 @@ def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | No
 def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
-    """Return the reference value of relative bounds, from the same point of the job or otherwise from the facts; None
-    if neither contains it."""
+    """Return the reference value for relative bounds, from the same point of the job or, failing that, from the facts.
+    Return None if neither contains it."""
     name = check.relative_to
     if name is None:
         return None
@@ -222,8 +227,8 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 
 
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and the
-    highest of several repeats."""
+    """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and
+    highest values of several repeats."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
     span = (min(values), max(values))
@@ -231,7 +236,7 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
         span = stats.ci95
     unit = place.records[0].unit
     return [
-        f"the bound is within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
+        f"the bound lies within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
         for bound in (low, high)
         if bound is not None and span[0] < bound < span[1]
     ][:1]
@@ -248,16 +253,16 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
         return ""
     unit = place.records[0].unit
     shares = " and ".join(f"{format_quantity(state.value, unit)} ({state.share:.0%})" for state in stats.states)
-    return f"the value has two states, {shares}, and the bound is between them"
+    return f"the value has two states, {shares}, and the bound lies between them"
 
 
 def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return why the verdict is unknown if only one of this value and another value of the same quantity satisfies the
-    bounds; otherwise empty."""
+    """Return why the verdict is unknown if this value satisfies the bounds and another value of the same quantity does
+    not, or vice versa; otherwise empty."""
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
         if (low is not None and first < low <= last) or (high is not None and first <= high < last):
-            return f"the run also contains {side.text} for the same quantity, and the bound is between the two values"
+            return f"the run also contains {side.text} for the same quantity, and the bound lies between the two values"
     return ""
 
 
@@ -286,7 +291,7 @@ def _lost(job: JobEntry) -> list[str]:
 
 
 def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outcome) -> list[Verdict]:
-    """Return an unknown verdict for each job that lacks measurements to which the check may apply."""
+    """Return an unknown verdict for each job that lacks measurements to which the check might apply."""
     verdicts = []
     for job in ended.run.jobs:
         lost = _lost(job)
@@ -301,7 +306,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return a verdict for `check`; `fields` override the values of an unknown verdict."""
+    """Return an unknown verdict for `check`, with some values replaced by `fields`."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

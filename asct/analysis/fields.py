@@ -1,4 +1,4 @@
-"""Facts field by field: as a flat map, and as the differences between two machines or two states of a machine."""
+"""Facts, field by field: as a flat map, and as differences between two machines or two states of a machine."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MOVING: Final = re.compile(
 )
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""Maximum number of items to list individually: of entries that differ in the same field, and of fields on one side
-only."""
+"""Maximum number of items to list individually. It applies to entries that differ in the same field, and to fields that
+only one side has."""
 _LONGEST: Final = 160
 """Maximum length of a displayed value in characters."""
 _MANY_WORDS: Final = 12
-"""Maximum number of words of a value. Longer values, such as CPU flags, are reduced to the words that are on one side
-only."""
+"""Maximum number of words of a value. Longer values, such as CPU flags, are reduced to the words that only one side
+has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Difference:
 
 
 def flat(document: Mapping[str, Any], *, by_name: bool = False) -> dict[str, Any]:
-    """Return the leaves of a document by dotted path (`cpu.cpus`). A list of plain values becomes one string.
+    """Return the leaves of a document, keyed by dotted path (`cpu.cpus`). A list of plain values becomes one string.
 
     Entries of a list are identified by number (`block_devices.0.size_bytes`) or, with `by_name`, by name
     (`block_devices.sda.size_bytes`).
@@ -75,7 +75,7 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
     """Return the names of the entries in each list (`block_devices`, `cpu.logical`) and in each map of components
-    (`tools`), by path.
+    (`tools`), keyed by path.
 
     Lists inside entries are skipped.
     """
@@ -92,7 +92,8 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of entries, or the number of an entry without a name. Repeated names get a counter."""
+    """Return the names of entries. An entry without a name is identified by its number, and repeated names get a
+    counter."""
     taken: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):
@@ -150,7 +151,8 @@ def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> It
 
 
 def _part(field: str, known: Mapping[str, Any]) -> str:
-    """Return the path of the list to which a field belongs, or otherwise the first two parts of the field's path."""
+    """Return the path of the list to which a field belongs. For a field outside lists, return the first two parts of
+    its path."""
     names = field.split(".")
     paths = (".".join(names[:count]) for count in range(1, len(names)))
     return next((path for path in paths if path in known), ".".join(names[:2]))
@@ -172,7 +174,7 @@ def _of_entries(
             yield from (f"{label}{'.' if label else ''}{name}.{leaf}: {_values(one)}" for name, _, one in alike)
         else:
             name, _, first = alike[0]
-            yield f"{start}{leaf} differs in {len(alike)}, first {name}: {_values(first)}"
+            yield f"{start}{leaf} differs in {len(alike)} entries; the first is {name}: {_values(first)}"
 
 
 def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
@@ -184,8 +186,8 @@ def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
 
 
 def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
-    """Yield one line per difference. If only one side has the fields and there are many (kernel options), yield only
-    their number."""
+    """Yield one line per difference. If there are many fields that only one side has (kernel options), yield only their
+    number."""
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
     many = [len(some) > _MOST_ALIKE for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):

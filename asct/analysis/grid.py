@@ -13,7 +13,7 @@ from asct.values.quantity import format_quantity
 
 Align = Literal["left", "right"]
 Tone = Literal["", "good", "doubt", "invalid", "bad", "refused", "missing", "unknown", "muted"]
-"""The color of a text in all formats. Each kind of outcome has a different color."""
+"""The color of a text, in all formats. Each kind of outcome has its own color."""
 
 _BINARY = ("", "K", "M", "G", "T", "P")
 ABSENT = "–"
@@ -30,13 +30,13 @@ class TableCell:
 
 
 NO_VALUE = TableCell(ABSENT, tone="muted")
-"""The cell of a missing value."""
+"""The cell that represents a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The heading of a column: its title, the alignment of its cells, a line of help text, and whether to keep the
-    column if it is empty."""
+    """The heading of a column: its title, the alignment of its cells, a line of help text, and whether the column is
+    kept even if it is empty."""
 
     title: str
     align: Align = "left"
@@ -78,8 +78,8 @@ def cell(column: Column, value: Any) -> TableCell:
 
 
 def size_text(size: float) -> str:
-    """Format bytes with a binary suffix: exactly if four decimals suffice (`128`, `32.0625K`, `1G`), otherwise rounded
-    (`24.99M`)."""
+    """Format bytes with a binary suffix. The number is exact if four decimals suffice (`128`, `32.0625K`, `1G`);
+    otherwise, it is rounded (`24.99M`)."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
@@ -112,8 +112,8 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, keep_lines: bool = False) -> str:
-    """Replace control characters and characters that change the text direction, because they could falsify what a
-    terminal or page displays."""
+    """Replace control characters and characters that change the text direction, because they could make a terminal or
+    page display something else."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 
@@ -143,7 +143,7 @@ def _placed(value: Any, is_size: bool) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a stable id for links: lower-case letters, digits and hyphens, never empty."""
+    """Return a stable id for links. It consists of lowercase letters, digits and hyphens, and is never empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 

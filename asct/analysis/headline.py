@@ -1,4 +1,5 @@
-"""The key results of a report: the highlights that a benchmark declares, or otherwise one metric of each unit."""
+"""The key results of a report: the highlights that a benchmark declares or, if it declares none, one metric of each
+unit."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
 _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
-"""Flags shown with key results even though `strict` accepts values that have them."""
+"""Flags that are shown with key results even though `strict` accepts values that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class HeadlineMetric:
     detail: str
     doubt: str = ""
     """The reason why the value is questionable: `noisy` or `invalid`, the host state, disagreeing values, or problems
-    of its samples according to its flags; empty if it is reliable."""
+    with its samples according to its flags. Empty if the value is reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
 
@@ -135,7 +136,7 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """Yield the headlines of several hosts: one table per benchmark with one row per host, in the given order."""
+    """Yield the headlines of several hosts as one table per benchmark, with one row per host in the given order."""
     for name, items in grouped(found, lambda item: item.id).items():
         cells = {(item.host, item.label): item for item in items}
         labels = list(dict.fromkeys(item.label for item in items))
@@ -156,7 +157,7 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
-    """Return the worst state of the host during the repeats, according to their telemetry or flags."""
+    """Return the worst state of the host during the repeats, according to the telemetry or the flags of the repeats."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
     marks |= {"noisy host"} if NOISY_HOST in place.doubts else set()

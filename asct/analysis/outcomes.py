@@ -1,4 +1,4 @@
-"""The outcome of each benchmark on each host, worst first, and the results that a run has reused.
+"""The outcome of each benchmark on each host, worst first, and the results that a run reused.
 
 Hosts with the same outcomes share a row.
 """
@@ -26,7 +26,7 @@ WORST_FIRST: Final = tuple(TONES)
 
 
 def tone_of(word: str) -> Tone:
-    """Return the color of a status or outcome, including unknown ones in a results tree from another source."""
+    """Return the color of a status or outcome. A results tree from another source may contain unknown ones."""
     return TONES.get(word, "bad")
 
 
@@ -56,7 +56,7 @@ class JobOutcome:
 class HostRow:
     """Hosts with the same outcomes.
 
-    `state` is `ok`, or the reason why the hosts could not be used. The outcome of a job that these hosts do not have is
+    `state` is `ok`, or the reason why the hosts could not be used. If these hosts do not have a job, its outcome is
     None.
     """
 
@@ -73,7 +73,8 @@ class HostRow:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """Outcomes by host (row) and benchmark entry (column). `ids` are the names of the columns."""
+    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` are the names of the
+    columns."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]
@@ -98,7 +99,7 @@ def outcome(job: JobEntry) -> JobOutcome:
 
 
 def unmeasured(jobs: Iterable[JobEntry]) -> Counter[str]:
-    """Return the number of repeats that count as not measured, by status."""
+    """Return the number of repeats that are treated as not measured, by status."""
     return sum((Counter(job.lacking()) for job in jobs), Counter[str]())
 
 

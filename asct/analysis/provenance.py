@@ -35,7 +35,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One or more repeats without values that have the same outcome."""
+    """One or more repeats that have no values and the same outcome."""
 
     label: str
     status: str
@@ -81,7 +81,7 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextT
 
 
 def _value(value: Any, unit: str | None) -> str:
-    """Format a setting in its unit. Sizes are also shown in bytes, the form in which programs receive them."""
+    """Format a setting with its unit. Sizes are also shown in bytes, which is how they are passed to programs."""
     if isinstance(value, list | tuple):
         return ", ".join(_value(item, unit) for item in value) if unit == "B" else shown(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or unit is None:
@@ -128,7 +128,8 @@ def _shell(argv: Any) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the raw files of a repeat and its steps, relative to its folder, without hidden files and links."""
+    """Return the raw files of a repeat and its steps, as paths relative to its folder. Hidden files and links are
+    omitted."""
     found: list[str] = []
     for pattern in ("*", "*/*"):
         paths = (path for path in folder.glob(pattern) if path.is_file() and not path.is_symlink())
@@ -137,7 +138,8 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Return why measured repeats are noisy, and their notes, each with the repeats that it applies to."""
+    """Return the reasons why measured repeats are noisy, and the notes of the repeats, each with the repeats to which
+    it applies."""
     found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
     return [f"{_several([label for _, label in places])}: {text}" for text, places in found.items()]
 
@@ -155,7 +157,7 @@ def _several(labels: Sequence[str]) -> str:
 
 
 def failures_of(root: Path, job: JobView) -> list[Failure]:
-    """Return the repeats that count as not measured.
+    """Return the repeats that are treated as not measured.
 
     Repeats of a point with the same outcome are merged and shown with the last lines of the first repeat's standard
     error.
@@ -177,7 +179,7 @@ def failures_of(root: Path, job: JobView) -> list[Failure]:
 
 
 def unstarted(job: JobView) -> Iterator[Failure]:
-    """Yield one failure for all repeats that were not started, with the cause that the job recorded."""
+    """Yield a single failure for all repeats that were not started, with the cause that the job recorded."""
     if job.unstarted:
         label = share(job.unstarted, planned([job.entry]), "measurement")
         status = "refused" if job.entry.refused else "skipped"

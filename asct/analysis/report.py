@@ -29,7 +29,7 @@ MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
 _DISTURBED = "E432"
-"""The warning that counts the findings on a host. Reports list the findings instead."""
+"""The warning that states the number of findings on a host. Reports list the findings themselves instead."""
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
@@ -180,7 +180,7 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 
 
 def _without_host(message: str, host: str) -> str:
-    """Return a message without the host and its address at the start, because a warning names its host already."""
+    """Return a message without the host and its address at the start, because a warning names its host separately."""
     return re.sub(rf"\A(host )?{re.escape(host)}( \([^()]*\))?: ", "", message) if host else message
 
 

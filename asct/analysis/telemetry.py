@@ -21,7 +21,7 @@ def reason_text(reason: Reason) -> str:
 
 
 def host_remarks(job: JobView) -> list[str]:
-    """Return one line per reason for a noisy host or invalid values, with the worst repeat for each reason."""
+    """Return one line per reason for a noisy host or invalid values, with the repeat for which the reason was worst."""
     found = grouped(_reasons(job), lambda item: (item[0].state, item[0].what))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
@@ -32,7 +32,7 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """Return the consequence of each reason for the values, in order of first appearance."""
+    """Return how each reason affects the values, in order of first appearance."""
     groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: plain(reason.what))
     return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 

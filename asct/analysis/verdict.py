@@ -126,7 +126,7 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
     if counting:
         held = sum(1 for item in counting if item.outcome == "pass")
         if held < len(counting):
-            return f"{held} of {len(counting)} expectations held, none failed"
+            return f"{held} of {len(counting)} expectations held, and none failed"
         return "The expectation held" if held == 1 else f"All {held} expectations held"
     return "The measurement is complete" if total == 1 else f"All {total:,} measurements are complete"
 
@@ -143,8 +143,8 @@ def _remarks(view: RunView) -> list[str]:
 
 
 def word_of(verdict: Verdict) -> str:
-    """Return the outcome in one word: a failed expectation whose severity is `warn` or `info` does not fail the run,
-    so it is a warning or information."""
+    """Return the outcome in one word. A failed expectation with severity `warn` or `info` does not make the run fail,
+    so its outcome is a warning or information."""
     if verdict.outcome == "fail" and verdict.severity != "fail":
         return "warning" if verdict.severity == "warn" else "info"
     return verdict.outcome
@@ -156,8 +156,8 @@ def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
-    """Return a table of all verdicts, failed ones first. The columns for host and severity are omitted if they do not
-    vary."""
+    """Return a table of all verdicts, failed ones first. The columns for the host and the severity are omitted if their
+    values do not vary."""
     hidden = set() if len({item.host for item in verdicts if item.host}) > 1 else {"Host"}
     hidden |= set() if any(item.severity != "fail" for item in verdicts) else {"Severity"}
     titles = ("Outcome", "Metric", "At", "Host", "Measured", "Expected", "Severity", "Note")

@@ -23,7 +23,7 @@ from asct.values.grouping import grouped
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
-"""Coordinates that are in bytes; for settings, the schema contains the unit."""
+"""Coordinates whose values are in bytes. For settings, the schema contains the unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RepeatView:
     folder: str
     status: Status | None
     sizes: frozenset[str] = frozenset()
-    """The names of settings and coordinates in bytes."""
+    """The names of settings and coordinates whose values are in bytes."""
 
     @property
     def command(self) -> CommandDocument | None:
@@ -57,17 +57,18 @@ class RepeatView:
 
     @property
     def valued(self) -> bool:
-        """Whether the repeat has values, although they may be invalid."""
+        """Whether the repeat has values, even if they are invalid."""
         return self.word in VALUED
 
     @property
     def measured(self) -> bool:
-        """Whether the repeat counts as measured. A noisy repeat that `strict` rejects has a diagnostic."""
+        """Whether the repeat is treated as measured. A noisy repeat that `strict` rejects has a diagnostic."""
         return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
 
     @property
     def cause(self) -> str:
-        """Why the repeat counts as not measured: the code and the message, or the notes if there is no diagnostic."""
+        """Why the repeat is treated as not measured: the code and the message, or the notes if there is no
+        diagnostic."""
         if self.status is None:
             return ""
         found = self.status.diagnostic or {}
@@ -217,8 +218,8 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
 
 @cache
 def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
-    """Return the unit of each setting that has one, from the settings schema. Cached, because creating the schema is
-    slow."""
+    """Return the unit of each setting that has one, from the settings schema. The result is cached, because creating
+    the schema is slow."""
     found: dict[str, str] = {}
     for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
@@ -229,7 +230,7 @@ def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
 
 
 def sizes_of(benchmark: Benchmark[Any] | None) -> frozenset[str]:
-    """Return the settings and coordinates that are in bytes."""
+    """Return the names of the settings and coordinates whose values are in bytes."""
     return _SIZES | {name for name, unit in units_of(benchmark).items() if unit == "B"}
 
 

@@ -22,7 +22,8 @@ from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
-    """Import the format `name`. Raises UsageError (E702) that suggests the nearest name if there is no such format."""
+    """Import the format `name`. If there is no such format, raises UsageError (E702), which suggests the nearest
+    name."""
     known = report_formats()
     if name not in known:
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
@@ -40,13 +41,13 @@ def render(view: RunView, name: str) -> str | bytes:
     module = get(name)
     if not hasattr(module, "render"):
         message = f"`{name}` consists of several files and cannot be printed"
-        raise UsageError(Diagnostic("E703", message, hint="choose a folder with `--output-dir`"))
+        raise UsageError(Diagnostic("E703", message, hint="specify an output directory with `--output-dir`"))
     document: str | bytes = module.render(view)
     return document
 
 
 def write(view: RunView, name: str, folder: Path) -> list[Path]:
-    """Write one report like `write_all`, and return the paths of its files."""
+    """Write one report as `write_all` does, and return the paths of its files."""
     return write_all(view, (name,), folder)[name]
 
 
@@ -70,7 +71,7 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
 
 
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:
-    """Return the contents of the files of a format, by file name."""
+    """Return the contents of the files of a format, keyed by file name."""
     if hasattr(module, "documents"):
         found: Mapping[str, str | bytes] = module.documents(view, folder)
         return found

@@ -18,15 +18,15 @@ from asct.sdk.figure import Table
 _FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
 FILE = "<benchmark>.csv"
-SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
+SUMMARY = "CSV files: the tables and records of each benchmark, and the facts of each host"
 
 
 def documents(view: RunView, _folder: Path) -> dict[str, str]:
-    """Return the files by name: `<benchmark>.csv`, `<benchmark>.<table>.csv` for further tables,
+    """Return the files, keyed by name: `<benchmark>.csv`, `<benchmark>.<table>.csv` for each further table,
     `<benchmark>.records.csv` and `system_info.csv`.
 
-    The columns are those of the benchmark, preceded by `host` and `id` if there are several hosts, or several entries
-    for one benchmark. If there are several machines, the last file is `system_info.<host>.csv`.
+    The columns are those of the benchmark. They are preceded by `host` and `id` if there are several hosts, or several
+    entries for one benchmark. If there are several machines, each has a file `system_info.<host>.csv`.
     """
     texts: dict[str, str] = {}
     for name in dict.fromkeys(job.entry.benchmark for job in view.jobs):
@@ -79,8 +79,8 @@ def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> st
 def harmless(value: Any) -> Any:
     """Return the text of a cell without characters that control a terminal.
 
-    Text from hosts is untrusted. An apostrophe is put before text that a spreadsheet would interpret as a formula, even
-    because of full-width signs (OWASP, CSV Injection).
+    Text from hosts is untrusted. Text that a spreadsheet would interpret as a formula, even if it begins with a
+    full-width sign, is preceded by an apostrophe (OWASP, CSV Injection).
     """
     if not isinstance(value, str):
         return value

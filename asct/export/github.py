@@ -1,4 +1,4 @@
-"""GitHub workflow commands: annotates the plan with failed expectations and points."""
+"""GitHub workflow commands, which annotate the plan with failed expectations and points."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class _Note:
 
 
 def render(view: RunView) -> str:
-    """Return at most ten errors and ten warnings, the most severe first. A final notice states how many are omitted."""
+    """Return at most ten errors and ten warnings, the most severe first. A final notice states how many were
+    omitted."""
     notes = [*_expectations(view), *_points(view), *_findings(view)]
     if view.run.exit_code != 0 and all(note.level != "error" for note in notes):
         notes.append(_Note("error", "asct", summarize(view).sentence, view.run.plan_file))

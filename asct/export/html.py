@@ -1,8 +1,8 @@
 """A single HTML file that works offline, can be printed, and shows its tables even without JavaScript.
 
 The file embeds plotly.js (from the installed plotly) and the figures as compressed data (gzip, base64) that the page
-decompresses. The Content-Security-Policy allows only the scripts in this file, by their SHA-256. Text from plans, hosts
-and programs is also escaped.
+decompresses. The Content-Security-Policy allows only the scripts in this file, identified by their SHA-256 hashes. Text
+from plans, hosts and programs is also escaped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _MOST_RECORDS = 50_000
 def render(view: RunView, base: str = "") -> str:
     """Return the HTML page.
 
-    `base` is the path from the page to the run's folder ("" if it is the same), for links to raw files.
+    `base` is the path from the page to the run's folder, for links to raw files; it is empty if the page is in that
+    folder.
     """
     report = build(view)
     figures = {
@@ -76,7 +77,7 @@ def render(view: RunView, base: str = "") -> str:
 
 
 def documents(view: RunView, folder: Path) -> dict[str, str]:
-    """Return the page by file name. Its links lead from `folder` to the files of the run."""
+    """Return the page, keyed by file name. Its links lead from `folder` to the files of the run."""
     base = os.path.relpath(view.root, folder)
     return {FILE: render(view, "" if base == "." else f"{base}/")}
 

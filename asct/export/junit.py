@@ -1,7 +1,7 @@
 """JUnit XML for CI servers: one test case per point of each job, and one per expectation.
 
-The file is valid according to junit-10.xsd of Jenkins' xUnit plugin (jenkinsci/xunit-plugin), which allows neither
-properties nor locations in a test case. A run whose exit code is not 0 always has a failure or an error.
+The file conforms to junit-10.xsd from Jenkins' xUnit plugin (jenkinsci/xunit-plugin), which allows neither properties
+nor locations in a test case. If the exit code of the run is not 0, the file always contains a failure or an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _BAD = ("error", "failure")
 def render(view: RunView) -> str:
     """Return one suite per job, followed by one for the expectations.
 
-    A point that counts as not measured is an error, whose type is its status; a failed expectation is a failure.
+    A point that is treated as not measured is an error, whose type is the point's status. A failed expectation is a
+    failure.
     """
     root = ET.Element("testsuites", {"name": _clean(view.run.plan)})
     for job in view.jobs:
@@ -54,8 +55,8 @@ def render(view: RunView) -> str:
 
 
 def _run_suite(root: ET.Element, view: RunView) -> None:
-    """Add an error for a run that failed although no point and no expectation failed, for example because it was
-    killed."""
+    """Add an error for a run that failed even though no point and no expectation failed, for example because the run
+    was killed."""
     causes = [text_at(item, "code") + " " + text_at(item, "message") for item in view.run.findings
               if text_at(item, "severity") != "note"]  # fmt: skip
     suite = ET.SubElement(root, "testsuite", {"name": "run"})

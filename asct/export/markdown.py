@@ -17,7 +17,7 @@ FILE = "summary.md"
 SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
 
 MOST_BYTES = 1 << 20
-"""Size limit in bytes: GitHub discards a larger job summary."""
+"""Size limit in bytes. GitHub discards larger job summaries."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
 """The maximum number of hosts for which facts, fixes and tables are shown, because a pull request comment is limited to
@@ -29,11 +29,11 @@ not sufficient; an invisible empty comment breaks them up (github/cmark-gfm, iss
 _SIGNS: Final[Mapping[Tone, str]] = {
     "good": "✅", "doubt": "⚠️", "invalid": "🟣", "bad": "❌", "refused": "⛔", "missing": "🔵", "unknown": "❔",
 }  # fmt: skip
-"""The signs of the colors of outcomes, because Markdown has no colors."""
+"""The signs that represent the colors of outcomes, because Markdown has no colors."""
 
 
 def render(view: RunView) -> str:
-    """Return the summary. Beyond 1 MiB, sections are dropped from the end and replaced with a note."""
+    """Return the summary. If it exceeds 1 MiB, sections at the end are replaced with a note."""
     report = build(view)
     parts = [_head(report), *(_section(section, len(report.hosts)) for section in report.sections), _tail(report)]
     note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
@@ -59,8 +59,8 @@ def escape(text: str) -> str:
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark 6.1), also for use in a table. The text cannot end the code.
 
-    If the number of backslashes before a bar is odd, one is added. Otherwise, some renderers would pair the last one
-    with the backslash that escapes the bar, and treat the bar as the end of the cell.
+    If the number of backslashes before a vertical bar is odd, another one is added. Otherwise, some renderers would
+    pair the last one with the backslash that escapes the bar, and treat the bar as the end of the cell.
     """
     one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
     longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)

@@ -12,13 +12,14 @@ from asct.errors import UsageError
 
 NAME = "parquet"
 FILE = "records.parquet"
-SUMMARY = "records in columns (needs `pip install 'asct[query]'`)"
+SUMMARY = "records as a columnar file (needs `pip install 'asct[query]'`)"
 
 
 def render(view: RunView) -> bytes:
     """Return the tidy records as a Parquet file.
 
-    In a column with both text and numbers, all values are text. Raises UsageError (E704) if pyarrow is missing.
+    If a column contains both text and numbers, all of its values are stored as text. Raises UsageError (E704) if
+    pyarrow is missing.
     """
     if importlib.util.find_spec("pyarrow") is None:
         message = "`parquet` needs the Python package `pyarrow`"

@@ -96,7 +96,7 @@ def table(grid: TextTable, width: int = WIDTH) -> str:
 
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
-    """Return the columns in groups that fit the width. Each group starts with the first column."""
+    """Split the columns into groups that fit the width. Each group starts with the first column."""
     groups: list[list[int]] = [[0]]
     for index in range(1, len(grid.heads)):
         sizes = _sizes(_columns(grid, [*groups[-1], index]), width)
@@ -129,8 +129,8 @@ def display_width(text: str) -> int:
 def _sizes(grid: TextTable, width: int) -> list[int]:
     """Return the widths of the columns.
 
-    Columns are as wide as their values. If there is more room, they are widened for titles; if there is less, text
-    columns are narrowed.
+    Columns are as wide as their values. If there is more room, they are widened for their titles; if there is less,
+    text columns are narrowed.
     """
     columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
@@ -152,7 +152,8 @@ def _least(column: Sequence[TableCell]) -> int:
 
 
 def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
-    """Shrink the widest left-aligned column until the table fits or all such columns have their minimum width.
+    """Shrink the widest left-aligned column repeatedly until the table fits or all such columns have their minimum
+    width.
 
     Numbers are never wrapped.
     """

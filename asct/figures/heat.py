@@ -1,4 +1,5 @@
-"""Heat maps as plotly traces: values as colors, numbers in the cells if there is room, and lines between groups."""
+"""Heat maps as plotly traces, with values as colors, numbers in the cells if there is room, and lines between
+groups."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _ALL_DIGITS_UP_TO: Final = 4096
 576 x 576 cells small."""
 
 _TITLE_BELOW: Final = 24
-"""Distance in pixels between the axis and its title, because plotly reserves no space for labels that end beside the
-title."""
+"""Distance in pixels between the axis and its title. It is needed because plotly reserves no space for labels that end
+beside the title."""
 
 
 def render_heatmap(figure: Heatmap) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
 def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
     """Return a line before row `at`, and also before the column if rows and columns are the same.
 
-    It has a dark core and a pale rim, and is therefore visible on every color.
+    It has a dark core and a pale rim, so it is visible on every color.
     """
     lines: list[dict[str, Any]] = []
     for colour, width in ((theme.PAPER, 3), (theme.INK, 1)):

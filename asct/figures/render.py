@@ -1,4 +1,4 @@
-"""Convert figures of a benchmark (data in base units) to plotly JSON. Only this module imports plotly.
+"""Convert the figures of a benchmark (data in base units) to plotly JSON. Only this module imports plotly.
 
 The JSON contains plain lists with six significant digits, but no template and no ids. The page adds both, so equal
 records result in equal bytes. Text is escaped, because plotly interprets some HTML in labels.
@@ -19,7 +19,7 @@ from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Se
 from asct.sdk.record import Scalar
 
 _BAND_FROM = 13
-"""Lines with at least this number of points show intervals as a band, shorter ones as error bars."""
+"""Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
 _LABEL_ROWS = 4
 _ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
@@ -28,7 +28,7 @@ the next row."""
 
 
 def plotly_javascript() -> str:
-    """Return the source code of plotly.js, which the installed plotly contains."""
+    """Return the source code of plotly.js, which is part of the installed plotly package."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
@@ -37,8 +37,8 @@ def plotly_javascript() -> str:
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"data": [...], "layout": {...}}` for one figure.
 
-    `hosts` are all hosts of the run, in order. If there are several, each has the same color in every figure, and
-    markers and dashes distinguish the series of one host.
+    `hosts` contains all hosts of the run, in order. If there are several, each host has the same color in every figure,
+    and markers and dashes distinguish the series of one host.
     """
     if isinstance(figure, Heatmap):
         return render_heatmap(figure)
@@ -67,7 +67,8 @@ class _Style:
 
 
 def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """Return one style per series, based on the host if there are several hosts, otherwise on the position."""
+    """Return one style per series. The style depends on the host if there are several hosts, and otherwise on the
+    position of the series."""
     names = [item.host for item in series if item.host]
     by_host = len(set(hosts)) > 1 and len(names) == len(series)
     order = list(dict.fromkeys((*hosts, *names)))
@@ -110,8 +111,8 @@ def _x_in_shown_unit(figure: Chart) -> Chart:
 
 
 def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
-    """Return a function that converts x values: to numbers on a numeric axis, to text on a category axis (bytes with
-    their unit)."""
+    """Return a function that converts x values: to numbers for a numeric axis, and to text for a category axis (bytes
+    with their unit)."""
     axis = figure.x
 
     def categorical(x: Scalar) -> str:
@@ -151,7 +152,7 @@ def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style)
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Return whether x fails to increase strictly, because an interval band would then overlap itself."""
+    """Return whether x does not increase strictly, in which case an interval band would overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
@@ -279,10 +280,10 @@ def _ticks(values: Sequence[float], label: Callable[[float], str] | None = None)
 
 
 def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
-    """Return shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), and the number of label
-    rows.
+    """Return shapes and labels for the bounds of levels (solid lines) and for hints such as cache sizes (dotted lines),
+    and the number of label rows.
 
-    The labels are above the plot, in as many rows as needed to avoid overlap.
+    The labels are above the plot, in as many rows as are needed to avoid overlaps.
     """
     logarithmic = figure.x.scale in ("log2", "log10")
     markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))

@@ -31,7 +31,7 @@ _MOST_TICKS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class AxisScale:
-    """The scale of an axis, on which `value / factor` is shown in `unit`."""
+    """The scale of an axis, which shows `value / factor` in `unit`."""
 
     factor: float
     unit: str
@@ -63,8 +63,8 @@ def power_ticks(low: float, high: float) -> list[float]:
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 of each decade from `low` to `high` (both above 0), or only whole decades if there would be too
-    many."""
+    """Return 1, 2 and 5 for each decade from `low` to `high` (both above 0), or only powers of ten if there would be
+    too many ticks."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     inside = [
         digit * 10.0**power
@@ -78,7 +78,7 @@ def decade_ticks(low: float, high: float) -> list[float]:
 
 
 def even_ticks(low: float, high: float) -> list[float]:
-    """Return two to six round numbers from `low` to `high`, evenly spaced by 1, 2 or 5 times a power of ten.
+    """Return two to six round numbers from `low` to `high`. Their distance is 1, 2 or 5 times a power of ten.
 
     `high` must be above `low`.
     """

@@ -1,8 +1,8 @@
 """Colors, markers and the two page templates, independent of plotly.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinguishable with common color
-vision deficiencies. Each is darkened for light backgrounds and lightened for dark ones to a contrast of at least 3:1
-(WCAG 2.2, 1.4.11).
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), which people with common color vision deficiencies
+can distinguish. Each is darkened for light backgrounds and lightened for dark ones to a contrast of at least 3:1 (WCAG
+2.2, 1.4.11).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ BLANK_DARK: Final = "#2b333d"
 VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
-"""The perceptually uniform color map of Smith and van der Walt for matplotlib (2015), which is also suitable for color
-vision deficiencies and grayscale. High values are at the end with more contrast to the background."""
+"""The perceptually uniform color map that Smith and van der Walt created for matplotlib (2015). It is also suitable for
+color vision deficiencies and grayscale. High values have more contrast to the background."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 

@@ -31,7 +31,7 @@ def test_what_one_side_alone_has_is_counted() -> None:
     assert told(base, other) == {
         "cpu": [
             "logical: 60 only in b: 4-63",
-            "logical: node differs in 4, first 0: unknown -> 0",
+            "logical: node differs in 4 entries; the first is 0: unknown -> 0",
             "logical.1.core: 1 -> 0",
             "logical.2.core: 2 -> 1",
             "logical.3.core: 3 -> 1",

@@ -101,7 +101,7 @@ def test_hosts_of_the_check_limit_it() -> None:
             [record(1.0)],
             "this version of asct does not compare runs with a baseline",
         ),
-        ({"relative_to": "theoretical_bandwidth"}, [record(1.0)], "is unknown for this host"),
+        ({"relative_to": "theoretical_bandwidth"}, [record(1.0)], "of this host is unknown"),
     ],
 )
 def test_what_cannot_be_judged_is_unknown_and_says_why(
@@ -141,7 +141,7 @@ def test_invalid_repeats_are_judged_by_their_values_and_are_no_hole() -> None:
     run = run_of(counts={"invalid": 1})
     verdict = one([check(if_missing="pass")], [record(1.0, flags=["invalid-host"])], run=run)
     assert (verdict.outcome, verdict.reason) == (
-        "unknown", "the value is flagged invalid-host, so it counts as not measured",
+        "unknown", "the value is flagged invalid-host, so it is treated as not measured",
     )  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def test_an_invalid_value_is_unknown_whatever_if_missing_says(severity: str, if_
     asked = check(severity=severity, if_missing=if_missing)
     verdict = one([asked], [record(1.0, flags=["invalid-clock"])])
     assert (verdict.outcome, verdict.if_missing, verdict.value) == ("unknown", counts_as, 1.0)
-    assert verdict.reason == "the value is flagged invalid-clock, so it counts as not measured"
+    assert verdict.reason == "the value is flagged invalid-clock, so it is treated as not measured"
     assert is_blocking(verdict) is (severity == "fail")
 
 
@@ -213,7 +213,7 @@ def test_a_bound_inside_the_interval_is_noted() -> None:
     stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
     verdict = one([check(max=2.0)], [record(1.9, stats=stats)])
     assert verdict.outcome == "pass"
-    assert verdict.reason == "the bound is within the spread, 1.7 s to 2.1 s"
+    assert verdict.reason == "the bound lies within the spread, 1.7 s to 2.1 s"
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [(1.9, "unknown"), (1.0, "fail"), (2.5, "pass")])

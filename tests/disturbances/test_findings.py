@@ -260,7 +260,7 @@ def test_fixed_addresses_are_reported_and_the_fix_randomizes_them() -> None:
 )
 def test_what_is_said_of_swap_does_not_contradict_itself(free: int, seen: str, why: str) -> None:
     found = one(with_memory(swap_total_bytes=GIB, swap_free_bytes=free, swappiness=60))
-    assert found.seen == f"{seen}, vm.swappiness is 60" and found.why == why
+    assert found.seen == f"{seen}, and vm.swappiness is 60" and found.why == why
 
 
 def test_swap_whose_use_is_unknown_is_not_called_unused() -> None:

@@ -47,13 +47,13 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """Return the unknown facts of a host for a report: each reason with the first facts that it applies to."""
+    """Return the unknown facts of a host for a report: each reason with the first facts to which it applies."""
     return [f"{shortened(names.split(', '), _MOST_FIELDS)}: {reason}" for reason, names in unknown(facts)]
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
-    """Return the host's description from the run, or otherwise one derived from the facts: model, CPUs, memory, Linux
-    kernel."""
+    """Return the host's description from the run or, if there is none, one derived from the facts: model, CPUs, memory,
+    Linux kernel."""
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [

@@ -13,7 +13,7 @@ from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
 _LONGEST: Final = 8000
-"""Maximum length of a value in characters: twice that of the flags of a processor that has all of them."""
+"""Maximum length of a value in characters. It is twice the length of the CPU flags if a processor has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def quantity(number: float | None, unit: str) -> str:
 
 
 def decimal_size(number: int | None) -> str:
-    """Format a number of bytes in decimal units, like the manufacturers of drives: `960 GB`."""
+    """Format a number of bytes in decimal units, as drive manufacturers do: `960 GB`."""
     if number is None:
         return ""
     units = ("B", "kB", "MB", "GB", "TB", "PB")

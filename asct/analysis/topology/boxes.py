@@ -1,7 +1,8 @@
 """A machine as nested boxes: sockets, NUMA nodes, caches, clusters and cores, with their drives and interfaces.
 
-Each box is inside the smallest one that contains all of its CPUs. The CPU groups of the Linux kernel do not always form
-a tree (a node may span parts of two sockets). If a group overlaps another one, it is listed instead of drawn.
+Each box is inside the smallest one that contains all of its CPUs. The groups of CPUs that the Linux kernel reports do
+not always form a tree (a node may span parts of two sockets). If a group overlaps another one, it is listed instead of
+drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"
 class Box:
     """A part of the machine, and the parts inside it.
 
-    `title` contains its number (`socket 0`), and `detail` the properties shared by similar parts (`L2 1M, 2 threads`).
+    `title` contains the number of the part (`socket 0`), and `detail` the properties that similar parts share (`L2 1M,
+    2 threads`).
     """
 
     kind: Kind
@@ -39,7 +41,7 @@ class Box:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """A key that is equal for boxes that differ only in their numbers."""
+        """A key that is the same for boxes that differ only in their numbers."""
         return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
 
 
@@ -95,7 +97,8 @@ def _machine_detail(facts: HostFacts) -> str:
 def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]]:
     """Yield all groups of CPUs with their sort order.
 
-    Dies are omitted unless a socket has several, and clusters unless they differ from both sockets and cores.
+    Dies are omitted unless a socket has several of them. Clusters are omitted unless they differ from both sockets and
+    cores.
     """
     cpu, logical = facts.cpu, facts.cpu.logical
     for number, cpus in _by((one.cpu, one.socket) for one in logical):

@@ -67,7 +67,7 @@ def _style() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rectangle:
-    """A box with its size. `inner` are the boxes inside it, with the positions of their corners relative to this
+    """A box with its size. `inner` contains the boxes inside it, with the positions of their corners relative to this
     box."""
 
     part: Box
@@ -94,8 +94,8 @@ def drawing(facts: HostFacts) -> str:
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out the inner boxes in rows of at most `widest`. `told` is true if an outer box already describes the
-    cores."""
+    """Lay out the inner boxes in rows that are at most `widest` wide. `told` is true if an outer box already describes
+    the cores."""
     if part.kind == "core":
         return _core(part)
     everywhere = _designs(part)
@@ -123,8 +123,8 @@ def _designs(part: Box) -> set[str]:
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
-    """Describe the cores in a box: all of them if they have the same design, otherwise those directly inside it, by
-    design."""
+    """Describe the cores in a box. If all cores have the same design, describe all of them; otherwise, describe those
+    directly inside the box, by design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
         if one.kind == "core":

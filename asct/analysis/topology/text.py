@@ -33,14 +33,14 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
 
 
 def _overlaps(across: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each box that groups overlap."""
+    """Yield a sentence for each box that one or more groups overlap."""
     for box, pairs in grouped(across, lambda pair: pair[1]).items():
         names = shortened([name for name, _ in pairs], _MOST_LISTED)
         yield f"Not drawn: {names} {'overlaps' if len(pairs) == 1 else 'overlap'} {box}."
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
-    """Yield the lines of the boxes in a box. `each` is true if the box represents several equal ones."""
+    """Yield the lines of the boxes in a box. `each` is true if the box represents several identical ones."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
@@ -50,7 +50,7 @@ def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -
 
 
 def _alike(part: Box) -> object:
-    """Return a key that is equal for neighbors that share a line."""
+    """Return a key that is the same for neighbors that share a line."""
     return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
 
 
@@ -93,7 +93,7 @@ def _distances(facts: HostFacts) -> list[str]:
     nodes = [node for node in facts.nodes if node.distances]
     if len(nodes) < 2 or any(len(node.distances) != len(nodes) for node in nodes):
         return []
-    drawn = ["", "Distances between nodes (10: the node itself):"]
+    drawn = ["", "Distances between nodes (10 is the distance of a node to itself):"]
     for start in range(0, len(nodes), 12):
         columns = range(start, min(start + 12, len(nodes)))
         drawn.append("  from \\ to" + "".join(f"{nodes[column].id:>5}" for column in columns))
