@@ -179,7 +179,7 @@ def _loop(item: Setting, command: str) -> list[str]:
 
 
 def counted(numbers: Sequence[int]) -> str:
-    """Return the word list of a shell loop over `numbers`, such as `$(seq 0 79) 96`."""
+    """Return the word list for a shell loop over `numbers`, such as `$(seq 0 79) 96`."""
     words: list[str] = []
     for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0]):
         row = [number for _, number in run]

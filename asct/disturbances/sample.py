@@ -45,7 +45,8 @@ _THROTTLE: Final = re.compile(r"/sys/devices/system/cpu/cpu\d{1,6}/thermal_throt
 _PROCESS: Final = re.compile(r"process:(\d{1,9}) (\d{1,18}) (\d{1,18}) (.{1,64})", re.ASCII | re.DOTALL)
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _TICKS_PER_SECOND: Final = 100
-"""USER_HZ, the unit of times in /proc on all architectures that asct supports (time(7), asm-generic/param.h)."""
+"""USER_HZ. On all architectures that asct supports, times in /proc are in units of 1/USER_HZ seconds (time(7),
+asm-generic/param.h)."""
 _K = TypeVar("_K", int, str)
 
 
@@ -63,10 +64,10 @@ class ActivitySample:
     """The activity on a host between two readings.
 
     `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests. `interrupts` is
-    the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the reader,
-    and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`. `throttled` is the
-    number of thermal throttling events; None if the Linux kernel does not count them. `processes` lists the processes
-    that used CPU time, the busiest first, except those that the account may not see.
+    the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the one that
+    takes the readings, and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`.
+    `throttled` is the number of thermal throttling events; None if the Linux kernel does not count them. `processes`
+    lists the processes that used CPU time, the busiest first, except those that the account may not see.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class Disk:
 
     @property
     def with_overwrite(self) -> bool:
-        """Whether a job could write to the device with `overwrite: true`: its content is the only obstacle."""
+        """Whether a job could write to the device with `overwrite: true`, because its content is the only obstacle."""
         return all(item.ok is False and item.check in _CONTENT for item in self.objections)
 
 

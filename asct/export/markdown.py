@@ -198,7 +198,7 @@ def _way(way: Remedy, several: bool) -> list[str]:
 def _section(section: ReportSection, hosts: int) -> str:
     """Return the section of a benchmark entry.
 
-    If there are many hosts, it lists only problems, because the key results show the values.
+    If there are many hosts, the section lists only problems, because the key results show the values.
     """
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:

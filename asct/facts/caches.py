@@ -166,7 +166,7 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
         for kind, instances in every.items()
         if kind.size and (not instances or any(first in one for one in instances))
     ]
-    return gaps.known("caches", kept, f"{CPU} lists no caches with sizes")
+    return gaps.known("caches", kept, f"{CPU} lists no caches with known sizes")
 
 
 def cache_size(text: str | None) -> int | None:

@@ -163,7 +163,7 @@ def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
 
 
 def _pci(tree: FileTree, real: Path_) -> list[str]:
-    """Return the properties of the nearest folder, going upward, that contains a configuration space."""
+    """Return the properties of the nearest folder in the path that contains a PCI configuration space."""
     while real and tree.entry((*real, "config")) is None:
         real = real[:-1]
     if not real:

@@ -22,7 +22,8 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 _BLANK = " \t\n\r\v\f\0"
 KILLED = 128 + 9
-"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), for example after its time limit (limits.sh)."""
+"""Shell status of a program that was killed by SIGKILL (POSIX, 2.8.2), for example because it exceeded its time limit
+(limits.sh)."""
 
 
 @dataclass(frozen=True, slots=True)

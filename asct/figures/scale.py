@@ -38,7 +38,8 @@ class AxisScale:
 
 
 def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> AxisScale:
-    """Return the scale of an axis, with a prefix for the largest magnitude, or for the median on a logarithmic axis."""
+    """Return the scale of an axis. The prefix fits the value with the largest magnitude or, on a logarithmic axis, the
+    median."""
     steps = _PREFIXED.get(unit)
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     if steps is None or not sizes:

@@ -76,7 +76,7 @@ def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
             kept = CachedCpuMap.model_validate_json(text)
     if kept is not None and kept.holds_for != holds_for(snapshot, meshes):
         kept = None
-        why = "the cached detection is for other meshes, CPUs or firmware; run `asct cmn --detect` again"
+        why = "the meshes, CPUs or firmware have changed since the cached detection; run `asct cmn --detect` again"
     if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [

@@ -238,10 +238,10 @@ FORGOTTEN = {
     "never detected": (None, "were not detected yet"),
     "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "is unreadable"),
     "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "is unreadable"),
-    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "is for other meshes"),
-    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "is for other meshes"),
-    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "is for other meshes, CPUs"),
-    "of other firmware": (kept([mesh_of()], machine()), "is for other meshes, CPUs or firmware"),
+    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
+    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
+    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "the meshes, CPUs or firmware have changed"),
+    "of other firmware": (kept([mesh_of()], machine()), "the meshes, CPUs or firmware have changed"),
 }
 
 
