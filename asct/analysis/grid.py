@@ -113,7 +113,7 @@ def shown(value: Any) -> str:
 
 def plain(text: str, keep_lines: bool = False) -> str:
     """Replace control characters and characters that change the text direction, because they could make a terminal or
-    page display something else."""
+    page display misleading text."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 

@@ -13,7 +13,7 @@ from asct.values.size import format_size
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
 _VM: Final = "/proc/sys/vm"
 _POOL_BYTES: Final = 1 << 30
-"""Minimum size of the free huge pages in bytes. It exceeds the largest working set of the latency benchmarks
+"""Minimum total size of the free huge pages, in bytes. It exceeds the largest working set of the latency benchmarks
 (`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
@@ -66,7 +66,7 @@ def _pool(seen: RuleInput) -> Evaluations:
         sure="possible",
         why="a recently booted machine has enough contiguous memory; `page_size` in the results is the page size that "
         "was used",
-        advice="or set `sudo: true` for the host: the benchmarks then reserve the pages that they need, and "
+        advice="alternatively, set `sudo: true` for the host: the benchmarks then reserve the pages that they need and "
         "release them afterwards",
         settings=[Setting(path=path, value=str(pool.total + missing), was=str(pool.total))],
     )
@@ -115,7 +115,7 @@ def _swap(seen: RuleInput) -> Evaluations:
     total = seen.known(memory.swap_total_bytes, "swap", "memory.swap_total_bytes")
     if total == 0:
         return
-    used = total - seen.known(memory.swap_free_bytes, "the use of swap", "memory.swap_free_bytes")
+    used = total - seen.known(memory.swap_free_bytes, "swap usage", "memory.swap_free_bytes")
     if used < _SWAPPED and (swappiness is None or swappiness <= 1):
         return
     used_text = format_quantity(used, "B") if used else "none"

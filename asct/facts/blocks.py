@@ -380,8 +380,8 @@ def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    """Parse a number. Some versions of nvme-cli print numbers with more than 64 bits as strings, and others add
-    explanations to flags."""
+    """Parse a number. Some versions of nvme-cli print numbers with more than 64 bits as strings, and others print a
+    flag as an object with its value and explanations."""
     if isinstance(value, Mapping):
         value = value.get("value")
     if isinstance(value, str):

@@ -72,7 +72,8 @@ def _plain(text: str) -> str:
 
 
 def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
-    """Return the mounts that contain files. If several mounts share a mount point, only the topmost is returned.
+    """Return all mounts except those of pseudo file systems such as proc. If several mounts share a mount point, only
+    the topmost is returned.
 
     The sizes of network file systems are not queried, because a query blocks if the server is down. Server addresses
     are masked, because they identify other machines.

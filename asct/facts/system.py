@@ -325,7 +325,8 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
 
 
 def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    """Return the name of the container from systemd-detect-virt or from its manager's file /run/systemd/container.
+    """Return the type of container (`docker`), from systemd-detect-virt or from the file /run/systemd/container that
+    the container manager writes.
 
     Files such as /.dockerenv remain if an image is booted as a machine, so a name is used only if the process is
     outside the initial namespaces.

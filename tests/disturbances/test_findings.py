@@ -267,7 +267,7 @@ def test_swap_whose_use_is_unknown_is_not_called_unused() -> None:
     facts = with_memory(swap_total_bytes=GIB, swap_free_bytes=None, swappiness=60)
     facts = facts.model_copy(update={"unknown": {"memory.swap_free_bytes": "not reported"}})
     said = assess(facts)
-    assert said.findings == [] and [item.what for item in said.unseen] == ["the use of swap"]
+    assert said.findings == [] and [item.what for item in said.unseen] == ["swap usage"]
 
 
 def test_swap_that_is_not_used() -> None:

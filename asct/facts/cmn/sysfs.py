@@ -67,7 +67,8 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A device described by the firmware, and its registers: `size` bytes from `base`, which are None if not reported.
+    """A device that the firmware describes, and its registers, which occupy `size` bytes from `base`. Both are None if
+    they are not reported.
 
     `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has its own
     range within the range of the registers.
