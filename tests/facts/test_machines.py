@@ -121,7 +121,8 @@ def test_functions_of_a_server() -> None:
 
 def test_contradictions_of_a_server() -> None:
     """The two masks that hwloc's authors made wrong."""
-    assert [text.partition(" contradicts the corresponding mask")[0] for text in machine("40intel64-4n10c").contradictions] == [
+    contradictions = machine("40intel64-4n10c").contradictions
+    assert [text.partition(" contradicts the corresponding mask")[0] for text in contradictions] == [
         "cache/index3/shared_cpu_list of CPUs 2", "topology/core_siblings_list of CPUs 3"
     ]  # fmt: skip
 

@@ -68,7 +68,8 @@ def test_an_identifier_that_is_missing_or_odd_leaves_the_kind_unknown(identifier
 def test_an_identifier_that_names_nothing_known_is_quoted() -> None:
     mesh = only(machine(pmu(identifier="43409"), mesh_map()))
     assert (mesh.kind, mesh.revision) == ("CMN-600", None)
-    assert mesh.unknown["revision"] == "the driver's `identifier` is 43409, which does not identify a known product and revision"
+    why = "the driver's `identifier` is 43409, which does not identify a known product and revision"
+    assert mesh.unknown["revision"] == why
     assert "a driver with" in only(machine(pmu(identifier=None), mesh_map())).unknown["revision"]
 
 
