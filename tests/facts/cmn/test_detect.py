@@ -235,7 +235,7 @@ def test_what_was_detected_is_shown_again() -> None:
 
 
 FORGOTTEN = {
-    "never detected": (None, "were not detected yet"),
+    "never detected": (None, "have not been detected yet"),
     "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "is unreadable"),
     "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "is unreadable"),
     "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
