@@ -73,6 +73,7 @@ class JobRunner:
             reason=job.reason,
             strict=job.strict,
         )
+        self._done = self._completed_earlier()
 
     def document(self) -> JobEntry:
         """Return the job's entry in run.json.
@@ -201,15 +202,9 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Count the repeats that need not be measured again, and return the (point id, repeat) of each. Raises
-        StoreError."""
-        job, done = self.job, set[tuple[str, int]]()
-        for point in points:
-            for repeat in range(1, job.repeats + 1):
-                found = self._earlier.repeats.get((job.host, job.id, point.id, repeat))
-                if found is not None:
-                    done.add((point.id, repeat))
-                    self._count_earlier(found)
+        """Return the (point id, repeat) of each repeat that need not be measured again, and count those that are
+        reused. Raises StoreError."""
+        job, done = self.job, set(self._done)
         if self._earlier.runs is not None:
             begun = {point_id for point_id, _ in done}
             reuse = Reuse(self._run, self._earlier.runs, job, self.benchmark, self._session.facts)
@@ -218,6 +213,18 @@ class JobRunner:
                 done.add((status.point_id, status.repeat))
                 self._count_earlier(status)
                 self._results.setdefault(status.point_id, []).append(exported)
+        return done
+
+    def _completed_earlier(self) -> set[tuple[str, int]]:
+        """Count the repeats that an earlier part of this run measured, and return the (point id, repeat) of each. They
+        count even if the job or its host turns out to be unusable now."""
+        job, done = self.job, set[tuple[str, int]]()
+        for point in job.points:
+            for repeat in range(1, job.repeats + 1):
+                found = self._earlier.repeats.get((job.host, job.id, point.id, repeat))
+                if found is not None:
+                    done.add((point.id, repeat))
+                    self._count_earlier(found)
         return done
 
     def _count_earlier(self, found: Status) -> None:

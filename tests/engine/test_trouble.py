@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -184,6 +185,18 @@ def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
     assert sorted(second.values()) == [1, 1, 2, 2, 3, 3]
     assert (tmp_path / "ran").read_text() == "x\nx\n"
     assert left(resolved, layout) == []
+    assert verify(second.stored) == []
+
+
+def test_a_resume_without_the_host_keeps_what_was_measured(lab: Lab) -> None:
+    resolved = lab.plan(job(point(script="echo 1"), point(script="echo 2")), job(point(script="exit 1"), name="b"))
+    layout = plant.run(lab.results, resolved).stored.layout
+    for name in ("a", "b"):
+        shutil.rmtree(layout.repeat("local", name, resolved.jobs[name == "b"].points[-1].id, 1))
+    ports, _ = flaky(reachable=0)
+    second = plant.run(lab.results, resolved, ports, resume=layout)
+    assert (second.code, second.stored.run.counts, second.values()) == (3, {"ok": 1, "skipped": 2}, [1])
+    assert second.stored.run.hosts[0].status == "unreachable"
     assert verify(second.stored) == []
 
 
