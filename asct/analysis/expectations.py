@@ -1,26 +1,27 @@
 """Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-A place is one combination of swept settings and coordinates, and its value is the median of the repeats. If the value
-was not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
+If the value was not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from statistics import median
+from functools import partial
 from typing import Any
 
-from asct.analysis.agreement import Disagreement, Place, place_of
+from asct.analysis.agreement import Place
+from asct.analysis.baseline import Baseline, hardware_change
+from asct.analysis.comparison import Change, adjusted, compare, in_common
+from asct.analysis.groups import MetricGroup
 from asct.analysis.losses import Loss
+from asct.plan.model import OnMissing
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Record, doubtful
-from asct.store.model import JobEntry, Run, Verdict
-from asct.values.grouping import grouped
+from asct.store.model import BaselineValue, JobEntry, Run, Verdict
 from asct.values.quantity import format_quantity
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
@@ -28,30 +29,6 @@ FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 _VALUED = ("noisy", "invalid")
 """Statuses of repeats that have values. These repeats get their own verdicts even if they are treated as not
 measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricGroup:
-    """All repeats of one metric at one place of a job on one host. `records` is never empty."""
-
-    host: str
-    id: str
-    metric: str
-    at: Mapping[str, Any]
-    records: tuple[Record, ...]
-    rivals: tuple[Disagreement, ...] = ()
-    """Other values of the same quantity in the run that disagree with this value."""
-
-    @property
-    def value(self) -> float:
-        """The median of the repeats, in the metric's base unit."""
-        return median(record.value for record in self.records)
-
-    @property
-    def doubts(self) -> list[str]:
-        """The sorted flags of all repeats that question the value. With `strict`, the verdict on such a value is
-        unknown."""
-        return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +54,34 @@ class Outcome:
 
 def judge(
     checks: Sequence[Check],
-    records: Sequence[Record],
+    places: Sequence[MetricGroup],
     run: Run,
     facts: Mapping[str, HostFacts],
     *,
     strict: Collection[str] = (),
-    disagreements: Sequence[Disagreement] = (),
     losses: Sequence[Loss] = (),
+    baseline: Baseline | None = None,
 ) -> list[Verdict]:
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
-    `facts` maps host names to facts. `strict` contains the keys (`host/id`) of jobs whose noisy or invalid values are
-    treated as not measured. `disagreements` are those between `records`. An expectation cannot be judged if its bound
-    lies between two disagreeing values of the same quantity. `losses` are the causes of missing values, which the
-    verdicts quote.
+    `places` are the values (see `gather`). `facts` maps host names to facts. `strict` contains the keys (`host/id`) of
+    jobs whose noisy or invalid values are treated as not measured. An expectation cannot be judged if its bound lies
+    between two disagreeing values of the same quantity. `losses` are the causes of missing values, which the verdicts
+    quote. `baseline` contains the values that `versus: baseline` refers to.
     """
-    places = gather(records, disagreements)
+    ended, against = Outcome(run, losses), baseline or Baseline(problem="the plan names no baseline")
+    changes = _changes(checks, places, against, facts)
     verdicts: list[Verdict] = []
-    for check in checks:
-        if check.versus == "baseline":
-            verdicts.append(_verdict(check, None, "this version of asct does not compare runs with a baseline"))
+    for check, own in zip(checks, changes, strict=True):
+        if check.versus is None:
+            bounded = partial(_judge_place, check, places=places, facts=facts, strict=strict)
+            verdicts += _judge_one(check, places, ended, bounded)
+        elif against.problem:
+            verdicts.append(_verdict(check, None, against.problem))
         else:
-            verdicts.extend(_judge_one(check, places, Outcome(run, losses), facts, strict))
+            compared = [place for place in places if against.compares(place)]
+            changed = partial(_judge_change, check, changes=own, baseline=against, strict=strict)
+            verdicts += _judge_one(check, compared, ended, changed)
     return verdicts
 
 
@@ -108,20 +91,6 @@ def is_blocking(verdict: Verdict) -> bool:
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
-
-
-def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
-    """Group records by metric and place, in order of first appearance. Warm-ups (repeat numbers below 1) are
-    skipped."""
-    rivals: dict[Place, list[Disagreement]] = {}
-    for side in disagreements:
-        for place in side.places:
-            rivals.setdefault(place, []).append(side)
-    groups = grouped((record for record in records if record.repeat >= 1), place_of)
-    return [
-        MetricGroup(*place[:3], {**group[0].point, **group[0].coords}, tuple(group), tuple(rivals.get(place, ())))
-        for place, group in groups.items()
-    ]
 
 
 def same(wanted: Any, found: Any) -> bool:
@@ -139,7 +108,7 @@ def same(wanted: Any, found: Any) -> bool:
 
 
 def _judge_one(
-    check: Check, places: Sequence[MetricGroup], ended: Outcome, facts: Mapping[str, HostFacts], strict: Collection[str]
+    check: Check, places: Sequence[MetricGroup], ended: Outcome, judge_place: Callable[[MetricGroup], Verdict]
 ) -> list[Verdict]:
     run = ended.run
     jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
@@ -152,7 +121,7 @@ def _judge_one(
         if not matching:
             verdicts.append(_verdict(check, host, _why_missing(check, host, places, ended)))
             continue
-        verdicts.extend(_judge_place(check, place, _whole(check, place, places, facts), strict) for place in matching)
+        verdicts.extend(map(judge_place, matching))
         verdicts.extend(_gaps(check, host, matching, ended))
     return verdicts
 
@@ -165,17 +134,18 @@ def _matches(check: Check, place: MetricGroup) -> bool:
     )
 
 
-def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: Collection[str]) -> Verdict:
-    low, high, reason = _bounds(check, whole)
-    outcome, if_missing = "unknown", check.if_missing
-    doubt = f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
-    if any(flag.startswith("invalid") for flag in place.doubts):
-        # a value was measured, so `if_missing` does not apply; only the severity does
-        reason = f"{doubt}, so it is treated as not measured"
-        if_missing = "fail" if check.severity == "fail" else "warn"
-    elif not reason and doubt and f"{place.host}/{place.id}" in strict:
-        reason = f"{doubt}, which `strict` rejects"
-    reason = reason or _between_states(place, low, high) or _between_rivals(place, low, high)
+def _judge_place(
+    check: Check,
+    place: MetricGroup,
+    places: Sequence[MetricGroup],
+    facts: Mapping[str, HostFacts],
+    strict: Collection[str],
+) -> Verdict:
+    low, high, reason = _bounds(check, _whole(check, place, places, facts))
+    outcome = "unknown"
+    doubt = _doubt(place)
+    rejected, if_missing = _rejected(check, place, strict)
+    reason = rejected or reason or _between_states(place, low, high) or _between_rivals(place, low, high)
     within = _straddles(place, low, high)
     if not reason and doubt and within:
         reason = f"{doubt}, and {within[0]}"
@@ -187,6 +157,76 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
         check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
         at=dict(place.at), value=place.value, min=low, max=high, if_missing=if_missing,
     )  # fmt: skip
+
+
+def _doubt(place: MetricGroup) -> str:
+    return f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
+
+
+def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tuple[str, OnMissing]:
+    """Return why the value is treated as not measured (empty if it is not), and what an unknown verdict then means."""
+    if any(flag.startswith("invalid") for flag in place.doubts):
+        # a value was measured, so `if_missing` does not apply; only the severity does
+        return f"{_doubt(place)}, so it is treated as not measured", "fail" if check.severity == "fail" else "warn"
+    if place.doubts and f"{place.host}/{place.id}" in strict:
+        return f"{_doubt(place)}, which `strict` rejects", check.if_missing
+    return "", check.if_missing
+
+
+def _changes(
+    checks: Sequence[Check], places: Sequence[MetricGroup], baseline: Baseline, facts: Mapping[str, HostFacts]
+) -> list[dict[Place, Change]]:
+    """Return the changes from the baseline for each check. All of them are tested together, so that more values do not
+    cause more false alarms."""
+    pairs: list[tuple[int, MetricGroup]] = []
+    for number, check in enumerate(checks):
+        for place in places if check.versus and not baseline.problem else ():
+            selected = (check.hosts is None or place.host in check.hosts) and _matches(check, place)
+            if selected and baseline.compares(place):
+                pairs.append((number, place))
+    raw = []
+    for number, place in pairs:
+        change = compare(baseline.counterpart(place), place, checks[number].no_worse_than or 0.0)
+        hardware = hardware_change(baseline.facts.get(place.host), facts.get(place.host))
+        raw.append(replace(change, reason=hardware or change.reason))
+    found: list[dict[Place, Change]] = [{} for _ in checks]
+    for (number, place), change in zip(
+        pairs, in_common(adjusted(raw), [place.host for _, place in pairs]), strict=True
+    ):
+        found[number][place.key] = change
+    return found
+
+
+def _judge_change(
+    check: Check, place: MetricGroup, changes: Mapping[Place, Change], baseline: Baseline, strict: Collection[str]
+) -> Verdict:
+    change = changes[place.key]
+    reason, if_missing = _rejected(check, place, strict)
+    outcome = "unknown"
+    if not reason and change.outcome in ("not-comparable", "too-few"):
+        reason = change.describe(place.records[0].unit)
+    elif not reason:
+        outcome = "fail" if change.outcome == "regressed" else "pass"
+        reason = "; ".join(filter(None, (change.describe(place.records[0].unit), _doubt(place))))
+    return _verdict(
+        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
+        at=dict(place.at), value=place.value, if_missing=if_missing, baseline=_baseline_value(baseline, place, change),
+    )  # fmt: skip
+
+
+def _baseline_value(baseline: Baseline, place: MetricGroup, change: Change) -> BaselineValue | None:
+    base = baseline.counterpart(place)
+    if base is None:
+        return None
+    comparable = not change.reason
+    return BaselineValue(
+        run=f"{base.records[0].plan}/{base.records[0].run}",
+        chosen=baseline.why,
+        value=base.value,
+        change=change.change if comparable else None,
+        ci95=change.interval if comparable else None,
+        noise=change.noise if comparable else None,
+    )
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:

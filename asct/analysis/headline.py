@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from asct.analysis.expectations import MetricGroup, gather
 from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
+from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric

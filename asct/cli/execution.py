@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asct.analysis.agreement import agreed
+from asct.analysis.baseline import find_baseline
 from asct.analysis.expectations import judge
+from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
 from asct.analysis.view import RunView
 from asct.cli.console import discard_closed_outputs
@@ -142,7 +144,10 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
     facts = stored.facts()
     records, found = agreed(stored.records(), stored.resolved(), facts, installed())
     lost = losses_of(run.writer.run, resolved, stored.journal)
-    verdicts = judge(resolved.checks, records, run.writer.run, facts, strict=strict, disagreements=found, losses=lost)
+    baseline = find_baseline(resolved.baseline, run.writer.layout.root, installed()) if resolved.baseline else None
+    verdicts = judge(
+        resolved.checks, gather(records, found), run.writer.run, facts, strict=strict, losses=lost, baseline=baseline
+    )
     rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
     for side in rejected:
         message = f"{side.id} measured the {side.meaning}; with `strict`, values that disagree count as not measured"

@@ -14,8 +14,7 @@ from asct.values.size import format_size
 BUSY_PRESSURE: Final = 10.0
 """Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
-"""Share of its time from which a CPU is considered busy with other processes. On an idle machine, the daemons use
-less."""
+"""Share of a second that a CPU spends on other processes. On an idle machine, the daemons use less than this."""
 _NAMED: Final = 0.05
 """Minimum share of one CPU for a process to be named. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3

@@ -57,8 +57,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code (CommonMark 6.1), which can also be used in a table. Nothing in the text can end the
-    code.
+    """Return `text` as inline code (CommonMark 6.1), also for use in a table. The text cannot end the code.
 
     If the number of backslashes before a vertical bar is odd, another one is added. Otherwise, some renderers would
     pair the last one with the backslash that escapes the bar, and treat the bar as the end of the cell.

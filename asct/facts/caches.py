@@ -99,7 +99,7 @@ def _joined(kinds: Caches) -> Caches:
 
 
 def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
-    """For a cache of one level and type, return the CPUs that share the cache with each CPU.
+    """Return, for each CPU, the CPUs that share its cache of one level and type.
 
     `indexes` contains the index of this cache for each CPU; the index may differ between CPUs.
     """

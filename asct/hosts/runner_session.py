@@ -162,7 +162,7 @@ class RunnerSession:
             return None
         label, received, until = self.link.label, b"", time.monotonic() + timeout_s
         while (found := _ANSWER.search(received)) is None or "answered" not in self._journal.replies:
-            self._process(self._receive(FIRST_POLL_S if "answered" in self._journal.replies else POLL_S))
+            self._process(self._receive(POLL_S if found is None else FIRST_POLL_S))
             received += self._control.receive_error()
             if interrupted():
                 raise HostLost(self.name, errors.interrupted(label, "sh"))

@@ -48,7 +48,7 @@ class Stats(BaseModel):
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
-    CPU moved.
+    CPU moved. `visit_values` contains the medians of the visits in order of time: comparisons of runs test them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -60,6 +60,7 @@ class Stats(BaseModel):
     min: float
     max: float
     visits: int | None = Field(None, exclude_if=_unknown)
+    visit_values: tuple[float, ...] | None = Field(None, exclude_if=_unknown)
     between: float | None = Field(None, exclude_if=_unknown)
     within: float | None = Field(None, exclude_if=_unknown)
     states: tuple[ValueState, ...] | None = Field(None, exclude_if=_unknown)
@@ -75,6 +76,7 @@ class Stats(BaseModel):
             min=self.min * factor,
             max=self.max * factor,
             visits=self.visits,
+            visit_values=None if self.visit_values is None else tuple(value * factor for value in self.visit_values),
             between=None if self.between is None else self.between * factor**2,
             within=None if self.within is None else self.within * factor**2,
             states=None

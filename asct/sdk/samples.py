@@ -60,7 +60,7 @@ def number(sample: Mapping[str, Any], key: str) -> float:
     if (
         type(value) is not int and type(value) is not float
     ):  # excludes bool; isinstance would be slower for a million samples
-        raise ValueError(f"a sample contains no number `{key}`: {_short(json.dumps(dict(sample)))}")
+        raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
     return float(value)
 
 
@@ -104,7 +104,7 @@ def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: floa
     """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
 
     The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts, and for
-    the resolution `least_s` of the run's time. It is None if the parts contain as much information as fewer than 6
+    the resolution `least_s` of the run's time. It is None if the parts contain the information of fewer than 6
     independent parts; see asct.statistics.series.
     """
     lasted = sum(seconds)

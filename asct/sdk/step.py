@@ -14,8 +14,7 @@ class Kernel:
 
 
 def options(named: Mapping[str, object]) -> tuple[str, ...]:
-    """Return arguments of the form `--name value` for a kernel. None values are omitted, and lists are joined with
-    commas."""
+    """Return the arguments `--name value` of a kernel. None values are omitted, and lists are joined with commas."""
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
         for name, value in named.items()

@@ -48,9 +48,7 @@ def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence
     none."""
     matched = _match([upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"], hints)
     left = [hint for hint in sorted(hints, key=lambda item: item.size) if matched and hint not in matched]
-    return "; ".join(
-        f"there is no plateau for the L{hint.level} cache of {hint.size} B that the host reports" for hint in left
-    )
+    return "; ".join(f"no plateau for the L{hint.level} of {hint.size} B that the host reports" for hint in left)
 
 
 def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bool:

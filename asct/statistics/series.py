@@ -44,7 +44,7 @@ whole range of the parts."""
 @dataclass(frozen=True, slots=True)
 class Dependence:
     """The correlation between neighboring values in a series: the estimate, and a cautious upper bound that is unlikely
-    to be exceeded; both are limited to the range from -0.5 to 0.95."""
+    to be exceeded; both limited to -0.5 to 0.95."""
 
     likely: float
     cautious: float

@@ -5,8 +5,8 @@ of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
 By this rule alone, the plateau of a burst (a write cache that is not yet full, the credits of a volume) would count as
-steady state. A window therefore counts only after enough data has been written, or after a drop of the level that marks
-the end of the burst.
+steady state. A window therefore counts only after enough data was written, or after a drop of the level that marks the
+end of the burst.
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ M = TypeVar("M", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 VERSIONS: dict[str, int] = {
-    **dict.fromkeys(("run", "record", "facts", "disturbances", "command", "event", "step", "audit", "telemetry"), 1),
+    **dict.fromkeys(
+        ("run", "record", "facts", "disturbances", "command", "event", "step", "audit", "telemetry", "accepted"), 1
+    ),
     "status": 2,
 }
 """The version of each kind of document written by this version of asct."""

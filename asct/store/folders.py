@@ -16,7 +16,7 @@ from asct.errors import SafetyError, StoreError
 from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
-from asct.store.layout import run_id, safe_name
+from asct.store.layout import RUN_ID, run_id, safe_name
 from asct.store.model import Run
 
 
@@ -89,17 +89,42 @@ def clear_run(folder: Path) -> None:
 def link_latest(root: Path) -> Diagnostic | None:
     """Atomically make the link `latest` next to `root` point to `root`. Returns a warning if this fails."""
     link = root.with_name("latest")
-    temporary = link.with_name(f".latest.{os.getpid()}.tmp")
+    try:
+        _point(link, root)
+    except OSError as error:
+        message = f"{link}: cannot create the link to the newest run: {reason_of(error)}"
+        return Diagnostic("E514", message, hint=f"refer to this run by its id, {root.name}", severity="warning")
+    return None
+
+
+def link_label(root: Path, label: str) -> Path:
+    """Atomically make the link `label` next to `root` point to `root`, and return it.
+
+    Raises StoreError: E520 if the label is not a valid name or names something that is not a link, E502 if the link
+    cannot be created.
+    """
+    link = root.with_name(label)
+    try:
+        safe_name(label)
+    except ValueError as error:
+        raise StoreError(Diagnostic("E520", str(error))) from None
+    if label == "latest" or RUN_ID.fullmatch(label) or (os.path.lexists(link) and not link.is_symlink()):
+        raise StoreError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
+    with writing(link):
+        _point(link, root)
+    return link
+
+
+def _point(link: Path, root: Path) -> None:
+    temporary = link.with_name(f".{link.name}.{os.getpid()}.tmp")
     try:
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(root.name, target_is_directory=True)
         temporary.replace(link)
-    except OSError as error:
+    except OSError:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        message = f"{link}: cannot create the link to the newest run: {reason_of(error)}"
-        return Diagnostic("E514", message, hint=f"refer to this run by its id, {root.name}", severity="warning")
-    return None
+        raise
 
 
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:

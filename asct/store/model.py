@@ -39,6 +39,20 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
+class BaselineValue(_Document):
+    """The value of the baseline with which a verdict compares. `change`, its 95 % interval and the noise floor are
+    fractions of that value; they are null if the values cannot be compared."""
+
+    run: str
+    """The run that measured the value, as `<plan>/<run id>`."""
+    chosen: str
+    """How the baseline was chosen."""
+    value: float
+    change: float | None = None
+    ci95: tuple[float, float] | None = None
+    noise: float | None = None
+
+
 class Verdict(_Document):
     """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
     unknown outcome."""
@@ -56,6 +70,7 @@ class Verdict(_Document):
     text: str = ""
     reason: str = ""
     if_missing: Literal["fail", "warn", "pass"] = "fail"
+    baseline: BaselineValue | None = None
     file: str | None = None
     line: int | None = None
 

@@ -9,6 +9,7 @@ import pytest
 
 from asct.analysis.agreement import Disagreement, agreed
 from asct.analysis.expectations import judge
+from asct.analysis.groups import gather
 from asct.registry import installed
 from asct.sdk.facts import HostFacts, NumaNode
 from asct.sdk.record import Record, Stats
@@ -214,11 +215,11 @@ def test_a_pair_of_cpus_measured_by_two_entries_is_compared() -> None:
 def test_a_bound_between_two_values_of_one_quantity_is_not_judged(bound: dict[str, Any], outcome: str) -> None:
     records, found = read(dram(loaded=158.0))
     wanted = check(job_id="latency-sweep", metric="latency", **bound)
-    (verdict,) = judge([wanted], records, jobs_of(), {}, disagreements=found)
+    (verdict,) = judge([wanted], gather(records, found), jobs_of(), {})
     assert verdict.outcome == outcome
     assert ("disagrees:idle-latency" in verdict.reason) == (outcome != "unknown")
     assert ("also contains idle-latency 187 ns" in verdict.reason) == (outcome == "unknown")
-    (strict,) = judge([wanted], records, jobs_of(), {}, strict=("a/latency-sweep",), disagreements=found)
+    (strict,) = judge([wanted], gather(records, found), jobs_of(), {}, strict=("a/latency-sweep",))
     assert strict.outcome == "unknown" and "`strict` rejects" in strict.reason
 
 

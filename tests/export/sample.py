@@ -216,7 +216,8 @@ def _verdicts(sample: Sample) -> list[Verdict]:
         ),
         Verdict(
             outcome="unknown", id="*", metric="*", text="*: no worse than 5% of the baseline",
-            reason="this version of asct does not compare runs with a baseline", if_missing="warn", line=7, **common,
+            reason="the baseline `golden` cannot be read: E505 no run in results/ matches `golden`",
+            if_missing="warn", line=7, **common,
         ),
     ]  # fmt: skip
 

@@ -66,7 +66,7 @@ class LatencySweepParams(VisitedParams):
     max_size: AutoSize = setting(
         None,
         "Largest working set, which determines how much memory is mapped; auto: 512 MiB if the host reports caches "
-        "of at most 128 MiB, otherwise 1 GiB; reduced if too little memory is free",
+        "of at most 128 MiB, otherwise 1 GiB; less if too little memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,

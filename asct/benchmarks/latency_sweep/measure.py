@@ -99,8 +99,8 @@ def _of_local(chase: ChaseLatency) -> list[Measurement]:
 
 
 def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
-    """Return the measurements of a level. The latency is computed from the sizes that every visit measures, everything
-    else from the whole curve."""
+    """Return the measurements of a level. Its latency is that of the sizes that every visit measures; the rest is from
+    the whole curve."""
     at: dict[str, Scalar] = {"level": level.name}
     end = found.ends.get(level.name, LevelEnd(level.upper, level.above))
     gap = None if end.above is None else end.above / end.cache - 1.0

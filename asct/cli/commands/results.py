@@ -1,4 +1,4 @@
-"""The commands `asct results list`, `show`, `verify` and `rebuild`."""
+"""The commands `asct results list`, `show`, `verify`, `rebuild`, `label` and `accept`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import click
 
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.cli.text import counted
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
 
 if TYPE_CHECKING:
     from asct.sdk.record import Record
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group("results")
 def command() -> None:
-    """List, show, verify and repair runs in the results tree.
+    """Show, verify and repair runs, and choose baselines.
 
     RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
     """
@@ -164,6 +166,78 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
         kept = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
         options.console.result(f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
     return 3 if findings else 0
+
+
+@command.command("label", short_help="Name a run, for example as the baseline of its plan.")
+@click.argument("run")
+@click.argument("label")
+@results_option(file_okay=False)
+@shared_options
+def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
+    """Name a run LABEL, so that `baseline: {run: LABEL}` in its plan compares later runs with it.
+
+    A label that another run of the plan has moves to this run. Only a complete run without failures can have a label.
+    """
+    from asct.analysis.baseline import unfit
+    from asct.store.folders import link_label
+
+    stored = _open_for_baseline(results, run)
+    fault = unfit(stored.run)
+    if fault:
+        raise _no_baseline(stored, f"it {fault}", "complete it with `asct resume`, or label another run")
+    link = link_label(stored.layout.root, label)
+    document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
+    _show(options, document, f"{link}: {stored.layout.root.name}")
+    return 0
+
+
+@command.command("accept", short_help="Accept the new value of a metric as the baseline.")
+@click.argument("run")
+@click.argument("metric")
+@click.option("--because", required=True, metavar="TEXT", help="The reason why the value changed.")
+@results_option(file_okay=False)
+@shared_options
+def accept_(options: GlobalOptions, run: str, metric: str, because: str, results: str) -> int:
+    """Accept the values of METRIC in RUN as the baseline from now on.
+
+    METRIC is ID.METRIC, and may be a pattern: `matrix.*`. The reason is kept in accepted.jsonl next to the runs.
+    """
+    from asct.analysis.baseline import acceptable
+    from asct.store.accepted import accept, acceptance
+
+    if not because.strip():
+        raise click.BadParameter("the reason is empty", param_hint="--because")
+    stored = _open_for_baseline(results, run)
+    item = acceptance(stored.layout.root.name, metric, because)
+    fault = acceptable(stored, item)
+    if fault:
+        raise _no_baseline(stored, fault, f"`asct results show {run}` lists the metrics")
+    accept(stored.layout.root.parent, item)
+    _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
+    return 0
+
+
+def _open_for_baseline(results: str, run: str) -> StoredRun:
+    """Return a run below the folder of its plan. Raises StoreError (E520) for a run in a folder of its own."""
+    from asct.store.find import open_run
+    from asct.store.layout import RUN_ID
+
+    stored = open_run(Path(results), run)
+    if not RUN_ID.fullmatch(stored.layout.root.name):
+        hint = "measure it with `asct apply`, which writes a results tree"
+        raise _no_baseline(stored, "it is not part of a results tree", hint)
+    return stored
+
+
+def _show(options: GlobalOptions, document: dict[str, Any], text: str) -> None:
+    if options.json:
+        options.console.document(document)
+    else:
+        options.console.result(text)
+
+
+def _no_baseline(stored: StoredRun, why: str, hint: str) -> StoreError:
+    return StoreError(Diagnostic("E520", f"{stored.layout.root} cannot be a baseline: {why}", hint=hint))
 
 
 def _summary(records: Iterable[Record]) -> str:

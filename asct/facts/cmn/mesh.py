@@ -89,10 +89,7 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
         gaps.note("size", f"the node IDs of the crosspoints do not form a mesh of {width} x {height}")
         return None
     if len(crosspoints) < root.children:
-        gaps.note(
-            "crosspoints",
-            f"{root.children - len(crosspoints)} of {root.children} crosspoints are missing from the output",
-        )
+        gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are missing from the output")
     connect = _connect(root)
     return CrosspointGrid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
 

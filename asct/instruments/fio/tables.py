@@ -88,7 +88,7 @@ def pattern_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> 
     )
     notes = ["Each value is the ratio of the first pattern to the second; latencies are completion latencies"]
     if any(row.doubtful for row in rows):
-        notes.append("Some of these points are unreliable; see their flags")
+        notes.append("Some of these points are unreliable: see their flags")
     return (Table(f"{slug}-patterns", "Comparison of access patterns", columns, tuple(found), tuple(notes)),)
 
 

@@ -99,6 +99,7 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         min=min([stats.min for stats in known] or values),
         max=max([stats.max for stats in known] or values),
         visits=len(items),
+        visit_values=tuple(values) if len(items) > 1 else None,
         between=summary.between,
         within=sum((NORMAL_CONSISTENCY * stats.mad) ** 2 for stats in known) / len(known) if known else None,
         states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,

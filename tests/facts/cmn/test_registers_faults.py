@@ -62,7 +62,7 @@ def test_each_crosspoint_missing_in_turn() -> None:
             assert mesh.width is None and "(0, 1)" in mesh.unknown["size"]
         else:
             assert (mesh.width, mesh.height, len(mesh.crosspoints)) == (5, 4, 19)
-            assert mesh.unknown["crosspoints"] == "1 of 20 crosspoints are missing from the output"
+            assert mesh.unknown["crosspoints"] == "1 of 20 are missing from the output"
 
 
 def test_forged_values_anywhere() -> None:

@@ -1,0 +1,169 @@
+"""The baseline of a plan: the values of an earlier run with which `versus: baseline` compares.
+
+The baseline is one run, named by a path, a label or `latest`. `asct results accept` starts a new segment for a metric:
+from then on, the accepted run provides its values. A run of which anything was not measured or has failed is never a
+baseline, because a gate would then compare with a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from asct.analysis.agreement import agreed
+from asct.analysis.groups import MetricGroup, gather
+from asct.errors import StoreError
+from asct.sdk.benchmark import Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import is_invalid
+from asct.store.accepted import Acceptance, read_acceptances
+from asct.store.find import holds_run, list_runs, open_run
+from asct.store.model import Run
+from asct.store.reader import StoredRun, read_run
+
+LATEST: Final = "latest"
+_SAME_MEMORY: Final = 0.05
+"""The Linux kernel reserves a varying part of the memory; another module changes the total by more."""
+
+BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
+"""What identifies a value in different runs: host, id, metric, and its place as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The values of the baseline. `problem` is the reason why there are none; otherwise, `why` describes how the run
+    was chosen."""
+
+    run: str = ""
+    why: str = ""
+    groups: Mapping[BaselineKey, MetricGroup] = field(default_factory=dict)
+    facts: Mapping[str, HostFacts] = field(default_factory=dict)
+    ignored: frozenset[tuple[str, str]] = frozenset()
+    """The metrics that comparisons ignore, with their benchmarks."""
+    problem: str = ""
+
+    def compares(self, group: MetricGroup) -> bool:
+        """Return whether the values of the metric have a direction and may be compared."""
+        record = group.records[0]
+        return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
+
+    def counterpart(self, group: MetricGroup) -> MetricGroup | None:
+        """Return the values of the baseline at the same place; None if there are none."""
+        return self.groups.get(key_of(group))
+
+
+def key_of(group: MetricGroup) -> BaselineKey:
+    """Return what identifies the values in every run of a plan."""
+    return group.host, group.id, group.metric, tuple(sorted((key, repr(value)) for key, value in group.at.items()))
+
+
+def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
+    """Return the baseline `name` for the run in the folder `current`. It never raises StoreError: a baseline that is
+    gone or damaged makes verdicts unknown."""
+    results = current.parent.parent
+    try:
+        if name == LATEST:
+            stored = _latest(results, current)
+            why = "the newest run of this plan that was measured completely"
+        else:
+            labeled = current.parent / name
+            stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(results, name)
+            why = f"`{name}`"
+        if stored is None:
+            return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
+        fault = unfit(stored.run)
+        if fault:
+            return Baseline(problem=f"the baseline {_title(stored)} {fault}")
+        if stored.layout.root.resolve() == current.resolve():
+            return Baseline(problem=f"the baseline `{name}` is this run itself")
+        return _read(stored, why, results, catalog)
+    except StoreError as error:
+        found = error.diagnostics[0]
+        return Baseline(problem=f"the baseline `{name}` cannot be read: {found.code} {found.message}")
+
+
+def unfit(run: Run) -> str:
+    """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can."""
+    if run.status != "complete":
+        return f"is {run.status}"
+    lacking = sum(sum(job.lacking().values()) for job in run.jobs)
+    if lacking:
+        return f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}"
+    bad = [verdict for verdict in run.verdicts if verdict.outcome == "fail" and verdict.severity == "fail"]
+    return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}" if bad else ""
+
+
+def acceptable(stored: StoredRun, item: Acceptance) -> str:
+    """Return why a run cannot provide the values of an acceptance; empty if it can. Failed expectations do not matter:
+    they may be the reason for accepting the values."""
+    if stored.run.status != "complete":
+        return f"it is {stored.run.status}"
+    records = [record for record in stored.records() if record.repeat >= 1 and item.covers(record.id, record.metric)]
+    if not records:
+        return f"it contains no values of `{item.metric}`"
+    bad = sorted({record.id for record in records if is_invalid(record.flags)})
+    return f"values of `{bad[0]}` are invalid" if bad else ""
+
+
+def hardware_change(before: HostFacts | None, after: HostFacts | None) -> str:
+    """Return how the hardware of a host differs between two runs; empty if it does not."""
+    if before is None or after is None:
+        return "" if before is after else "the facts of the host are missing in one of the runs"
+    pairs: Sequence[tuple[str, Any, Any]] = (
+        ("machine", before.system.arch, after.system.arch),
+        ("CPU", before.cpu.model, after.cpu.model),
+        ("number of CPUs", before.cpu.cpus, after.cpu.cpus),
+        ("number of sockets", before.cpu.sockets, after.cpu.sockets),
+        ("number of NUMA nodes", len(before.nodes), len(after.nodes)),
+    )
+    for what, first, second in pairs:
+        if first is not None and second is not None and first != second:
+            return f"other hardware: the {what} was {first} and is {second}"
+    first, second = before.memory.total_bytes, after.memory.total_bytes
+    if first and second and abs(first - second) > _SAME_MEMORY * max(first, second):
+        return f"other hardware: the memory was {first / 2**30:.0f} GiB and is {second / 2**30:.0f} GiB"
+    return ""
+
+
+def _title(stored: StoredRun) -> str:
+    return f"{stored.run.plan}/{stored.layout.root.name}"
+
+
+def _latest(results: Path, current: Path) -> StoredRun | None:
+    for item in reversed(list_runs(results)):
+        root = item.layout.root
+        if root.parent.name == current.parent.name and root.name != current.name and item.run and not unfit(item.run):
+            return read_run(root)
+    return None
+
+
+def _read(stored: StoredRun, why: str, results: Path, catalog: Catalog) -> Baseline:
+    groups = dict(_groups(stored, catalog))
+    segments = read_acceptances(results / stored.run.plan)
+    for item in segments:
+        accepted = _accepted(item, stored, results)
+        if accepted is not None:
+            chosen = {key: group for key, group in _groups(accepted, catalog) if item.covers(group.id, group.metric)}
+            groups.update(chosen)
+    benchmarks = {group.records[0].benchmark for group in groups.values()}
+    ignored = {
+        (name, metric.name)
+        for name in benchmarks
+        if (benchmark := catalog.get(name)) is not None
+        for metric in benchmark.metrics
+        if not metric.comparable
+    }
+    return Baseline(_title(stored), why, groups, stored.facts(), frozenset(ignored))
+
+
+def _accepted(item: Acceptance, baseline: StoredRun, results: Path) -> StoredRun | None:
+    """Return the accepted run, unless the baseline is newer."""
+    accepted = read_run(results / baseline.run.plan / item.run)
+    return accepted if accepted.run.started_at > baseline.run.started_at else None
+
+
+def _groups(stored: StoredRun, catalog: Catalog) -> Iterable[tuple[BaselineKey, MetricGroup]]:
+    records, found = agreed(stored.records(), stored.resolved(), stored.facts(), catalog)
+    return [(key_of(group), group) for group in gather(records, found)]

@@ -1,0 +1,197 @@
+"""Compare the values of two runs at the same place: by how much they differ, and whether that is more than chance.
+
+The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has none. A value has
+regressed if three conditions hold: it is worse than `limit` allows, by the Mann-Whitney test with the values of the
+base worsened by `limit`; the test counts all values that are compared together (Holm); and the change exceeds the noise
+floor of both runs. Sources: see `statistics/ranks.py` and `statistics/shift.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from asct.analysis.groups import MetricGroup
+from asct.sdk.record import Record
+from asct.statistics.bootstrap import ratio_interval
+from asct.statistics.ranks import can_reach, greater_p, holm, least_each
+from asct.statistics.shift import ratio
+from asct.values.quantity import format_quantity
+
+LEVEL: Final = 0.01
+"""The probability with which at least one of the values that are compared together is called changed by mistake."""
+_FEWEST_IN_COMMON: Final = 5
+_MOST: Final = 0.8
+Outcome = Literal["improved", "same", "regressed", "too-few", "not-comparable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The difference between two values of the same metric at the same place.
+
+    `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, None for too few samples.
+    `noise` is the noise floor, as a fraction. `p_worse` and `p_better` are one-sided; `adjusted` corrects them for all
+    values that are compared together. If `reason` is not empty, the values cannot be compared, and the other fields say
+    nothing.
+    """
+
+    base: float
+    new: float
+    better: str
+    limit: float
+    samples: tuple[int, int] = (0, 0)
+    change: float = 0.0
+    interval: tuple[float, float] | None = None
+    noise: float = 0.0
+    p_worse: float = 1.0
+    p_better: float = 1.0
+    tests: int = 1
+    reason: str = ""
+    shared: str = ""
+    """A note on a regression that most values of the host share."""
+
+    @property
+    def worse_by(self) -> float:
+        """By which fraction the new value is worse than the base; negative if it is better."""
+        return self.change if self.better == "lower" else -self.change
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the comparison found."""
+        if self.reason:
+            return "not-comparable"
+        least = max(self.limit, self.noise)
+        if self.worse_by > least and self.p_worse <= LEVEL:
+            return "regressed"
+        if -self.worse_by > least and self.p_better <= LEVEL:
+            return "improved"
+        if abs(self.change) > self.limit and not can_reach(*self.samples, LEVEL, self.tests):
+            return "too-few"
+        return "same"
+
+    def describe(self, unit: str) -> str:
+        """Return the change as text: `21 % worse than the baseline, 182 ns (95 %: +18 to +25 %); ...`."""
+        if self.reason:
+            return self.reason
+        word = "worse" if self.worse_by > 0.0 else "better"
+        span = (
+            ""
+            if self.interval is None
+            else " (95 %: {:+.3g} to {:+.3g} %)".format(*(100 * end for end in self.interval))
+        )
+        found = f"{100 * abs(self.change):.3g} % {word} than the baseline, {format_quantity(self.base, unit)}{span}"
+        if self.outcome == "too-few":
+            first, second = self.samples
+            values = f"{self.tests} values are" if self.tests > 1 else "1 value is"
+            return (
+                f"{found}; {first} and {second} visits are too few to tell whether this is chance, because {values} "
+                f"compared: measure {least_each(LEVEL, self.tests)} in each run (`repeats`)"
+            )
+        limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
+        chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
+        return f"{found}; {limits}{chance}{self.shared}"
+
+
+def compare(base: MetricGroup | None, new: MetricGroup, limit: float) -> Change:
+    """Return the change from `base` to `new`, with p-values that are not adjusted yet; see `adjusted`.
+
+    `limit` is the smallest relative change of interest.
+    """
+    better = new.records[0].better
+    if base is None:
+        return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
+    change = Change(base.value, new.value, better, limit)
+    reason = _why_not(base, new)
+    if reason:
+        return replace(change, reason=reason)
+    before, after = _nested(base), _nested(new)
+    first, second = _flat(before), _flat(after)
+    shift = ratio(first, second)
+    interval = ratio_interval(before, after) or shift.interval
+    up, down = 1.0 + limit, 1.0 - limit
+    rises, falls = (
+        greater_p([value * up for value in first], second),
+        greater_p(second, [value * down for value in first]),
+    )
+    return replace(
+        change,
+        samples=(len(first), len(second)),
+        change=new.value / base.value - 1.0,
+        interval=None if interval is None else (interval[0] - 1.0, interval[1] - 1.0),
+        noise=math.hypot(_noise(base), _noise(new)),
+        p_worse=rises if better == "lower" else falls,
+        p_better=falls if better == "lower" else rises,
+    )
+
+
+def adjusted(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes with p-values adjusted for all of those that can be compared."""
+    tests = sum(not item.reason for item in changes)
+    worse = iter(holm(item.p_worse for item in changes if not item.reason))
+    better = iter(holm(item.p_better for item in changes if not item.reason))
+    return [
+        item if item.reason else replace(item, p_worse=next(worse), p_better=next(better), tests=tests)
+        for item in changes
+    ]
+
+
+def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
+    """Return the changes, with a note on regressions if most values of a host became worse together: something about
+    the host has probably changed. `hosts` contains the host of each change."""
+    notes = {}
+    for host in dict.fromkeys(hosts):
+        own = [item for item, name in zip(changes, hosts, strict=True) if name == host and not item.reason]
+        worse = [item for item in own if item.worse_by > item.limit / 2.0]
+        if len(own) >= _FEWEST_IN_COMMON and len(worse) >= _MOST * len(own):
+            share = f"{len(worse)} of {len(own)} values of this host became worse together"
+            notes[host] = f"; {share}: check the host first (clock, governor, firmware, other programs)"
+    return [
+        replace(item, shared=notes.get(host, "")) if item.outcome == "regressed" else item
+        for item, host in zip(changes, hosts, strict=True)
+    ]
+
+
+def _why_not(base: MetricGroup, new: MetricGroup) -> str:
+    before, after = base.records[0], new.records[0]
+    if before.benchmark != after.benchmark:
+        return f"the baseline measured it with `{before.benchmark}`"
+    if before.version != after.version:
+        return (
+            f"version {before.version} of `{before.benchmark}` measured the baseline, version {after.version} this run"
+        )
+    if before.unit != after.unit:
+        return f"the baseline is in {before.unit}"
+    if any(flag.startswith("invalid") for flag in base.doubts):
+        return f"the value of the baseline is flagged {' and '.join(base.doubts)}"
+    if min(*_values(base), *_values(new)) <= 0.0:
+        return "there is no relative change of values that are not positive"
+    return ""
+
+
+def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
+    """Return the visits of each repeat; the value of the repeat if it has no visits."""
+    return [_visits(record) for record in group.records]
+
+
+def _visits(record: Record) -> tuple[float, ...]:
+    return (record.stats.visit_values if record.stats else None) or (record.value,)
+
+
+def _flat(nested: Sequence[tuple[float, ...]]) -> list[float]:
+    return [value for visits in nested for value in visits]
+
+
+def _values(group: MetricGroup) -> list[float]:
+    return [group.value, *_flat(_nested(group))]
+
+
+def _noise(group: MetricGroup) -> float:
+    """Return half the interval of a single repeat, or half the range of several, relative to the value."""
+    values = [record.value for record in group.records]
+    stats = group.records[0].stats
+    low, high = min(values), max(values)
+    if len(values) == 1 and stats is not None and stats.ci95 is not None:
+        low, high = stats.ci95
+    return (high - low) / 2.0 / abs(group.value)

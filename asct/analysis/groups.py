@@ -1,0 +1,57 @@
+"""Values grouped by metric and place, as expectations and comparisons judge them.
+
+A place is one combination of swept settings and coordinates; its value is the median of its repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from asct.analysis.agreement import Disagreement, Place, place_of
+from asct.sdk.record import Record, doubtful
+from asct.values.grouping import grouped
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGroup:
+    """All repeats of one metric at one place of a job on one host. `records` is never empty."""
+
+    host: str
+    id: str
+    metric: str
+    at: Mapping[str, Any]
+    records: tuple[Record, ...]
+    rivals: tuple[Disagreement, ...] = ()
+    """Other values of the same quantity in the run that disagree with this value."""
+
+    @property
+    def key(self) -> Place:
+        """What identifies the place in its run."""
+        return place_of(self.records[0])
+
+    @property
+    def value(self) -> float:
+        """The median of the repeats, in the metric's base unit."""
+        return median(record.value for record in self.records)
+
+    @property
+    def doubts(self) -> list[str]:
+        """The flags that question a value, of all repeats, sorted. With `strict`, the verdict on such a value is
+        unknown."""
+        return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
+
+
+def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
+    """Group records by metric and place, in order of first appearance. Warm-ups (repeats below 1) are skipped."""
+    rivals: dict[Place, list[Disagreement]] = {}
+    for side in disagreements:
+        for place in side.places:
+            rivals.setdefault(place, []).append(side)
+    groups = grouped((record for record in records if record.repeat >= 1), place_of)
+    return [
+        MetricGroup(*place[:3], {**group[0].point, **group[0].coords}, tuple(group), tuple(rivals.get(place, ())))
+        for place, group in groups.items()
+    ]

@@ -1,0 +1,71 @@
+"""Accepted changes: `accepted.jsonl` next to the runs of a plan, one line per `asct results accept`.
+
+From an acceptance on, the accepted run provides the baseline of a metric. The file is only appended to, so it also says
+who accepted which change, when, and why.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from asct.store.documents import current, parse_object, read_text, validated
+from asct.store.files import LineFile
+
+NAME = "accepted.jsonl"
+
+
+class Acceptance(BaseModel):
+    """One line of accepted.jsonl. `metric` is `<id>.<metric>`, or a pattern (`matrix.*`); `run` is a run id."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True, defer_build=True)
+
+    schema_: Literal["asct.accepted/1"] = Field("asct.accepted/1", alias="schema")
+    at: str
+    by: str
+    run: str
+    metric: str
+    because: str
+
+    def covers(self, job_id: str, metric: str) -> bool:
+        """Return whether the acceptance applies to a metric of a benchmark entry."""
+        return fnmatchcase(f"{job_id}.{metric}", self.metric)
+
+
+def acceptance(run: str, metric: str, because: str) -> Acceptance:
+    """Return an acceptance by the current user at the current time."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in a container
+        user = str(os.getuid())
+    return Acceptance(at=now, by=user, run=run, metric=metric, because=because)
+
+
+def read_acceptances(folder: Path) -> list[Acceptance]:
+    """Return the acceptances in the folder of a plan, oldest first; empty if there are none.
+
+    Raises StoreError if the file is damaged, because an earlier baseline would otherwise silently apply again.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return []
+    places = ((line, f"{path}:{number}") for number, line in enumerate(read_text(path).splitlines(), start=1))
+    return [
+        validated(Acceptance, current(parse_object(line, place), "accepted", place), place) for line, place in places
+    ]
+
+
+def accept(folder: Path, acceptance: Acceptance) -> None:
+    """Append an acceptance to the file in the folder of a plan. Raises StoreError if it cannot be written."""
+    file = LineFile(folder / NAME)
+    try:
+        file.append(acceptance.model_dump_json(by_alias=True) + "\n", sync=True)
+    finally:
+        file.close()

@@ -1,0 +1,146 @@
+"""Which run is the baseline, which cannot be, and what `accept` changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.baseline import Baseline, acceptable, find_baseline, hardware_change, unfit
+from asct.registry import Registry
+from asct.sdk.facts import Cpu, HostFacts, Memory
+from asct.store.accepted import NAME, accept, acceptance
+from asct.store.folders import link_label
+from asct.store.model import JobEntry, Verdict
+from asct.store.reader import StoredRun, read_run
+from asct.store.writer import RunWriter
+from tests.store.make import facts, head, record
+
+HEX = "3f9c2a"
+
+
+def run(results: Path, second: int, value: float = 1e-7, **end: Any) -> StoredRun:
+    """A run that started at that second, with two metrics of the same value."""
+    name, started = f"20261121T0428{second:02}Z-{HEX}", f"2026-11-21T04:28:{second:02}.000Z"
+    writer = RunWriter.create(results, head(run=name, started_at=started), "plan: 1\n", "{}")
+    writer.document(writer.layout.facts("h"), facts())
+    written = [record(run=name, metric=metric, value=value, point={}) for metric in ("latency", "one_way")]
+    writer.layout.records.write_text("".join(item.model_dump_json(by_alias=True) + "\n" for item in written))
+    writer.finish(**{"status": "complete", "exit_code": 0, **end})
+    writer.close()
+    return read_run(writer.layout.root)
+
+
+def found(name: str, current: StoredRun) -> Baseline:
+    return find_baseline(name, current.layout.root, Registry())
+
+
+def value(baseline: Baseline, metric: str = "latency") -> float:
+    assert not baseline.problem, baseline.problem
+    return next(group.value for key, group in baseline.groups.items() if key[2] == metric)
+
+
+FAILED = Verdict(outcome="fail", severity="fail", host="h", id="a", metric="latency")
+LACKING = JobEntry(id="a", benchmark="b", version="1", host="h", points=1, repeats=1, counts={"failed": 1})
+
+
+def test_latest_is_the_newest_earlier_run_without_faults(tmp_path: Path) -> None:
+    run(tmp_path, 1, 1e-7)
+    good = run(tmp_path, 2, 2e-7)
+    run(tmp_path, 3, 3e-7, verdicts=[FAILED], exit_code=1)
+    run(tmp_path, 4, 4e-7, status="interrupted", exit_code=130)
+    run(tmp_path, 5, 5e-7, jobs=[LACKING], exit_code=3)
+    now = run(tmp_path, 6, 6e-7)
+    baseline = found("latest", now)
+    assert baseline.run == f"gate/{good.layout.root.name}"
+    assert value(baseline) == 2e-7
+    assert "newest" in baseline.why
+
+
+def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:
+    assert "no earlier run that can be a baseline" in found("latest", run(tmp_path, 1)).problem
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        ({"verdicts": [FAILED], "exit_code": 1}, "has 1 failed expectation"),
+        ({"status": "interrupted", "exit_code": 130}, "is interrupted"),
+        ({"jobs": [LACKING], "exit_code": 3}, "lacks 1 measurement"),
+    ],
+)
+def test_a_run_with_faults_is_never_a_baseline(tmp_path: Path, end: dict[str, Any], reason: str) -> None:
+    bad = run(tmp_path, 1, **end)
+    assert unfit(bad.run) == reason
+    assert reason in found(bad.layout.root.name, run(tmp_path, 2)).problem
+
+
+def test_an_unknown_verdict_does_not_matter(tmp_path: Path) -> None:
+    """Otherwise, the first run of a plan with a baseline could never become that baseline."""
+    unknown = FAILED.model_copy(update={"outcome": "unknown"})
+    assert unfit(run(tmp_path, 1, verdicts=[unknown], exit_code=3).run) == ""
+
+
+def test_a_label_is_a_link_that_moves(tmp_path: Path) -> None:
+    first, second, now = run(tmp_path, 1, 1e-7), run(tmp_path, 2, 2e-7), run(tmp_path, 3)
+    link_label(first.layout.root, "golden")
+    assert value(found("golden", now)) == 1e-7
+    link_label(second.layout.root, "golden")
+    assert value(found("golden", now)) == 2e-7
+    assert value(found(str(tmp_path / "gate" / "golden"), now)) == 2e-7
+
+
+def test_a_baseline_that_is_gone_or_damaged_is_a_problem_not_an_error(tmp_path: Path) -> None:
+    now = run(tmp_path, 2)
+    assert "E505 no run" in found("golden", now).problem
+    damaged = run(tmp_path, 1)
+    damaged.layout.records.write_text('{"schema": "asct.record/9"}\n{}\n')
+    assert "E509" in found(damaged.layout.root.name, now).problem
+    assert "this run itself" in found(now.layout.root.name, now).problem
+
+
+def test_accepted_values_replace_those_of_an_older_baseline(tmp_path: Path) -> None:
+    old, newer, now = run(tmp_path, 1, 1e-7), run(tmp_path, 2, 2e-7), run(tmp_path, 3)
+    accept(tmp_path / "gate", acceptance(newer.layout.root.name, "a.latency", "slower memory"))
+    baseline = found(old.layout.root.name, now)
+    assert (value(baseline), value(baseline, "one_way")) == (2e-7, 1e-7)
+    later = run(tmp_path, 4, 4e-7)
+    assert value(found(later.layout.root.name, now)) == 4e-7  # the baseline is newer than the acceptance
+
+
+def test_a_damaged_list_of_acceptances_is_a_problem(tmp_path: Path) -> None:
+    old, now = run(tmp_path, 1), run(tmp_path, 2)
+    (tmp_path / "gate" / NAME).write_text("{\n")
+    assert "E508" in found(old.layout.root.name, now).problem
+
+
+def test_only_values_that_were_measured_can_be_accepted(tmp_path: Path) -> None:
+    stored = run(tmp_path, 1, verdicts=[FAILED], exit_code=1)
+    name = stored.layout.root.name
+    assert acceptable(stored, acceptance(name, "a.*", "new firmware")) == ""
+    assert "no values of `a.iops`" in acceptable(stored, acceptance(name, "a.iops", "new firmware"))
+
+
+def host(**changes: Any) -> HostFacts:
+    return HostFacts(host="h", collected_at="t", **changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        (host(cpu=Cpu(model="A", cpus=4)), host(cpu=Cpu(model="B", cpus=4)), "the CPU was A and is B"),
+        (host(cpu=Cpu(cpus=4)), host(cpu=Cpu(cpus=8)), "the number of CPUs was 4 and is 8"),
+        (
+            host(memory=Memory(total_bytes=8 << 30)),
+            host(memory=Memory(total_bytes=16 << 30)),
+            "was 8 GiB and is 16 GiB",
+        ),
+        (host(memory=Memory(total_bytes=1000)), host(memory=Memory(total_bytes=990)), ""),
+        (host(), host(cpu=Cpu(model="B")), ""),
+        (None, host(), "the facts of the host are missing"),
+    ],
+)
+def test_other_hardware_is_named(before: HostFacts | None, after: HostFacts | None, change: str) -> None:
+    assert change in hardware_change(before, after)
+    assert bool(change) == bool(hardware_change(before, after))

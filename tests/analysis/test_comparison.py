@@ -1,0 +1,146 @@
+"""Values of two runs are compared by their visits: what is called changed, what is not, and why."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from asct.analysis.comparison import Change, adjusted, compare, in_common
+from asct.analysis.groups import MetricGroup
+from asct.sdk.record import Record, Stats
+
+
+def group(values: list[float], **changes: Any) -> MetricGroup:
+    """A value with these visits."""
+    middle = sorted(values)[len(values) // 2]
+    spread = (min(values), max(values))
+    stats = Stats(
+        n=21, median=middle, mad=0.0, ci95=spread, min=spread[0], max=spread[1], visits=len(values),
+        visit_values=tuple(values),
+    )  # fmt: skip
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {},
+        "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": middle, "unit": "s",
+        "better": "lower", "stats": stats, "raw": "jobs/a/job/p1/r1",
+    }  # fmt: skip
+    record = Record(**{**body, **changes})
+    return MetricGroup(record.host, record.id, record.metric, record.coords, (record,))
+
+
+def around(middle: float, count: int = 8, seed: int = 1, spread: float = 0.01) -> list[float]:
+    rng = random.Random(f"{seed} {middle}")
+    return [middle * (1.0 + rng.gauss(0.0, spread)) for _ in range(count)]
+
+
+def of(base: list[float], new: list[float], limit: float = 0.05, **changes: Any) -> Change:
+    (change,) = adjusted([compare(group(base, **changes), group(new, **changes), limit)])
+    return change
+
+
+def test_a_clear_change_is_called_in_the_direction_of_the_metric() -> None:
+    assert of(around(100e-9), around(120e-9)).outcome == "regressed"
+    assert of(around(100e-9), around(80e-9)).outcome == "improved"
+    assert of(around(1e9), around(0.8e9), better="higher", unit="B/s").outcome == "regressed"
+    assert of(around(1e9), around(1.2e9), better="higher", unit="B/s").outcome == "improved"
+    assert of(around(100e-9), around(103e-9)).outcome == "same"
+
+
+def test_the_message_has_the_change_its_interval_and_the_limits() -> None:
+    text = of(around(100e-9), around(120e-9)).describe("s")
+    assert "% worse than the baseline, " in text
+    assert "(95 %: +" in text
+    assert "limit 5 %, noise floor" in text
+
+
+def test_a_change_within_the_noise_floor_is_no_regression() -> None:
+    base, new = around(100e-9, spread=0.001), around(110e-9, spread=0.001)
+    noisy = [*new[:-1], 160e-9]
+    assert of(base, new).outcome == "regressed"
+    found = of(base, noisy)
+    assert (found.outcome, found.noise > 0.2) == ("same", True)
+    assert found.describe("s").endswith("it may be chance")
+
+
+def test_too_few_visits_are_told_with_the_number_that_suffices() -> None:
+    found = of(around(100e-9, 3), around(120e-9, 3))
+    assert found.outcome == "too-few"
+    assert "3 and 3 visits are too few" in found.describe("s")
+    assert "measure 5 in each run" in found.describe("s")
+    assert of(around(100e-9, 3), around(101e-9, 3)).outcome == "same"  # nothing to prove
+
+
+def test_more_values_need_more_visits() -> None:
+    changes = [compare(group(around(1e-7, 6, n)), group(around(1e-7, 6, n + 99)), 0.05) for n in range(63)]
+    slow = compare(group(around(1e-7, 6)), group(around(1.2e-7, 6)), 0.05)
+    *_, found = adjusted([*changes, slow])
+    assert found.outcome == "too-few"
+    assert "64 values are compared: measure 8 in each run" in found.describe("s")
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "reason"),
+    [
+        ({"version": "2"}, {}, "version 2 of `bench` measured the baseline, version 1 this run"),
+        ({"benchmark": "other"}, {}, "the baseline measured it with `other`"),
+        ({"unit": "cycles"}, {}, "the baseline is in cycles"),
+        ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
+        ({"value": 0.0}, {}, "values that are not positive"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(base: dict[str, Any], new: dict[str, Any], reason: str) -> None:
+    found = compare(group(around(1e-7), **base), group(around(1e-7), **new), 0.05)
+    assert found.outcome == "not-comparable"
+    assert reason in found.describe("s")
+
+
+def test_a_value_without_counterpart_cannot_be_compared() -> None:
+    assert compare(None, group(around(1e-7)), 0.05).reason == "the baseline has no value for this point"
+
+
+def test_repeats_without_visits_are_the_samples() -> None:
+    def repeats(middle: float) -> MetricGroup:
+        one = group([middle])
+        values = around(middle, 6)
+        records = [
+            one.records[0].model_copy(update={"value": v, "stats": None, "repeat": n}) for n, v in enumerate(values, 1)
+        ]
+        return MetricGroup(one.host, one.id, one.metric, one.at, tuple(records))
+
+    found = compare(repeats(1e-7), repeats(1.3e-7), 0.05)
+    assert found.samples == (6, 6)
+    assert found.outcome == "regressed"
+    assert found.interval is not None
+
+
+def test_values_that_move_together_blame_the_host() -> None:
+    def moved(count: int, factor: float) -> list[Change]:
+        pairs = [(around(1e-7, 12, n), around(factor * 1e-7, 12, n + 50)) for n in range(count)]
+        return [compare(group(base), group(new), 0.05) for base, new in pairs]
+
+    together = in_common(adjusted(moved(8, 1.2)), ["a"] * 8)
+    assert "8 of 8 values of this host became worse together" in together[0].describe("s")
+    mixed = in_common(adjusted([*moved(4, 1.2), *moved(4, 1.0)]), ["a"] * 8)
+    assert "together" not in mixed[0].describe("s")
+    assert "together" not in in_common(adjusted(moved(2, 1.2)), ["a"] * 2)[0].describe("s")
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy-tailed", "bimodal"])
+def test_at_most_one_gate_in_a_hundred_fails_without_a_change(kind: str) -> None:
+    """1,000 gates of eight values each, with a limit of 0, the strictest; the seed is fixed."""
+    rng = random.Random(f"{kind} gates")
+
+    def draw() -> float:
+        noise = rng.gauss(0.0, 0.02)
+        if kind == "heavy-tailed":
+            noise = 0.01 * rng.gauss(0.0, 1.0) / max(0.1, abs(rng.gauss(0.0, 1.0)))
+        if kind == "bimodal":
+            noise += rng.choice((0.0, 0.2))
+        return 1e-7 * (1.0 + max(-0.9, noise))
+
+    failed = 0
+    for _ in range(1000):
+        gate = [compare(group([draw() for _ in range(8)]), group([draw() for _ in range(8)]), 0.0) for _ in range(8)]
+        failed += any(change.outcome == "regressed" for change in adjusted(gate))
+    assert failed <= 12

@@ -1,0 +1,65 @@
+"""A run is labeled, later runs are compared with it, and a change is accepted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.e2e.running import Ended, apply, asct, latest
+
+PLAN = """\
+plan: 1
+name: gate
+benchmarks: [{id: tiny, uses: noop, repeats: 6}]
+expect: [{metric: "*", versus: baseline, no_worse_than: 400%}]
+baseline: {run: golden}
+"""
+
+
+def slowed(run: Path, factor: float) -> None:
+    """Multiply the values of a run, as if the host had been that fast."""
+    path = run / "records.jsonl"
+    bodies = [json.loads(line) for line in path.read_text().splitlines()]
+    for body in bodies:
+        body["value"] *= factor
+    path.write_text("".join(json.dumps(body) + "\n" for body in bodies))
+
+
+def verdict(ended: Ended, run: Path) -> dict[str, object]:
+    assert "Traceback" not in ended.err
+    (found,) = json.loads((run / "run.json").read_text())["verdicts"]
+    return dict(found)
+
+
+def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
+    ended = apply(PLAN, tmp_path)
+    first = latest(tmp_path, "gate")
+    found = verdict(ended, first)
+    assert (ended.code, found["outcome"]) == (3, "unknown")
+    assert "E505" in str(found["reason"])
+    assert asct("results", "label", "latest", "golden", cwd=tmp_path).code == 0
+
+    ended = apply(PLAN, tmp_path)
+    found = verdict(ended, latest(tmp_path, "gate"))
+    assert (ended.code, found["outcome"]) == (0, "pass"), found
+    assert found["baseline"]["run"] == f"gate/{first.name}"  # type: ignore[index]
+
+    slowed(first, 0.01)  # the baseline was a hundred times as fast
+    ended = apply(PLAN, tmp_path)
+    second = latest(tmp_path, "gate")
+    found = verdict(ended, second)
+    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert re.search(r"% worse than the baseline, .* limit 400 %, noise floor", str(found["reason"]))
+    assert "worse than the baseline" in (second / "summary.md").read_text()
+
+    refused = asct("results", "label", "latest", "golden", cwd=tmp_path)
+    assert refused.code == 3
+    assert "E520" in refused.err
+    assert "failed expectation" in refused.err
+    accepted = asct("results", "accept", "latest", "tiny.elapsed", "--because", "new host", cwd=tmp_path)
+    assert accepted.code == 0, accepted.err
+    ended = apply(PLAN, tmp_path)
+    found = verdict(ended, latest(tmp_path, "gate"))
+    assert (ended.code, found["outcome"]) == (0, "pass"), found
+    assert found["baseline"]["run"] == f"gate/{second.name}"  # type: ignore[index]
