@@ -51,7 +51,7 @@ class MetricInfo(NamedTuple):
 
 
 class FlagInfo(NamedTuple):
-    """A flag. `doubtful` is true if it questions the values that have it."""
+    """A flag. `doubtful` is true if the flag marks values as doubtful."""
 
     name: str
     doubtful: bool
@@ -181,8 +181,8 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item among the shared parts. Add a new item under its name, or as `NAME of OWNER` if that
-    name is taken."""
+    """Return the key of an item among the shared parts. If the item is new, add it under its name, or as `NAME of
+    OWNER` if that name is taken."""
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:

@@ -2,8 +2,8 @@
 
 A transport is a module or package in asct/hosts that defines `make(spec, folder)`; the first line of its docstring
 describes it. If it adds keys to plans, it declares them as `TRANSPORT`. No other module names a transport: plans,
-schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports the libraries
-that reach a host.
+schemas and lists use this registry. Listing the transports does not import any of them, and only `make` imports the
+libraries needed to reach a host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _PLACES = ("*.py", "*/__init__.py")
 
 
 class Option(NamedTuple):
-    """A key that a transport adds to the hosts of a plan. Its value is in `HostSpec.options` (durations in seconds).
+    """A key that a transport adds to the hosts of a plan. Its value is stored in `HostSpec.options` (durations in
+    seconds).
 
     `check` returns the reason why a value is invalid, or an empty string; `hint` is the hint for that error.
     """

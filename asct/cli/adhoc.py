@@ -1,6 +1,6 @@
 """Convert the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
 
-The plan is then processed like a plan file. Errors point to the arguments (`places`).
+The plan is then processed like a plan file. Errors point to the arguments (see `places`).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo], findings: 
     """Return the benchmarks that `words` select, in catalog order. Report every unknown word, and read it as the name
     that it resembles.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words exclude, they apply to
-    `default`. Only its name or alias selects a hidden benchmark.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
+    exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.
     """
     spans = words_text(words)[1]
     known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
@@ -91,7 +91,8 @@ def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkI
 
 
 def user_settings(items: Sequence[str], catalog: Registry, findings: Findings) -> dict[str, dict[str, Node]]:
-    """Return the settings by benchmark from strings such as `bench.setting=value`. A setting without `=` is true.
+    """Parse strings such as `bench.setting=value`, and return the settings by benchmark. A setting without `=` is set
+    to true.
 
     Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings.
     """
@@ -120,7 +121,7 @@ def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benc
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
-    """Convert a command-line value to a value of the plan language, based on the type of the setting.
+    """Convert a command-line value to a value in the plan language, based on the type of the setting.
 
     Lists are comma-separated, and integers may be ranges (`1,2,5-9:2`). Like ASCT, accept a bare number as a duration
     in seconds, and 1/0/yes/no as true/false.
@@ -169,7 +170,7 @@ def _number(text: str) -> int | float | None:
 
 
 Settings = dict[str, dict[str, Any]]
-"""Settings in plan notation by benchmark."""
+"""The settings of each benchmark, in plan notation."""
 
 
 def plain(written: WrittenSettings) -> Settings:
@@ -178,18 +179,19 @@ def plain(written: WrittenSettings) -> Settings:
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
-    """Report each benchmark that has settings, but is not selected (E910). `source` is the option or the file. Needed
-    benchmarks that are not selected run with their defaults."""
+    """Report each benchmark that has settings but is not selected (E910). `source` is the option or the file. A
+    benchmark that is not selected, but that a selected one needs, runs with its defaults."""
     for name, values in settings.items():
         if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)
-            message = f"{source} sets {names} of {name}, which is not selected"
+            message = f"{source} sets {names} for {name}, which is not selected"
             hint = f"add `{name}` to the selection, or remove the setting"
             findings.error("E910", message, next(iter(values.values())).location, hint)
 
 
 def changed(settings: WrittenSettings, catalog: Registry) -> WrittenSettings:
-    """Return the settings whose values differ from the defaults. `asct config save` writes the defaults as well."""
+    """Return the settings whose values differ from the defaults. The filter is needed because `asct config save` also
+    writes the defaults."""
     return {name: _changed(catalog.get(name), values) for name, values in settings.items()}
 
 
@@ -213,13 +215,13 @@ def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
 def consents(
     texts: Iterable[str], settings: Settings, hosts: Mapping[str, str], findings: Findings
 ) -> list[dict[str, str]]:
-    """Return the entries of `safety: destroys:` for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
+    """Return the `safety: destroys:` entries for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
 
-    `hosts` maps other names of hosts, such as the address given to `--host`, to their names in the plan.
+    `hosts` maps alternative host names, such as the address given to `--host`, to the names in the plan.
 
-    Device names and serial numbers may contain colons: the device is the longest match among the devices in settings;
-    without a match, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because its serial
-    is the path of a file. Report texts in which a part is missing (E910).
+    Device names and serial numbers may contain colons: the device is the longest match among the devices in the
+    settings; if none matches, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because
+    its serial is the path of a file. Report texts in which a part is missing (E910).
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
     found = []
@@ -240,7 +242,7 @@ def consents(
 
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that are texts, and the parts of those that contain commas."""
+    """Yield the settings that are text, and also each part of those that contain commas."""
     for value in values.values():
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):

@@ -30,7 +30,7 @@ BROKEN_PIPE = 141
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM; ends a command like Ctrl-C, with cleanup."""
+    """Raised on SIGTERM. It ends a command in the same way as Ctrl-C, with cleanup."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:

@@ -1,8 +1,8 @@
 """The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
-`--color` decides whether to use color, then NO_COLOR and FORCE_COLOR (any non-empty value), and finally whether the
-stream is a terminal (unless TERM=dumb). The width is COLUMNS, the width of the terminal, or 80. rich is loaded only for
-styled text and live progress.
+Whether output is colored depends first on `--color`, then on NO_COLOR and FORCE_COLOR (any non-empty value), and
+finally on whether the stream is a terminal (unless TERM=dumb). The width is that given by COLUMNS, otherwise that of
+the terminal, otherwise 80. rich is loaded only for styled text and live progress.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Console:
 
     @property
     def interactive(self) -> bool:
-        """Whether to show live progress: only on a capable terminal, and unless an option disables it."""
+        """Whether to show live progress: only on a capable terminal, and only if no option disables it."""
         plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 

@@ -132,7 +132,7 @@ def _plan_of(stored: StoredRun) -> ResolvedPlan:
         if any(item.code == "E260" for item in problem.diagnostics):
             raise
         path = str(stored.layout.resolved)
-        raise store_error("E508", f"{path}: modified since the run started", way_out(path)) from problem
+        raise store_error("E508", f"{path} was modified after the run started", way_out(path)) from problem
 
 
 def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], bool]:
@@ -150,7 +150,9 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
     )
     rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
     for side in rejected:
-        message = f"{side.id} measured the {side.meaning}; with `strict`, values that disagree count as not measured"
+        message = (
+            f"{side.id} measured the {side.meaning}; with `strict`, values that disagree are treated as not measured"
+        )
         hint = "reduce other activity on the host and measure both again; see `asct explain disagrees`"
         run.events.notice(side.host, Diagnostic("E617", message, hint=hint, severity="warning"))
     return verdicts, bool(rejected)

@@ -87,7 +87,7 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
     """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
 
-    Also print the `notes` of the facts, which list what a snapshot lacks. Raises UsageError or StoreError.
+    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError or StoreError.
     """
     found = _facts_from(path, host)
     if not options.quiet and not options.json:
@@ -225,7 +225,9 @@ def _comparison_lines(
     for title, texts in each if all_of_them else folded(shown, base, other):
         lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
     if hidden:
-        note = f"{counted(hidden, 'difference')} in changing values (temperatures, free memory); -v lists them"
+        note = (
+            f"{counted(hidden, 'difference')} in values that always change (temperatures, free memory); -v lists them"
+        )
         lines += ["", *wrapped(note, width, "")]
     return lines
 

@@ -19,7 +19,7 @@ COLUMNS: Final = (
 """Columns of cmn.csv. The file has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
 _FOLDED: Final = 2
-"""Longer series of numbered registers that are zero, such as unused child pointers, are shown in one line."""
+"""Longer series of numbered registers that are zero, such as unused child pointers, are shown on one line."""
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
     "registers": "configuration registers",

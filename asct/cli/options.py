@@ -22,9 +22,13 @@ FORMAT = click.option(
     "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True,
     help="Output format.",
 )  # fmt: skip
-CI = click.option("--ci", is_flag=True, help="Print plain output, write junit.xml, and annotate under GitHub Actions.")
+CI = click.option(
+    "--ci", is_flag=True, help="Print plain output and write junit.xml; under GitHub Actions, also print annotations."
+)
 YES = click.option(
-    "--yes", is_flag=True, help="Start even if more than 8 hours or more than 1 TiB of writes are estimated."
+    "--yes",
+    is_flag=True,
+    help="Start even if the run is estimated to take more than 8 hours or to write more than 1 TiB.",
 )
 SHOW_COMMANDS = click.option("--show-commands", is_flag=True, help="Print the shell commands and measure nothing.")
 FORKS = click.option(
@@ -32,7 +36,7 @@ FORKS = click.option(
     type=click.IntRange(1, 1024),
     default=DEFAULT_FORKS,
     show_default=True,
-    help="Maximum number of hosts to measure at a time.",
+    help="Maximum number of hosts to measure at the same time.",
 )
 
 
@@ -111,7 +115,8 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
-    A path to a file instead of a directory is a usage error, or an error of the results tree with `file_okay`.
+    A path to a file instead of a directory is a usage error. With `file_okay`, it is an error of the results tree
+    instead.
     """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
@@ -224,7 +229,7 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     ),
     click.option("--benchmark", "benchmarks", multiple=True, metavar="ID", help="Use only the benchmark with this id."),
     click.option("--tag", "tags", multiple=True, metavar="T", help="Use only benchmarks with this tag."),
-    click.option("--profile", metavar="P", help="Apply this profile of the plan."),
+    click.option("--profile", metavar="P", help="Apply this profile from the plan."),
     click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s."),
 ))  # fmt: skip
 """A decorator that adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a

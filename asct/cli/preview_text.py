@@ -138,7 +138,7 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _destroyed(item: Destroyed) -> list[str]:
-    """Describe what happens to a device that the plan consents to overwrite."""
+    """Describe what happens to a device that the plan allows asct to overwrite."""
     if not item.written:
         return [f"may be overwritten, but no job writes to it: {item.device}"]
     lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]

@@ -35,8 +35,8 @@ class OutputFile(io.FileIO):
 
 def protect_streams() -> None:
     """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data they cannot write.
-    Otherwise, a file of the results tree could get the file descriptor of a closed stream and receive its output.
-    """
+    Otherwise, a file in the results tree could be given the file descriptor of a closed stream and receive its
+    output."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _SHOWN = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
 _FEW = 8
-"""Each host has its own line, up to this number of hosts."""
+"""Up to this number of hosts, each host has its own line."""
 MOST_ROWS: Final = 20
-"""Maximum number of rows. The worst results come first."""
+"""Maximum number of rows, of which those with the worst results come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "invalid": "X", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I",
     "skipped": "s", "refused": "R",
@@ -79,7 +79,7 @@ def _hosts(console: Console, run: Run) -> None:
 
 
 def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> list[list[str]]:
-    """Group hosts by equal results: unusable hosts first, then by the share of failed measurements."""
+    """Group the hosts that have the same results: unusable hosts first, then by the share of failed measurements."""
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for name, count in totals.items():
         groups.setdefault((states.get(name, "ok"), tuple(sorted(count.items()))), []).append(name)
@@ -119,7 +119,7 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _last_lines(view: RunView, width: int) -> Iterator[Text]:
-    """Yield the verdict of the reports in its color, its details, and the location of the results."""
+    """Yield the verdict from the reports in its color, its details, and the location of the results."""
     run, found = view.run, summarize(view)
     yield Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     for detail in found.details:

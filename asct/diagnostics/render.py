@@ -45,7 +45,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
     """Render a diagnostic.
 
-    `files` maps file names to their contents. If a file is missing from it, only the location is shown.
+    `files` maps file names to their contents. If a file is missing from `files`, only the location is shown.
     """
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"
@@ -140,8 +140,8 @@ def _cells(mark: str) -> int:
 
 
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """Return the part of a line that fits into `room` columns, and the first and last column (from 0) of the caret in
-    that part."""
+    """Return the part of a line that fits into `room` columns, and the first and last column (counted from 0) of the
+    caret in that part."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
@@ -177,8 +177,8 @@ def _shown(mark: str) -> str:
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """Return an annotation on one line, whatever the values contain. `location` is the file, line and column, if
-    known."""
+    """Return an annotation on one line, regardless of what the values contain. `location` is the file, line and column,
+    if known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)

@@ -35,7 +35,7 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("set `address`, `port` or `jump` in the plan, or correct ~/.ssh/config", "correct ~/.ssh/config"),
     ("select another folder with `--results DIR`", "select another folder with `--output-dir`"),
 )  # fmt: skip
-"""Phrases of diagnostics for plans, and their replacements. Earlier entries take precedence."""
+"""Phrases in diagnostics for plans, and their replacements. Earlier entries take precedence."""
 _SETTING: Final = re.compile(r"(set|change) `(\w+)` in the plan")
 _LIMIT: Final = re.compile(r"or set `(?:limits|safety): \{[^`]*\}` in the plan; the preview")
 _RAISE: Final = re.compile(r", or raise the limit: `limits: [^`]*`")

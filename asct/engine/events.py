@@ -35,8 +35,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """The run starts. `measurements` is the total planned number, `per_host` the number for each host; `estimated_s` is
-    per host."""
+    """The run starts. `measurements` is the total number of planned measurements, and `per_host` is the number for each
+    host. `estimated_s` contains the estimated duration for each host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -72,7 +72,7 @@ class HostReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelBuilt(Event):
-    """A kernel was built for the host, or taken from the build cache (`cached`)."""
+    """A measurement kernel was built for the host, or taken from the build cache (`cached`)."""
 
     t: ClassVar[str] = "kernel-built"
     host: str
@@ -96,7 +96,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RepeatEvent(Event):
-    """Base class of the events of one repeat. `repeat` starts at 1; warm-ups have the numbers 0, -1, ..."""
+    """Base class of the events of one repeat. Repeats are numbered from 1; warm-ups are numbered 0, -1, ..."""
 
     host: str
     id: str
@@ -106,7 +106,7 @@ class RepeatEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PointStarted(RepeatEvent):
-    """A repeat of a point starts. `repeat` starts at 1; warm-ups have the numbers 0, -1, ..."""
+    """A repeat of a point starts. Repeats are numbered from 1; warm-ups are numbered 0, -1, ..."""
 
     t: ClassVar[str] = "point-started"
     label: str = ""
@@ -115,7 +115,7 @@ class PointStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(RepeatEvent):
-    """A step of a long repeat starts. `number` starts at 1. This event is not written to the journal."""
+    """A step of a long repeat starts. Steps are numbered from 1. This event is not written to the journal."""
 
     t: ClassVar[str] = "step-started"
     number: int
@@ -124,8 +124,8 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The rates of the drives below the targets in the last second, in B/s and requests/s. This event is not written to
-    the journal."""
+    """The transfer rates, during the last second, of the drives below the targets, in B/s and requests/s. This event is
+    not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float
@@ -180,7 +180,7 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Distributor of events to the journal first, then to the listeners.
+    """Distributes events, first to the journal and then to the listeners.
 
     Events are distributed one at a time, so all receivers get them in the same order. Thread-safe.
     """

@@ -44,7 +44,7 @@ def failure_of(ran: StepRun) -> Diagnostic | None:
     if status < 0:
         return _killed(ran, -status)
     if status in (126, 127):
-        hint = "set a `workdir` for the host that is not mounted noexec, or install the program"
+        hint = "set a `workdir` for the host on a file system that is not mounted noexec, or install the program"
         return _failure("E609", ran, f"could not be started (exit status {status}){_cause(ran)}", hint)
     if isinstance(ran.output.step.program, Kernel):
         return _kernel(ran, status)
@@ -58,7 +58,7 @@ def _killed(ran: StepRun, number: int) -> Diagnostic:
     name = signal_name(number)
     hints = {
         "SIGKILL": "the Linux kernel may have run out of memory: check `dmesg` on the host, or reduce the sizes",
-        "SIGILL": "the program uses an instruction that this CPU lacks: remove its build cache and run again",
+        "SIGILL": "the program uses an instruction that this CPU lacks: remove the build cache and run the plan again",
     }
     hint = hints.get(name, "run it again with the command below, in a debugger if it fails again")
     return _failure("E602", ran, f"was killed by {name}", hint)
@@ -101,14 +101,14 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """Return the diagnostic of a step that reached a time limit: its own, which is generous, or what was left of the
-    point's limit."""
+    """Return the diagnostic of a step that reached a time limit: either its own limit, which is generous, or the time
+    that was left of the point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
         hint = (
-            "the program should take much less time: look for the cause in the log of the Linux kernel (`dmesg`) and "
-            "in other activity on the host"
+            "the program should take much less time: look for the cause in the Linux kernel log (`dmesg`) and in "
+            "other activity on the host"
         )
     return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
@@ -134,7 +134,8 @@ def signal_name(number: int) -> str:
 
 
 def _cause(ran: StepRun) -> str:
-    """Return the last line of the output as the cause, ready to append to a message; empty if there is no output."""
+    """Return the last line of the output as the cause, in a form that can be appended to a message; empty if there is
+    no output."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
@@ -170,16 +171,15 @@ def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
 
 
 def connection_lost(host: str, error: HostLost) -> Diagnostic:
-    """Return the diagnostic for a connection that broke during a repeat."""
+    """Return the diagnostic for a connection that was lost during a repeat."""
     cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
     hint = "asct reconnects and measures the other points; `retry: {max: 1, on: [host-lost]}` retries this one"
     return Diagnostic("E610", f"host {host}: connection lost during a measurement: {cause}", hint=hint)
 
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
-    """Return the status of a repeat with these values, and the reason if it counts as not measured. Flags on details
-    are ignored, because a result that doubtful details affect has a flag too.
-    """
+    """Return the status of a repeat with these values, and the reason if it is treated as not measured. Flags on
+    details are ignored, because a result that is affected by doubtful details has a flag of its own."""
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]
     doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]
@@ -190,9 +190,9 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
     told = f"{share} flagged {', '.join(flags)}"
     if invalid:
         hint = f"`asct explain {flags[0]}` describes the flag; `asct resume` measures the repeat again"
-        return "invalid", Diagnostic("E627", f"{told}; an invalid value counts as not measured", hint=hint)
+        return "invalid", Diagnostic("E627", f"{told}; an invalid value is treated as not measured", hint=hint)
     hint = "reduce other activity on the host, increase `repeats`, or remove `strict`"
-    message = f"{told}; with `strict`, a noisy value counts as not measured"
+    message = f"{told}; with `strict`, a noisy value is treated as not measured"
     return "noisy", Diagnostic("E617", message, hint=hint, severity="warning") if strict else None
 
 
@@ -220,6 +220,9 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
     """Return the diagnostic for a repeat that starts over because its stored steps belong to a different
     measurement."""
-    message = f"{job_id} {point_id} on {host}: starts again at the first step: {why}"
-    hint = "the program or asct has changed since; its earlier files are kept in a folder whose name ends in .try1"
+    message = f"{job_id} {point_id} on {host}: starting over at the first step: {why}"
+    hint = (
+        "the program or asct has changed in the meantime; the earlier files are kept in a folder with a name ending "
+        "in .try1"
+    )
     return Diagnostic("E622", message, hint=hint, severity="warning")

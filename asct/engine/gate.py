@@ -1,7 +1,7 @@
 """Guard the drives of one host: check consents and drives before a write, and count the bytes written.
 
-Every job that writes to a target of the plan has an audit.json with inspections, decisions and bytes written. A resumed
-run reads these files, so the plan's limit applies to all parts of the run together.
+Every job that writes to a target named in the plan has an audit.json with inspections, decisions and bytes written. A
+resumed run reads these files, so the plan's limit applies to all parts of the run together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from asct.values.quantity import format_quantity
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
 _WRITE_BYTES: Final = 3
-"""Index of the bytes written in a device's list of counters, in a sample of the kernel `guard`."""
+"""Index of the number of bytes written in a device's list of counters, as it appears in a sample from the `guard`
+kernel.
+"""
 
 
 class DriveGuard:
@@ -50,7 +52,7 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """The paths that a program of this run may already have written to."""
+        """The paths to which a program in this run may already have written."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
@@ -78,7 +80,7 @@ class JobGuard:
         self._first: list[str] = []
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Return the devices in `paths` as targets for the kernel `guard`. Each of them must have a consent entry."""
+        """Return the devices in `paths` as targets for the `guard` kernel. Each of them must have a consent entry."""
         consents, begun = self._gate.consents, self._gate.begun
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
@@ -91,7 +93,7 @@ class JobGuard:
     # ---- inspections ----
 
     def note(self, occasion: Occasion, found: GuardReport, raw: str = "") -> None:
-        """Add an inspection to the audit, whatever its result. `raw` is the folder with its output."""
+        """Add an inspection to the audit, regardless of its result. `raw` is the folder that contains its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
@@ -125,7 +127,7 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, with a lower limit on the bytes written if the plan allows fewer bytes than the step.
+        """Return `step`, with its limit on the bytes written lowered if the plan allows fewer bytes than the step does.
 
         guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
         """
@@ -186,8 +188,8 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return the path if it is a target of the plan; "" for a temporary file, whose name differs between the parts
-        of a run."""
+        """Return the path if it is a target named in the plan; "" for a temporary file, whose name differs between the
+        parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -200,7 +202,7 @@ class JobGuard:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         message = (
             f"host {self._job.host}: {taken} were written to {path or 'the temporary file'} in this run; "
-            f"`safety.max_written` allows {most} for all targets of a program"
+            f"`safety.max_written` allows {most} for all targets of a program together"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 

@@ -1,4 +1,4 @@
-"""Parse the output of the kernel `guard`: checks of targets, refusals and transfer rates. Performs no I/O."""
+"""Parse the output of the `guard` kernel: checks of targets, refusals and transfer rates. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, de
 from asct.sdk.guard import Target
 
 REFUSED_STATUS: Final = 4
-"""Exit status of guard if a check did not pass."""
+"""The exit status of guard if a check did not pass."""
 _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTALL)
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""Checks that must have a result before a device is written, even if a version of guard omits some of them."""
+"""The checks that must have a result before a device is written to, even if some version of guard does not report all
+of them.
+"""
 
 
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard, and all reasons not to write. `error` is the error message in its `end` line."""
+    """The parsed output of guard, with all reasons not to write. `error` is the error message in the `end` line of the
+    output."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
@@ -38,8 +41,8 @@ def inspection_result(
 ) -> GuardReport:
     """Evaluate the output of guard for `targets`.
 
-    Only complete output in which every written target passed every check yields no refusals. Otherwise, all refusals
-    are returned, not only the first.
+    There are no refusals only if the output is complete and every target to be written passed every check. Otherwise,
+    all refusals are returned, not only the first.
     """
     try:
         report = parse_report(stdout)
@@ -67,7 +70,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """Return the refusal; None if no check was the reason.
+    """Return the refusal; None if the reason was not a failed check.
 
     The `end` line names the check ("refused: mounted: ..."), and the line of the check names the target.
     """
@@ -79,7 +82,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
 
 
 def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
-    """Return descriptions of what is missing in output without failed checks."""
+    """Describe what is missing from output that contains no failed check."""
     if status is None:
         return ["the checks reached their time limit"]
     if not report.ended:
@@ -111,7 +114,7 @@ def parse_report(stdout: str) -> GuardReport:
                 report.ended = True
                 report.error = None if body["ok"] is True else str(body.get("error", "no reason given"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ValueError(f"line {number} of the output of the checks is not valid: {line[:80]!r}") from None
+            raise ValueError(f"line {number} in the output of the checks is invalid: {line[:80]!r}") from None
     return report
 
 
@@ -129,16 +132,16 @@ class FailedCheckText(NamedTuple):
 
 _HINTS: Final = {
     "E440": {
-        "identity": "`asct doctor` lists the devices of the host by the names that a plan may use; create the file, or "
-        "omit `file_names` to use a temporary one",
+        "identity": "`asct doctor` lists the devices of the host under the names that a plan may use; create the file, "
+        "or omit `file_names` to use a temporary one",
         "kind": "name a whole disk, a partition or a regular file",
-        "serial": "compare the serial number in `safety.destroys` with that in the output of `asct doctor`",
+        "serial": "compare the serial number in `safety.destroys` with the one that `asct doctor` shows",
         "size": "check that the drive responds and that its medium is inserted",
     },
     "E441": {
         "read-only": "remove the write protection (`blockdev --setrw`, a switch), or use another drive",
         "removable": "use a built-in drive, or measure a file on this one",
-        "namespaces": "a purge would also erase its other namespaces: delete these first, or omit the purge",
+        "namespaces": "a purge would also erase the drive's other namespaces: delete them first, or omit the purge",
     },
     "E442": {
         "mounted": "unmount the drive if it is the one to be overwritten",
@@ -146,8 +149,8 @@ _HINTS: Final = {
         "swap": "disable the swap (`swapoff`) if the drive is the one to be overwritten",
         "holders": "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)",
         "raid": "stop the array (`mdadm --stop`) and remove this drive from it",
-        "open-elsewhere": "end the program that has the drive open",
-        "exclusive": "end the program that uses the drive, or run under an account that may open it",
+        "open-elsewhere": "stop the program that has the drive open",
+        "exclusive": "stop the program that uses the drive, or run asct under an account that may open it",
         "multipath": "keep only one path to its content: remove the drive from the multipath map, or detach the "
         "second loop device",
         "reserved": "release the reservation on the host that holds it",
@@ -162,7 +165,7 @@ CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.ite
 """Error codes and hints by the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
-    "E444", "run as root, or allow the account to read it; asct writes only to devices that it can check"
+    "E444", "run asct as root, or allow the account to read the device; asct writes only to devices that it can check"
 )
 UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct does not write to a device without them")
 VOLUME: Final = FailedCheckText(
@@ -170,13 +173,13 @@ VOLUME: Final = FailedCheckText(
     "reduce the amount written (fewer or shorter points), or raise `safety.max_written` and apply the plan again",
 )
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})
-"""Error codes that end a run with exit code 4."""
+"""The error codes that make a run exit with code 4."""
 
 _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Return whether the diagnostic reports a target that was not used, for safety reasons."""
+    """Return whether the diagnostic reports that a target was left unused for safety reasons."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
@@ -209,7 +212,7 @@ _EVERY_S: Final = 1.0
 _COUNTERS: Final = 4
 
 Rates = tuple[float, float, float, float]
-"""Reads, bytes read, writes and bytes written, each per second."""
+"""The number of reads, bytes read, writes and bytes written, each per second."""
 _Sample = tuple[int, list[list[int] | None]]
 
 

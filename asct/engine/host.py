@@ -1,4 +1,4 @@
-"""A host during a run: its connection, facts and kernels, and the checks that require the host."""
+"""A host during a run: its connection, facts and measurement kernels, and the checks that require the host."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ drive."""
 
 
 class HostSession:
-    """A host in use by a run, which is reopened if the connection is lost.
+    """A host that is in use by a run and is reopened if the connection is lost.
 
     Only one thread uses it, but `interrupt` may be called from any thread.
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
-        """Create a session. `token` names the session of an earlier part of the run, which may still exist on the
-        host."""
+        """Create a session. `token` names the session of an earlier part of the run; that session may still exist on
+        the host."""
         self._run = run
         self.spec = spec
         self.name = spec.name
@@ -71,7 +71,7 @@ class HostSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the host can be used; False after it was given up."""
+        """Whether the host can be used; False after asct has given it up."""
         return self._host is not None
 
     @property
@@ -83,9 +83,9 @@ class HostSession:
 
     @property
     def programs(self) -> Programs:
-        """The programs of the host, known once its facts have been read. Raises RuntimeError before that."""
+        """The programs on the host, which are known once its facts have been read. Raises RuntimeError before that."""
         if self._programs is None:
-            raise RuntimeError(f"the facts of host {self.name} were not read")
+            raise RuntimeError(f"the facts of host {self.name} have not been read")
         return self._programs
 
     @property
@@ -112,7 +112,7 @@ class HostSession:
     def _lock(self, host: Host) -> None:
         """Lock the host for this run, and wait for another run as long as `wait_s` allows.
 
-        If two hosts of a plan are the same machine, the second waits for the first without a limit.
+        If two hosts in a plan are the same machine, the second waits for the first without a time limit.
         """
         notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
         session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)
@@ -149,7 +149,8 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Reconnect after a lost connection and provide the same kernels. Returns False if the host is given up."""
+        """Reconnect after a lost connection and provide the same measurement kernels again. Returns False if the host
+        is given up."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -193,8 +194,8 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Build the kernels that a job needs. Returns the reasons why the job cannot run here; empty if it can. Raises
-        HostLost."""
+        """Build the measurement kernels that a job needs. Returns the reasons why the job cannot run here; empty if it
+        can. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -219,7 +220,7 @@ class HostSession:
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:
-        """Inspect devices with the kernel `guard` before a job writes to them. Returns all refusals."""
+        """Inspect devices with the `guard` kernel before a job writes to them. Returns all refusals."""
         if missing := self._kernel(GUARD):
             return list(missing)
         writer, step = self._run.writer, inspection(targets)
@@ -241,8 +242,8 @@ class HostSession:
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
-        """Return the reasons why a kernel cannot be built for the host; empty if it is available. A failed build is not
-        retried."""
+        """Return the reasons why a measurement kernel cannot be built for the host; empty if it is available. A failed
+        build is not retried."""
         if name not in self.programs.kernels and name not in self._failed:
             try:
                 self._provide(name)

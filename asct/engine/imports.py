@@ -41,8 +41,8 @@ class ImportedRepeat:
     """One result. `text` is its unmodified output, to be written to `file`; `source` is the original file, with the
     SHA-256 of its content and the version of the program.
 
-    `identity` is equal for results with the same settings, which become repeats of one point. `problem` is the reason
-    why there are no measurements. `ended_s` is in seconds since the epoch.
+    `identity` is the same for all results with the same settings; these become the repeats of one point. `problem` is
+    the reason why there are no measurements. `ended_s` is in seconds since the epoch.
     """
 
     source: str
@@ -129,8 +129,8 @@ def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> lis
 
 
 def _distinguish(points: Sequence[_ImportedPoint]) -> None:
-    """Add the names of the jobs to the coordinates of points that do not differ otherwise, and a number if
-    necessary."""
+    """Add the names of the jobs, and a number if necessary, to the coordinates of points that do not differ in any
+    other way."""
     if len({repr(point.swept) for point in points}) < len(points):
         for point in points:
             point.swept["jobs"] = point.repeats[0].name

@@ -1,4 +1,4 @@
-"""One job on one host: checks, preparation, repeats in the planned order, retries, and results for other jobs.
+"""Run one job on one host: checks, preparation, repeats in the planned order, retries, and results for other jobs.
 
 Only `JobRunner._measure` decides whether a repeat is retried.
 """
@@ -78,7 +78,7 @@ class JobRunner:
     def document(self) -> JobEntry:
         """Return the job's entry in run.json.
 
-        Every planned repeat is counted once; those without a status count as skipped, or as refused.
+        Every planned repeat is counted once; repeats without a status are counted as skipped or refused.
         """
         entry = self.entry
         measured = {status: number for status, number in entry.counts.items() if status in entry.accepted}
@@ -89,7 +89,7 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check the job before any job of the host runs. A job that needs results of other jobs is checked in `run`
+        """Check the job before any job on the host runs. A job that needs results of other jobs is checked in `run`
         instead."""
         if not waits_for_results(self.job):
             self._bind()
@@ -186,7 +186,8 @@ class JobRunner:
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
         """Return the repeats to measure, in planned order.
 
-        Repeats measured by an earlier part of this run or taken from a reused run are excluded. Raises HostLost.
+        Repeats that an earlier part of this run measured, or that were taken from another run, are excluded. Raises
+        HostLost.
         """
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
@@ -311,7 +312,7 @@ class JobRunner:
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
         """Measure one attempt and decide whether it counts.
 
-        Retries are queued last, because the cause may have disappeared by then.
+        A retry goes to the end of the queue, because the cause of the failure may have disappeared by then.
         """
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
@@ -385,7 +386,9 @@ def estimate(services: Services, job: Job) -> float:
 
 
 ScheduledRepeat = tuple[int, int]
-"""(index of the point, repeat). Repeats have the numbers 1, 2, ...; warm-ups have 0, -1, ... in order of execution."""
+"""(index of the point, repeat). Repeats are numbered 1, 2, ...; warm-ups are numbered 0, -1, ... in order of
+execution.
+"""
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
@@ -406,8 +409,8 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Return the repeats sorted by a keyed hash, which makes the order independent of the random generator of a
-    library."""
+    """Return the repeats sorted by a keyed hash, which makes the order independent of any library's random number
+    generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""The options of a run, with their defaults. Importing this module loads no other module of asct."""
+"""The options of a run, with their defaults. Importing this module does not load any other asct module."""
 
 from __future__ import annotations
 

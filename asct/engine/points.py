@@ -1,4 +1,4 @@
-"""Bind the points of a job to its host, and combine its results for other jobs. Performs no I/O."""
+"""Bind the points of a job to its host, and combine the job's results for other jobs. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BoundPoint:
 
 
 def waits_for_results(job: Job) -> bool:
-    """Return whether settings of the job depend on results of other jobs."""
+    """Return whether any setting of the job depends on the results of other jobs."""
     return not all(is_bound(value) for point in job.points for value in point.settings.values())
 
 
@@ -96,7 +96,7 @@ def _settled(
 
 
 def cautions(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], facts: HostFacts) -> list[Diagnostic]:
-    """Return warnings about points that the host measures differently from what their settings request."""
+    """Return warnings about points that the host will not measure exactly as their settings request."""
     found = benchmark.cautions([point.params for point in points if point.unfit is None], facts)
     return [
         Diagnostic("E433", f"{job.id} on {job.host}: {message}", hint=hint, severity="warning")
@@ -159,10 +159,10 @@ def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
 
 
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
-    """Combine the results of a job for other jobs.
+    """Combine the results of a job for use by other jobs.
 
-    The result for each path is the middle value over a point's repeats. Paths whose values differ between points are
-    omitted.
+    The result for each path is the middle value over the repeats of a point. Paths whose values differ between points
+    are omitted.
     """
     found: dict[str, set[Scalar]] = {}
     for repeats in points:

@@ -21,7 +21,7 @@ from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
-"""Bytes that must remain free on the host besides a temporary file."""
+"""Number of bytes that must remain free on the host in addition to a temporary file."""
 
 
 @dataclass(slots=True)
@@ -33,19 +33,21 @@ class JobNeeds:
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Maps each target to True if a point writes to it and `overwrite` does not allow it; False if it is only read."""
+    """Maps each target to True if a point writes to it without being allowed to by `overwrite`, and to False if it is
+    only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The targets of the plan that a point writes or purges."""
+        """The targets named in the plan that a point writes or purges."""
         return tuple(dict.fromkeys((*self.writes, *self.purges)))
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest required version of each tool, all temporary files and targets."""
+        """Combine the needs of points: the highest version required of each tool, and all temporary files and
+        targets."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -89,19 +91,21 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
         return Diagnostic("E420", f"host {host}: {name} is not installed", hint=install)
     have = version_key(fact.version or "")
     if minimum and have and have < version_key(minimum):
-        message = f"host {host}: {name} {fact.version} is too old, {minimum} is required ({fact.path})"
+        message = f"host {host}: {name} {fact.version} is too old; {minimum} or newer is required ({fact.path})"
         return Diagnostic("E421", message, hint=f"install {name} {minimum} or newer on {host}")
     return None
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Return why the host cannot run a point, even if it can run other points of the job; None if it can.
+    """Return the reason why the host cannot run a point, although it may be able to run other points of the job; None
+    if it can run the point.
 
     The message starts with `what`.
     """
     usable = usable_cpus(facts)
     if usable and need.cpus > len(usable):
-        message = f"{what}: requires {need.cpus} CPUs, {len(usable)} are usable (CPU {format_cpulist(usable)})"
+        known = f"only {len(usable)} can be used (CPU {format_cpulist(usable)})"
+        message = f"{what}: requires {need.cpus} CPUs, but {known}"
         hint = "widen the affinity mask or the cpuset of the account, or omit this point"
         return Diagnostic("E427", message, hint=hint)
     available = facts.memory.available_bytes
@@ -117,7 +121,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
         return None
     message = (
         f"host {host}: not enough space for a temporary file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
-        f"{mib(free)} are free in the file system of the work folder"
+        f"only {mib(free)} is free on the file system of the work folder"
     )
     return Diagnostic("E423", message, hint="reduce `filesize`, or set another `workdir` for the host")
 
@@ -171,7 +175,7 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Return the reasons why targets of the plan must not be used; empty if all of them may be used.
+    """Return the reasons why targets named in the plan must not be used; empty if all of them may be used.
 
     `made` contains the files that this run created on the host, and `consented` the devices that the plan allows to be
     overwritten, which the kernel `guard` checks. `known` contains the names of the host's devices, for suggestions.
@@ -190,8 +194,11 @@ def check_targets(
 
 def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
-        hint = "set `overwrite: true` in the config of the benchmark if its content may be lost, or omit `file_names`"
-        message = f"host {host}: {path} exists and would be overwritten"
+        hint = (
+            "if its content may be lost, set `overwrite: true` in the config of the benchmark; otherwise, omit "
+            "`file_names`"
+        )
+        message = f"host {host}: {path} already exists and would be overwritten"
         return Diagnostic("E430", message, hint=hint)
     if kind == "device":
         message = f"host {host}: the plan does not allow the block device {path} to be overwritten under this name"
@@ -275,7 +282,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """Return a notice about the disturbances that affect jobs with these subjects; None if there are none."""
+    """Return a notice about the disturbances that affect jobs that use these subjects; None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

@@ -1,4 +1,6 @@
-"""The programs on a host: the paths of kernels and tools, and the kernels that sudo allows to run as root."""
+"""The programs on a host: the paths of measurement kernels and tools, and the kernels that sudo allows to run as
+root.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ class MissingProgram(LookupError):
 class Programs:
     """The paths of programs on a host, by name.
 
-    `found` contains tools that are on the host's PATH but not in the facts, and `elevated` the kernels that sudo allows
-    to run as root.
+    `found` contains tools that are on the host's PATH but not in the facts, and `elevated` contains the measurement
+    kernels that sudo allows to run as root.
     """
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, BuiltKernel] = field(default_factory=dict)
-    """The build of each kernel, by name."""
+    """The build of each measurement kernel, by name."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
@@ -59,7 +61,8 @@ class Programs:
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
     """Return the process of a step or companion on the host: it runs the program at `path` in `folder`.
 
-    With `sudo`, the program must be a kernel: it creates the files to be collected, then restarts itself as root.
+    With `sudo`, the program must be a measurement kernel: it creates the files to be collected, then restarts itself as
+    root.
     """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
@@ -78,12 +81,13 @@ def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 _ASK_S: Final = 20.0
-"""Time limit of sudo in seconds. Looking up an account on a directory server may take several seconds."""
+"""Time limit for sudo in seconds. Looking up an account on a directory server may take several seconds."""
 _DESCRIBED: Final = '{"t":"describe"'
 
 
 class Rights:
-    """The kernels that may run as root on one host with `sudo: true`. `granted` contains those that sudo allows.
+    """The measurement kernels that may run as root on one host with `sudo: true`. `granted` contains those that sudo
+    allows.
 
     Each kernel is run once through sudo with an option that only prints its description. Unlike `sudo -l`, this shows
     whether sudo requires a password or a terminal, and whether the file can be executed in its folder.
@@ -93,7 +97,7 @@ class Rights:
         self._host = host
         self._sudo = sudo
         self._refusals: dict[str, tuple[str, str]] = {}
-        """For each refused kernel, the reason and the sudoers line that would allow it."""
+        """Maps each refused kernel to the reason and to the sudoers line that would allow it."""
         self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
@@ -147,8 +151,8 @@ def sudoers_line(account: str, path: str, sha256: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape characters that would end a word or start a comment. Wildcards in a path are harmless because of the
-    checksum."""
+    """Escape characters that would end a word or start a comment in sudoers. Wildcards in a path are harmless, because
+    the line applies to only one checksum."""
     return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
 
 

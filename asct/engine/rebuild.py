@@ -1,8 +1,8 @@
 """Derive records.jsonl from the raw files of a run, and find its intact repeats (`resume`, `results rebuild`).
 
 Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
-raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line counts
-only if it matches the checksum as well, so that a changed parser or changed facts cannot change a measured value.
+raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line is used
+only if it matches the checksum as well, so that neither a changed parser nor changed facts can change a measured value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from asct.store.reader import StoredRun, parsed
 from asct.store.writer import line_of
 
 _IMPORTED = "import"
-_NO_STATUS = "status.json is missing, damaged or of another attempt"
+_NO_STATUS = "status.json is missing, damaged, or belongs to another attempt"
 _OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
 
 
@@ -55,7 +55,7 @@ class Survey:
     findings: list[Diagnostic] = field(default_factory=list)
     """One diagnostic for each kind of damage."""
     surplus: int = 0
-    """Number of lines in records.jsonl that belong to none of these repeats."""
+    """Number of lines in records.jsonl that do not belong to any of these repeats."""
 
     @property
     def text(self) -> str:
@@ -68,7 +68,7 @@ class Survey:
         return bool(self.rebuilt or self.surplus)
 
     def keep(self, keys: Collection[RepeatKey]) -> None:
-        """Forget the repeats that are not in `keys`, because they will be measured again."""
+        """Discard the repeats that are not in `keys`, because they will be measured again."""
         for key in set(self.lines) - set(keys):
             self.done.pop(key, None)
             self.surplus += len(self.lines.pop(key))
@@ -116,7 +116,7 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
 
 
 def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
-    """Return the status of each repeat according to the journal, in the order of the last ends."""
+    """Return the status of each repeat according to the journal, in the order in which the repeats last ended."""
     found: dict[RepeatKey, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["repeat"] > 0:
@@ -150,7 +150,7 @@ def _changed(places: Sequence[str]) -> list[Diagnostic]:
     if not places:
         return []
     more = f" and {len(places) - 1} more repeats" if len(places) > 1 else ""
-    message = f"{places[0]}{more}: missing or changed since the run wrote it; the repeat counts as not measured"
+    message = f"{places[0]}{more}: missing or changed since the run wrote it; the repeat is treated as not measured"
     hint = "restore the raw files from a copy, or measure the repeat again with `asct resume`"
     return [Diagnostic("E517", message, hint=hint, severity="warning")]
 
@@ -205,7 +205,7 @@ class _Builder:
             raise _LostError(f"{job.benchmark} cannot read the raw files: {error}") from error
         parsed_again = [line_of(record) for record in records]
         if not status.has_all(parsed_again):
-            raise _LostError("the raw files now result in values that differ from the recorded ones")
+            raise _LostError("the values now parsed from the raw files differ from the recorded values")
         return parsed_again
 
     def _benchmark(self, job: JobEntry) -> Benchmark[Any]:
@@ -271,8 +271,8 @@ def _require_ends(stored: StoredRun) -> None:
 
 
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Write records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of the
-    run.
+    """Write the records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of
+    the run.
 
     Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises
     SafetyError if it is locked.

@@ -46,9 +46,9 @@ from asct.sdk.step import Kernel, Output, Step
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
-"""Maximum number of steps of a repeat, as a protection from a benchmark that never ends."""
+"""Maximum number of steps in a repeat, as a safeguard against a benchmark that never ends."""
 _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
-"""Exceptions that a benchmark may raise when it reads unexpected output."""
+"""The exceptions that a benchmark may raise when it reads unexpected output."""
 
 
 class _UnreadableError(Exception):
@@ -60,7 +60,7 @@ class _UnreadableError(Exception):
 class Attempt:
     """One attempt to measure one repeat of a point: what to measure, the results of its steps, and how it ended.
 
-    `repeat` starts at 1; warm-ups have the numbers 0, -1, ...
+    Repeats are numbered from 1; warm-ups are numbered 0, -1, ...
     """
 
     point: BoundPoint
@@ -71,7 +71,7 @@ class Attempt:
     folder: Path = field(default_factory=Path)
     steps: StepOutputs = field(default_factory=StepOutputs)
     notes: StepNotes | None = None
-    """Notes about the finished steps if the benchmark can continue after the last of them, otherwise None."""
+    """Notes about the finished steps if the benchmark can continue after the last finished one, otherwise None."""
     status: PointStatus = "ok"
     elapsed_s: float = 0.0
     measurements: Sequence[Measurement] = ()
@@ -84,7 +84,7 @@ class Attempt:
     advanced: bool = False
     """Whether the attempt finished steps from which the next attempt can continue."""
     steps_left: bool = False
-    """Whether the attempt failed although further steps of it had been announced to the host."""
+    """Whether the attempt failed after further steps of it had been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
@@ -100,9 +100,9 @@ class Attempt:
 
 
 class RepeatRunner:
-    """A runner for repeats of one job over one connection to its host; a reconnection requires a new runner.
+    """Runs repeats of one job over one connection to its host; a reconnection requires a new runner.
 
-    The methods raise no exception other than StoreError.
+    The only exception that the methods raise is StoreError.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class RepeatRunner:
         attempt.steps = StepOutputs()  # the results are on disk, so an attempt that waits for its retry needs no memory
 
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
-        """Return the tasks of a repeat if its steps are known in advance; otherwise an empty list."""
+        """Return the tasks of a repeat if its steps are known in advance, otherwise an empty list."""
         benchmark, params, context = self._benchmark, point.params, self._context
         if (
             point.unfit is not None
@@ -194,7 +194,8 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Return the values that distinguish an attempt from all others of the run, including its earlier parts."""
+        """Return the values that distinguish an attempt from all other attempts in the run, including its earlier
+        parts."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -331,10 +332,11 @@ class RepeatRunner:
         on_line: Callable[[str], None] | None = None,
         identity: Sequence[str] = (),
     ) -> bool:
-        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`. Returns False if it failed.
+        """Run one step, fetch its files into `folder` (the folder of the repeat) and add the step to `done`. Returns
+        False if the step failed.
 
-        `deadline` is a time of `time.monotonic`. `on_line` receives each line of standard output while the step runs.
-        Raises HostError.
+        `deadline` is a point in time on the clock of `time.monotonic`. `on_line` receives each line of standard output
+        while the step runs. Raises HostError.
         """
         number = len(done.rows)
         into = self._layout.step(folder, number, step.name)
@@ -376,7 +378,8 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """Return the task of a step. Each step has its own folder on the host, so it finds no files of other steps."""
+        """Return the task of a step. Each step has its own folder on the host, so it cannot find the files of other
+        steps."""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(

@@ -1,4 +1,4 @@
-"""Find the missing repeats of a run from its journal and status files, and reopen the run to measure only these."""
+"""Find the missing repeats of a run from its journal and status files, and reopen the run to measure only those."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class EarlierResults:
     """Results of an earlier part of a resumed run, and of earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
-    """The status of each repeat that is not measured again."""
+    """The status of each repeat that will not be measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """The results of each job for other jobs, by path. The keys are (host, job id)."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
-    """The number of times that each repeat ended, according to the journal."""
+    """How often each repeat has ended, according to the journal."""
     sessions: Mapping[str, str] = field(default_factory=dict)
     """The token of each host's last session, which may still exist on the host."""
     runs: EarlierRuns | None = None
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
-    """Recent runs whose variances determine the number of visits."""
+    """Recent runs, whose variances determine the number of visits."""
     findings: Sequence[Diagnostic] = ()
     """What is damaged in the earlier part of the run."""
 
@@ -101,8 +101,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     """Return how often each repeat ended according to the journal, and the token of each host's last session. A lost
-    connection does not count, because the host continues and its results will be used.
-    """
+    connection is not counted as an end, because the host continues and its results will be used."""
     ends: Counter[RepeatKey] = Counter()
     sessions: dict[str, str] = {}
     for event in stored.journal():

@@ -1,6 +1,7 @@
 """Reuse points that an earlier run measured under the same conditions (`apply --reuse AGE`).
 
-A point is reused with all of its repeats or not at all, because repeats from different runs would not show its spread.
+A point is reused with all of its repeats or not at all, because repeats from different runs would not show the spread
+within one run.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _PILOT_DAYS: Final = 30
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """Return the runs below `results` with measurements from the last `age_s` seconds, without the run `leave_out`."""
+    """Return the runs below `results` that contain measurements from the last `age_s` seconds, except the run
+    `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
@@ -65,7 +67,7 @@ ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
 
 @dataclass(slots=True)
 class Reuse:
-    """The reuse of points of one job. The methods raise StoreError if this run cannot be written."""
+    """Reuses points of one job. The methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -73,7 +75,7 @@ class Reuse:
     benchmark: Benchmark[Any]
     facts: HostFacts
     others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
-    """Points that were measured under different conditions, by run."""
+    """The points that were measured under different conditions, by run."""
 
     def reuse(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
         """Yield each reused repeat. At the end, emit a notice about points that were measured under different
@@ -143,7 +145,9 @@ class Reuse:
         names = changes(facts, self.facts) if facts is not None else []
         more = f" and {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
         what = (
-            f"{', '.join(names[:_MOST_CHANGES])}{more}" if names else "a program, a drive, or a result they depend on"
+            f"{', '.join(names[:_MOST_CHANGES])}{more}"
+            if names
+            else "a program, a drive, or a result that they depend on"
         )
         points = "1 point" if len(found) == 1 else f"{len(found)} points"
         ago = age(first.measured_at, now())
@@ -156,8 +160,8 @@ class Reuse:
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
     """Return the maximum number of points of each job that can be reused, by the key of the job.
 
-    These points are recent enough, and the facts of their hosts equal the newest known ones. Only the host itself can
-    confirm that they are reusable.
+    These points are recent enough, and the facts of their hosts are the same as the newest known facts. Only the host
+    itself can confirm that they are reusable.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

@@ -39,7 +39,7 @@ _MOVING: Final[dict[str, Any]] = {
 }  # fmt: skip
 """Facts that change without an intervention or do not affect a measurement.
 
-Tools and drives are included, because the key contains those that a point uses separately.
+Tools and drives are listed here because the key contains, as separate items, those that a point uses.
 """
 _GRAIN: Final = 64 << 20
 """Granularity of memory sizes in bytes, because the Linux kernel reserves slightly different amounts at each boot."""
@@ -106,7 +106,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """Return the paths that a point opens, without those of files that its job creates in the work folder."""
+    """Return the paths that a point opens, except those of files that its job creates in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -119,7 +119,7 @@ def _used(needs: Needs, session: HostSession, opened: Mapping[str, str]) -> list
 
 
 def _build(name: str, programs: Programs) -> list[Any]:
-    """Return how a kernel was built, and whether it runs as root."""
+    """Return how a measurement kernel was built, and whether it runs as root."""
     built = programs.built[name]
     return [built.sha256, built.compiler, list(built.flags), name in programs.elevated]
 

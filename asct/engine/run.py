@@ -48,12 +48,14 @@ from asct.store.writer import RunWriter
 _POLL_S = 0.1
 """Interval in seconds at which the main thread checks for signals and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
-"""Seconds until hosts are interrupted again, in case one started a step at the moment of the first interruption."""
+"""Seconds until hosts are interrupted again, in case one of them started a step at the moment of the first
+interruption.
+"""
 
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
 }  # fmt: skip
-"""The status of an unusable host by exception. The first match applies."""
+"""The status of an unusable host for each exception. The first match applies."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -66,7 +68,7 @@ def apply(
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunContext:
-    """Measure all points of `resolved`, or with `resume` only the missing points of that run.
+    """Measure all points of `resolved` or, with `resume`, only the missing points of that run.
 
     A failed measurement raises no exception. Raises StoreError if the results folder cannot be created (in that case
     nothing has been changed), and SafetyError if another process is writing to the run.
@@ -95,8 +97,8 @@ def finish_run(
 ) -> int:
     """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `rejected` is true if values of several jobs count as not measured because they disagree, although each job
-    succeeded.
+    `rejected` is true if each job succeeded, but values of several jobs are treated as not measured because they
+    disagree.
 
     `render` returns the path of each report by format; run.json is complete when it is called. Raises StoreError if
     run.json cannot be written.
@@ -158,7 +160,7 @@ def _open_writer(
 
 
 class HostRunner:
-    """A runner for all jobs of one host in a separate thread, one measurement at a time. `entry` is the host's part of
+    """Runs all jobs of one host in a separate thread, one measurement at a time. `entry` is the host's part of
     run.json."""
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
@@ -325,7 +327,7 @@ def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
 
 
 def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
-    """Write hosts, jobs and counts to run.json. If the disk is full, leave this to `finish_run`."""
+    """Write hosts, jobs and counts to run.json. If the disk is full, leave the writing to `finish_run`."""
     writer = run.writer
     jobs = [job.document() for host in hosts for job in host.jobs]
     totals: Counter[str] = Counter()
@@ -365,8 +367,8 @@ def exit_code(
     """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code of 0, 1, 3 and
     4.
 
-    `findings` is True if there was a failure outside the jobs: the results tree could not be written, or values that
-    disagree were rejected.
+    `findings` is True if something failed outside the jobs: the results tree could not be written, or values were
+    rejected because they disagree.
     """
     if signal is not None:
         return 128 + signal

@@ -20,15 +20,16 @@ from asct.toolchain.provide import BuiltKernel
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Benchmarks, transports, facts and kernels, passed as an argument so that tests can replace each of them."""
+    """Access to benchmarks, transports, facts and measurement kernels, passed as an argument so that tests can replace
+    each of them."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that has not been opened. Relative paths in the plan are resolved against the folder."""
+    """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads the facts of a host and writes raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
-    """Builds a kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
+    """Builds a measurement kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
     facts_script: Callable[[], str] = str
     """Returns the script that reads the facts while a session is opened; empty if `collect_facts` reads them."""
 
@@ -41,7 +42,7 @@ class Services:
 
 
 def default_services() -> Services:
-    """Return the services of an installed asct. Their modules load slowly and are therefore imported here."""
+    """Return the services of the installed asct. Their modules load slowly and are therefore imported here."""
     from asct.facts import collect, session_script
     from asct.hosts.factory import make_host
     from asct.registry import installed
@@ -60,7 +61,7 @@ class RunContext:
     events: EventBus
     stop: StopRequest
     started: float
-    """Start of the run, as returned by `time.monotonic`."""
+    """The start of the run, as a value of `time.monotonic`."""
     wait_s: float = 0.0
     """Maximum time in seconds to wait for a locked host."""
 

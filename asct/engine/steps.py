@@ -1,9 +1,9 @@
 """The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
 
 A benchmark determines its steps from its settings and from the outputs of earlier steps. After an interruption, the
-benchmark returns its steps again, one after another. A step with a note is not run again; its output is read from disk.
-If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes belong to a
-different measurement.
+benchmark returns its steps again, one after the other. A step with a note is not run again; its output is read from
+disk. If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes
+belong to a different measurement.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ class StepNotes:
             return False
         note = self._earlier[self._next]
         if note.digest != step_key(self._identity, self._next, step, self._work):
-            raise StepsChangedError(
-                f"step {self._next + 1} previously ran `{note.name}` with different arguments or files"
-            )
+            raise StepsChangedError(f"step {self._next + 1} ran `{note.name}` with different arguments or files before")
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         done.commands.append(note.command)
@@ -113,7 +111,7 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """Raise StepsChangedError if there are notes about steps that follow the last step of the benchmark."""
+        """Raise StepsChangedError if there are notes about steps after the last step that the benchmark returned."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps but now ends after step {self._next}")
 

@@ -36,8 +36,8 @@ class StopRequest:
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Handle a signal. A second signal changes nothing, so that the cleanup is never cut short.
 
-        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as SIGTERM: the documented exit code of a run
-        that was terminated from outside and has cleaned up is 143, not 129.
+        A closed terminal (SIGHUP) ends a run in the same way as SIGTERM and is reported as SIGTERM: the documented exit
+        code of a run that was terminated from outside and has cleaned up is 143, not 129.
         """
         if self.signal is None:
             self.hung_up = number == signal.SIGHUP
@@ -57,7 +57,7 @@ class StopRequest:
 
 @contextmanager
 def signals(stop: StopRequest) -> Iterator[None]:
-    """Make SIGINT, SIGTERM and SIGHUP request `stop` while the body runs.
+    """While the body runs, let SIGINT, SIGTERM and SIGHUP request `stop`.
 
     Only the main thread can install handlers; in any other thread, nothing changes. If SIGHUP is ignored, as under
     nohup, it remains ignored.

@@ -19,7 +19,7 @@ class ContractBreachError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The fields that all records of a repeat share. `raw` is the folder of its raw files."""
+    """The fields that all records of a repeat share. `raw` is the folder that contains the repeat's raw files."""
 
     run: str
     plan: str
@@ -34,9 +34,8 @@ class Origin:
 
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
-    """Add a flag to the values if the host state makes them doubtful. A kernel observes only the CPUs that it runs on.
-    Only the host state shows that another program uses caches, memory bandwidth or power.
-    """
+    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs that
+    it runs on. Only the host state shows that another program uses caches, memory bandwidth or power."""
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
@@ -81,5 +80,5 @@ def _record(item: Measurement, unit: str, better: Any, origin: Origin) -> Record
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements in stored records of an earlier part of the run or of an earlier run."""
+    """Return the measurements in records that an earlier part of the run, or an earlier run, stored."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -112,7 +112,7 @@ def _library() -> str:
 def _packed(text: str) -> str:
     """Return `text` as base64-encoded gzip data without a timestamp, so that equal input results in equal output.
 
-    Level 9 takes twice as long as level 5, for 1 % fewer bytes of plotly.js.
+    For plotly.js, level 9 takes twice as long as level 5 and saves only 1 % of the bytes.
     """
     return base64.b64encode(gzip.compress(text.encode(), 5, mtime=0)).decode()
 

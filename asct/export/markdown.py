@@ -159,7 +159,7 @@ def _measured(report: RunReport) -> list[str]:
         if len(report.hosts) > 1 and (few or host.status != "ok"):
             lines += [_line(host), ""]
         lines += _facts(host) if few else []
-    lines += [] if few else ["_The HTML report has the facts of each host._", ""]
+    lines += [] if few else ["_The HTML report contains the facts of each host._", ""]
     return [*lines, *_findings(report.findings, few, len(report.hosts) > 1)]
 
 
@@ -183,7 +183,7 @@ def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> 
         told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
         lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {told}")
         lines += [line for way in item.ways for line in _way(way, len(item.ways) > 1)] if few else []
-    note = [] if few else ["", "_The HTML report has the fix and undo of each._"]
+    note = [] if few else ["", "_The HTML report contains the fix and undo of each disturbance._"]
     return [*lines, *note, "", "</details>", ""]
 
 
@@ -206,7 +206,7 @@ def _section(section: ReportSection, hosts: int) -> str:
     for part in section.parts:
         if hosts <= _MOST_HOSTS or part.failures or part.remarks or part.note:
             lines += _part(part, hosts)
-    lines += [] if hosts <= _MOST_HOSTS else ["_The other reports have the tables of each host._", ""]
+    lines += [] if hosts <= _MOST_HOSTS else ["_The other reports contain the tables of each host._", ""]
     lines += [f"- {code(flag)}: {prose(text)}" for flag, text in section.flags] + [""] * bool(section.flags)
     return "\n".join(lines)
 

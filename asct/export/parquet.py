@@ -1,4 +1,4 @@
-"""Parquet: the tidy records as a columnar file. Requires pyarrow, which is installed by the extra `query`."""
+"""Parquet: the tidy records as a columnar file. Requires pyarrow, which the extra `query` installs."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
 def table(grid: TextTable, width: int = WIDTH) -> str:
     """Return a table with aligned columns within `width`.
 
-    Titles are wrapped first, then text cells. Columns that still do not fit are continued below the table, after a copy
-    of the first column. Only a single column can exceed `width`.
+    Titles are wrapped first, then text cells. Columns that still do not fit are shown below the table, after a copy of
+    the first column. Only a single column can exceed `width`.
     """
     return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
 

@@ -1,9 +1,9 @@
 """The protocol of a transport: open a host, run programs in private folders, copy files.
 
 Rules for every transport:
-* arguments are lists; no value of a plan, fact or result becomes shell text unquoted;
+* arguments are lists; no value from a plan, fact or result becomes shell text without quotes;
 * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
-* results come back as files of bounded size; a file name from a host never leads outside its folder;
+* results are returned as files of limited size; a file name from a host never leads outside its folder;
 * every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
 """
 
@@ -33,12 +33,13 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A process with its files and companions, run in one exchange so that a remote point costs few round trips.
+    """A process with its files and companions. It is run in one exchange, so that measuring a point on a remote host
+    takes only a few round trips.
 
-    `files` are first written into `main.cwd`. This folder gets mode 0700, and `fresh` empties it. `companions` start
-    before `main` and receive SIGINT after it has ended. `collect` names files in `cwd` to copy into `into`, in addition
-    to the standard output and standard error of all processes. `max_bytes` limits the size of each copied file, and
-    `max_total_bytes` their total size.
+    `files` are first written into `main.cwd`. This folder gets mode 0700; `fresh` means that it is emptied first.
+    `companions` start before `main` and receive SIGINT after it has ended. `collect` names files in `cwd` to copy into
+    `into`, in addition to the standard output and standard error of all processes. `max_bytes` limits the size of each
+    copied file, and `max_total_bytes` their total size.
     """
 
     main: Process
@@ -51,13 +52,13 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct. Empty
-    for a task that is requested only once."""
+    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct. It is
+    empty for a task that is requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """Files of the host to read right before and right after the main process of each task.
+    """Files on the host to read right before and right after the main process of each task.
 
     `find` is shell text (a constant in the code) that prints the file names, one per line; it runs once per session.
     `keep` is an extended regular expression with the same meaning in POSIX and Python, whose matches in each line are
@@ -72,9 +73,9 @@ class ReadingSpec:
 class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
-    `token` (32 hexadecimal digits) names the session: if a session of this name still exists, it is resumed. If `token`
-    is empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a scheduler
-    delays the run. `reading` is read before and after each task.
+    `token` (32 hexadecimal digits) names the session: if a session with this name still exists, asct resumes it. If
+    `token` is empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a
+    scheduler delays the run. `reading` is read before and after each task.
 
     `script` is shell text (a constant in the code) that the host runs as soon as it is locked, in the exchange that
     opens the session; `Host.answer` returns its output. Its variables `root` and `cache` are the work and the cache
@@ -105,8 +106,8 @@ class HostReadings:
 
     The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
     full, or the task was killed together with its shell. `brief` means that the process took less than
-    `readings.SHORT_TASK_S`, so nothing was read after it. `cpu_ns` is the CPU time of the process, of the children that
-    it waited for, of its shell, and of brief tasks since the reading `before`; None if it is unknown.
+    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the CPU time of the process, of the children
+    that it waited for, of its shell, and of brief tasks since the reading `before`; None if it is unknown.
     """
 
     before: str = ""
@@ -120,8 +121,8 @@ class TaskResult:
     """The result of a task.
 
     `status` is the exit status, negative if a signal killed the process, and None if the process reached its time
-    limit. `fetched` lists the files that are now in `into`. `notes` lists all failures except that of the main process,
-    such as a companion that could not be started or a file that was too large.
+    limit. `fetched` lists the files that are now in `into`. `notes` lists all failures except those of the main
+    process, such as a companion that could not be started or a file that was too large.
     """
 
     status: int | None
@@ -144,9 +145,9 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """A host of a run. Only one thread calls its methods at a time, except `interrupt`.
+    """A host in a run. Except for `interrupt`, only one thread at a time calls its methods.
 
-    The default implementations are for transports that keep no tasks and have no scheduler.
+    The default implementations are intended for transports that keep no tasks and have no scheduler.
     """
 
     name: str
@@ -188,7 +189,7 @@ class Host(Protocol):
 
     @property
     def cache(self) -> str:
-        """The account's folder (mode 0700) for built kernels, which is kept after the run."""
+        """The account's folder (mode 0700) for built measurement kernels. It is kept after the run."""
         ...
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
@@ -196,17 +197,16 @@ class Host(Protocol):
         return
 
     def begin_job(self, job_id: str) -> None:
-        """Begin a job; the following tasks belong to it. Waits until the scheduler has started the job."""
+        """Begin a job, to which the following tasks belong. Waits until the scheduler has started the job."""
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job; it has no more tasks. `ok` is True if jobs that need its results may run."""
+        """End a job; it has no more tasks. `ok` is True if jobs that need the results of this job may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
         """Announce the tasks (with keys) for which `run` will be called, in this order. The host runs announced tasks
-        without further requests, even while the connection is down. All other tasks start when `run` is called.
-        """
+        without further requests, even while the connection is down. All other tasks start only when `run` is called."""
         return
 
     def cancel(self) -> None:
@@ -222,7 +222,8 @@ class Host(Protocol):
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """Run a short script of asct with `sh` on a host that is not open, in one exchange: connect, run, disconnect.
+        """Run one of asct's short scripts with `sh` on a host that is not open, in one exchange: connect, run,
+        disconnect.
 
         The script has no work folder, takes no lock and leaves nothing behind. Its output is limited to 1 MiB. Raises
         the same errors as `open`.
@@ -242,6 +243,6 @@ class Host(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """Stop the running process group; called from another thread. `run` then returns soon, and `execute` raises
+        """Stop the running process group. Called from another thread. `run` then returns soon, and `execute` raises
         HostLost."""
         ...

@@ -47,8 +47,7 @@ def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator
 
 
 class LineSplitter:
-    """A splitter that passes each complete line to `on_line`. `finish` also passes a last line that has no line
-    feed."""
+    """Passes each complete line to `on_line`. `finish` also passes a last line that has no line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line

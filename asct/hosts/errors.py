@@ -22,7 +22,10 @@ def unresolved(place: str, detail: str) -> Diagnostic:
 
 
 def unreachable(place: str, detail: str) -> Diagnostic:
-    hint = "check that the host is running and that address, routing and firewall allow a connection from this machine"
+    hint = (
+        "check that the host is running and that its address, the routing and firewalls allow a connection from this "
+        "machine"
+    )
     return Diagnostic("E304", f"{place}: cannot connect ({detail})", hint=hint)
 
 
@@ -52,8 +55,8 @@ def unknown_key(place: str, line: str, fingerprint: str, file: str) -> Diagnosti
 def changed_key(place: str, shown: str, expected: str, file: str) -> Diagnostic:
     return Diagnostic(
         "E308",
-        f"{place}: the host key has changed: the host was reinstalled, or the connection is being intercepted",
-        hint=f"find out why the key changed; replace the host's line in {file} only if the change is legitimate",
+        f"{place}: the host key has changed: either the host was reinstalled, or the connection is being intercepted",
+        hint=f"find out why the key changed; replace the host's line in {file} only if the new key is legitimate",
         notes=((f"presented {shown}", None), (f"expected  {expected}", None)),
     )
 
@@ -61,7 +64,7 @@ def changed_key(place: str, shown: str, expected: str, file: str) -> Diagnostic:
 def revoked_key(place: str, shown: str) -> Diagnostic:
     return Diagnostic(
         "E315",
-        f"{place}: the host key is marked @revoked in known_hosts and cannot prove the identity of the host",
+        f"{place}: the host key is marked @revoked in known_hosts and does not prove the identity of the host",
         hint="generate a new host key (remove the old one, run `ssh-keygen -A`) and add it to known_hosts",
         notes=((f"fingerprint presented: {shown}", None),),
     )
@@ -92,7 +95,10 @@ def bad_known_hosts(file: str, detail: str) -> Diagnostic:
 
 
 def no_agreement(place: str, detail: str) -> Diagnostic:
-    hint = "run `ssh -v` against the host; an old server may offer only algorithms that are no longer accepted"
+    hint = (
+        "run `ssh -v` against the host to find the cause; an old server may offer only algorithms that are no longer "
+        "accepted"
+    )
     return Diagnostic("E313", f"{place}: the ssh handshake failed ({detail})", hint=hint)
 
 
@@ -114,7 +120,7 @@ def interrupted(place: str, program: str) -> Diagnostic:
 
 
 def no_answer(place: str, doing: str, seconds: float) -> Diagnostic:
-    hint = "the host hangs or its network is down; check its console, then run `asct resume`"
+    hint = "the host has hung or its network is down; check its console, then run `asct resume`"
     return Diagnostic("E321", f"{place}: no response within {seconds:g} s while {doing}", hint=hint)
 
 
@@ -133,7 +139,7 @@ def _duration(seconds: int) -> str:
 
 def session_gone(place: str) -> Diagnostic:
     hint = "`asct resume` measures the missing points; find out why the host restarted before you trust its results"
-    message = f"{place}: the host was restarted or its work folder was removed: the running task is lost"
+    message = f"{place}: the running task is lost because the host was restarted or its work folder was removed"
     return Diagnostic("E335", message, hint=hint)
 
 
@@ -160,8 +166,8 @@ def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
 
 
 _WAYS_OUT = {
-    "(util-linux)": "install util-linux on the host: `flock` and `setsid` must be on the PATH of the account",
-    "asct.lock": "remove it as root: all accounts share this file, and asct creates it again",
+    "(util-linux)": "install util-linux on the host: `flock` and `setsid` must be on the account's PATH",
+    "asct.lock": "remove the lock file as root: all accounts share it, and asct creates it again",
     "cannot lock": "set the host's `workdir` to a folder on a file system that supports locks (flock)",
     "cannot write": "free space on the host, or set `workdir` to a folder on another file system",
     "cache folder": "correct its owner and permissions, or set XDG_CACHE_HOME on the host",
@@ -216,7 +222,7 @@ def bad_recording(host: str, file: str, detail: str) -> Diagnostic:
 
 
 def bad_argument(host: str, detail: str) -> Diagnostic:
-    hint = "arguments and file contents must not contain NUL; names of variables consist of letters, digits and _"
+    hint = "arguments and file contents must not contain NUL; names of variables must consist of letters, digits and _"
     return Diagnostic("E332", f"{host}: {detail}", hint=hint)
 
 

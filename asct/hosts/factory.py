@@ -13,9 +13,9 @@ from asct.transports import module, sources
 
 
 def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """Return the host of `spec` without opening it.
+    """Return the host that `spec` describes, without opening it.
 
-    `transport` overrides the transport of the plan (for dry runs). Relative paths are resolved against `folder`. Raises
+    `transport` overrides the transport in the plan (for dry runs). Relative paths are resolved against `folder`. Raises
     UsageError if the transport does not exist.
     """
     name = transport or spec.transport
@@ -26,7 +26,7 @@ def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | No
 
 
 def open_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """Open the host of `spec` and return it. Raises UsageError or ConnectError."""
+    """Open the host that `spec` describes, and return it. Raises UsageError or ConnectError."""
     host = make_host(spec, transport=transport, folder=folder)
     host.open()
     return host

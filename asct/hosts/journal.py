@@ -1,5 +1,6 @@
-"""The events of a runner, line by line: received over the connection, or read from the runner's journal after a
-loss."""
+"""The events of a runner, line by line: received over the connection, or read from the runner's journal after the
+connection was lost.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from dataclasses import dataclass, field
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""Maximum number of tasks, more than any session has. Events of further tasks are ignored."""
+"""Maximum number of tasks, which is more than any session has. Events of further tasks are ignored."""
 GRAIN_S = 0.02
-"""Resolution in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell reads without starting a
-program."""
+"""Resolution in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can read without starting a
+program.
+"""
 
 
 @dataclass(slots=True)
 class TaskStatus:
     """The progress of a task. `exit_status` is that of the shell; `shell_message` is True if the shell printed a
-    message about it."""
+    message about the exit status."""
 
     started_s: float | None = None
     ended_s: float | None = None
@@ -56,10 +58,10 @@ class RunnerJournal:
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
-    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first
-    word."""
+    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without the first word,
+    which is the kind."""
     counts: dict[str, int] = field(default_factory=dict)
-    """The number of replies of each kind."""
+    """The number of replies of each kind so far."""
     running: str = ""
     """The key of the task that was started last."""
     offset: int = 0
@@ -124,7 +126,7 @@ def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
 
 
 def _seconds(text: str) -> float:
-    """Parse a time on the host in seconds since boot. Raises ValueError if the time is impossible."""
+    """Parse a time on the host, in seconds since boot. Raises ValueError if the time is impossible."""
     seconds = float(text)
     if not 0 <= seconds < _LONGEST_S:
         raise ValueError(text)

@@ -13,7 +13,9 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Interval of a watchdog in seconds. Time limits are many seconds long, and a fleet has one watchdog per connection."""
+"""Interval in seconds at which a watchdog checks. It can be long, because time limits are many seconds long and a fleet
+has one watchdog per connection.
+"""
 
 
 class Channel(Protocol):
@@ -77,8 +79,7 @@ class FileTransfer(Protocol):
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """Return the content of a growing file from `offset` on, at most 64 KiB; empty as long as the file does not
-        exist."""
+        """Return at most 64 KiB of a growing file, starting at `offset`; empty as long as the file does not exist."""
         ...
 
 
@@ -88,10 +89,11 @@ class Link(Protocol):
     label: str
     """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may disappear without closing its streams, so that it must be pinged after a silence."""
+    """Whether the host may disappear without closing its streams. If so, it must be pinged after a period of
+    silence."""
 
     def connect(self, *, files: bool = True) -> None:
-        """Connect. Without `files`, no file transfer is opened, which saves round trips."""
+        """Connect. If `files` is False, no file transfer is opened, which saves round trips."""
         ...
 
     def close(self) -> None: ...
@@ -99,7 +101,7 @@ class Link(Protocol):
     def alive(self) -> bool: ...
 
     def cut(self) -> None:
-        """Drop the connection at once, without notifying the host, which may not respond."""
+        """Drop the connection at once, without notifying the host, because it may not respond."""
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:

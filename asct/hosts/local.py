@@ -1,4 +1,4 @@
-"""This machine, reached over pipes to the same runner as other hosts, so that tasks survive if asct is killed."""
+"""This machine, reached through pipes to the same runner as on other hosts, so that tasks survive if asct is killed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class LocalHost(RemoteHost):
         """Do nothing: each task is submitted when `run` is called for it."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """See `Host.run`. If possible, the folder is created here, because the runner would have to start a program for
-        that."""
+        """See `Host.run`. If possible, the folder is created by this process, because the runner would have to start a
+        program to do so."""
         if task.fresh:
             folder = below(self.name, task.main.cwd, [self.work])
             with contextlib.suppress(HostError):  # the runner reports why
@@ -54,7 +54,7 @@ class LocalHost(RemoteHost):
 
 
 class LocalLink(ShellLink):
-    """A Link over pipes to shells on this machine."""
+    """A Link that uses pipes to shells on this machine."""
 
     breaks_silently = False
 
@@ -103,8 +103,8 @@ class LocalFiles:
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store the file with cp(1).
 
-        If this process wrote the file, a process that another thread forks at that time would hold the file open until
-        it executes a program. Until then, the file could not be started as a program ("Text file busy").
+        If asct wrote the file itself, a process that another thread forks at that time would hold the file open until
+        that process executes a program. Until then, the file could not be started as a program ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(

@@ -12,10 +12,11 @@ LOG = ".readings"
 """Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
 at that time."""
 SHORT_TASK_S = 0.02
-"""Tasks that are shorter than this many seconds are not followed by a reading, because each reading starts a program
-that takes about as long (runner_task.sh)."""
+"""Tasks that take less than this many seconds are not followed by a reading, because each reading starts a program that
+takes about as long (runner_task.sh).
+"""
 MOST_BYTES = 64 << 10
-"""Maximum size of one reading in bytes. The selected lines are short, as is the list of files."""
+"""Maximum size of one reading in bytes. The selected lines and the list of files are short."""
 _TICK_S = 0.01
 _MOST_TASKS = 300_000
 _HEAD = re.compile(r"= (\S{1,200}) (before|again|used|after|over)")
@@ -37,7 +38,7 @@ class ReadingLog:
     _size: int = 0
     _last: str = ""
     _cpu_ns: int | None = None
-    """CPU time of the current task, and of the brief tasks since the preceding reading."""
+    """CPU time of the current task and of the brief tasks since the preceding reading."""
     _brief_ns: int | None = 0
 
     def take(self, data: bytes) -> None:
@@ -50,7 +51,7 @@ class ReadingLog:
             self._process(line.decode("utf-8", "replace"))
 
     def has(self, key: str) -> bool:
-        """Return whether the log of a task is complete."""
+        """Return whether the log contains everything about a task."""
         return key in self._whole
 
     def of(self, key: str) -> HostReadings:
@@ -99,8 +100,8 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Return whether a process was too short for a reading after it, according to the host's clock (hundredths of a
-    second)."""
+    """Return whether a process was too short to be followed by a reading, according to the host's clock (hundredths of
+    a second)."""
     if started_s is None or ended_s is None:
         return False
     return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)

@@ -80,7 +80,7 @@ class RemoteHost(Host):
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session, over a new connection if this one breaks, because otherwise the work folder would
+        """Leave the session. If the connection breaks, use a new one, because otherwise the work folder would
         remain."""
         try:
             if not self._session.end():
@@ -225,8 +225,7 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task that was killed together with its shell, which could therefore not report
-        them."""
+        """Return the file flags of a task whose shell was killed with it and therefore could not report them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -283,8 +282,8 @@ class RemoteHost(Host):
     ) -> tuple[int, bytes, bytes]:
         """Run `command` with `text` as its standard input. Returns its exit status, standard output and standard error.
 
-        If the command takes too long or prints too much, `end` is called with the standard output received so far. It
-        kills the command, which leads a separate session and would outlive its channel.
+        If the command takes too long or prints too much, `end` is called with the standard output received so far.
+        `end` kills the command, which leads a separate session and would otherwise outlive its channel.
         """
         self._interrupted = False
         until = time.monotonic() + timeout_s

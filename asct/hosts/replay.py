@@ -1,7 +1,7 @@
 """A transport that replays the recorded output of a host from a folder, for tests without that machine.
 
-The host's key `answers` names the folder. Its replay.json contains entries. The first entry whose shell pattern `match`
-(with `*` and `?`) matches the command line provides the result. `files` maps names to texts, or to files next to
+The host's key `answers` names the folder. Its replay.json contains entries. The result comes from the first entry whose
+shell pattern `match` (with `*` and `?`) matches the command line. `files` maps names to texts, or to files next to
 replay.json (`{"path": "..."}`). The output of a short command is in `stdout` and `stderr`:
 
     {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
@@ -34,7 +34,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
 
 
 class ReplayHost(Host):
-    """The Host protocol over a recording. `asked` lists all command lines, in order."""
+    """The Host protocol over a recording. `asked` lists all requested command lines, in order."""
 
     transport = "replay"
     work = "/replay/work"

@@ -21,16 +21,17 @@ SHORT_S = 30.0
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds within which the runner must reply; otherwise the host is given up."""
+"""Seconds within which the runner must reply; otherwise, asct gives up the host."""
 POLL_S = 0.5
-"""Longest interval in seconds between two polls of the journal, which are needed if the runner cannot report over a
-connection."""
+"""Longest interval in seconds between two polls of the journal. Polls are needed if the runner cannot report over a
+connection.
+"""
 FIRST_POLL_S = 0.02
 """Poll interval in seconds after an event. It doubles with each poll that finds no event."""
 STOP_S = 15.0
 """Seconds within which a task must end after a request to stop it. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
-"""Seconds beyond its time limit after which a running task is considered unkillable."""
+"""If a task is still running this many seconds after its time limit, it is considered unkillable."""
 RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _OPENING = "creating the work folder"
@@ -40,7 +41,7 @@ ANSWER_LIMIT = 1 << 20
 """Maximum number of bytes that a command prints."""
 _ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
-"""Error codes of failures for which a retry is useless: keys, accounts, configuration."""
+"""The error codes of failures for which a retry is useless: keys, accounts, configuration."""
 
 
 class RunnerSession:
@@ -132,7 +133,7 @@ class RunnerSession:
         return received
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read its progress, and submit the tasks that it lacks."""
+        """Attach to the runner of this session: read its progress, and submit the tasks that it does not have."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -189,7 +190,7 @@ class RunnerSession:
     def key_of(self, key: str) -> tuple[str, bool]:
         """Return the key that the runner uses for a task, and whether the runner has that task.
 
-        A task that was already reported gets a new key if it is run again.
+        A task whose end was already reported gets a new key if it is run again.
         """
         status = self._journal.tasks.get(key)
         while status is not None and key not in self._pending and status.report is None:
@@ -253,8 +254,8 @@ class RunnerSession:
             self._recover(status)
 
     def _pause(self) -> float:
-        """Return the seconds to wait for an event. On this machine, nothing is polled while a task is within its time
-        limit."""
+        """Return the number of seconds to wait for an event. On this machine, nothing is polled while a task is within
+        its time limit."""
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
         if not asleep or task is None or status is None or status.over:
@@ -262,7 +263,7 @@ class RunnerSession:
         return max(POLL_S, status.heard_start + task.limit_s + KILL_S - time.monotonic())
 
     def _check_limits(self) -> None:
-        """Raise HostTimeout if the host cannot stop a task, at the task's time limit or on request."""
+        """Raise HostTimeout if the host cannot stop a task, either at the task's time limit or on request."""
         now = time.monotonic()
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if task and status and not status.over and now - status.heard_start > task.limit_s + KILL_S:
@@ -271,7 +272,7 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle an idle runner whose task has not ended, because its shell was killed or the journal's disk is
+        """Handle an idle runner whose task has no recorded end, because its shell was killed or the journal's disk is
         full."""
         if status.over:
             return
@@ -397,7 +398,7 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Resume the session on the new destination of the link. Raises ConnectError, HostLocked."""
+        """Resume the session at the new destination of the link. Raises ConnectError, HostLocked."""
         self.link.close()
         self._connect()
 

@@ -20,7 +20,7 @@ from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
 
 LONGEST_LINE = 1 << 16
-"""Maximum length of a line of the runner in bytes; real lines are far shorter."""
+"""Maximum length in bytes of a line from the runner; real lines are far shorter."""
 FOLDERS_AT_ONCE = 200
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _STATUS = re.compile("[0-9]{1,3}")
@@ -41,7 +41,7 @@ def call(host: str, function: str, *values: str) -> str:
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """Return the paths of a process's output files, relative to `folder` (that of the main process).
+    """Return the paths of a process's output files, relative to `folder`, the folder of the main process.
 
     The paths of a process in another folder are absolute.
     """
@@ -98,7 +98,7 @@ class TaskLine:
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
     """Return the text of a job file for the runner.
 
-    Time limits are in hundredths of a second, like /proc/uptime, the clock that a shell can read without starting a
+    Time limits are in hundredths of a second, as is /proc/uptime, the clock that a shell can read without starting a
     program.
     """
     lines = []

@@ -1,4 +1,4 @@
-"""A Link over a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
+"""A Link that uses a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.hosts.downloads import save
 from asct.hosts.link import FileTransfer, TimedLink
 
 CONNECT_S = 90.0
-"""Seconds within which the first command must start, which may wait for the prolog of a Slurm job."""
+"""Seconds within which the first command must start. It may have to wait for the prolog of a Slurm job."""
 CLOSE_S = 5.0
 """Seconds within which a process must exit after its channel was closed."""
 _BYTES = 1 << 16
@@ -66,8 +66,8 @@ class ProcessChannel:
             self._in.close()
 
     def receive(self, timeout_s: float) -> bytes:
-        """See `Channel.receive`. Standard output counts as ended only after standard error has ended, so that nothing
-        is lost."""
+        """See `Channel.receive`. Standard output is treated as ended only after standard error has ended, so that
+        nothing is lost."""
         while self._unread.get_map():
             ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
             if not ready or (self._err in ready and self._take_error()):
@@ -187,8 +187,8 @@ class ShellLink(TimedLink):
         return ProcessChannel(argv)
 
     def not_started(self, program: str, error: OSError) -> HostError:
-        """Return the error for a program that could not be started: it is missing, or this machine lacks processes,
-        descriptors or memory."""
+        """Return the error for a program that could not be started: it is missing, or this machine has run out of
+        processes, descriptors or memory."""
         missing = isinstance(error, FileNotFoundError)
         detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
         diagnostic = errors.connection_lost(self.label, "starting a shell", detail)
@@ -202,7 +202,7 @@ class ShellLink(TimedLink):
 
 
 class ShellFiles:
-    """A FileTransfer over one channel to a shell that executes files.sh."""
+    """A FileTransfer that uses one channel to a shell that executes files.sh."""
 
     def __init__(self, host: str, label: str, start: Callable[[str], ProcessChannel]) -> None:
         self._host = host

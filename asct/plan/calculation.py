@@ -1,7 +1,7 @@
 """Compile an expression tree to a function of the values that it reads.
 
-Numbers are int or float. Text that is a size is converted to bytes, and text that is a duration to Seconds. Integers
-are limited to 64 bits, and all other results must be finite.
+Numbers are int or float. Text that states a size is converted to bytes, and text that states a duration is converted to
+Seconds. Integers are limited to 64 bits, and all other results must be finite.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _measured(text: str) -> int | float | Seconds:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal. A number is compared with text such as `4K` numerically."""
+    """Return whether two values are equal. A number and text such as `4K` are compared as numbers."""
     if isinstance(one, str) is not isinstance(other, str) and not isinstance(one, bool) and not isinstance(other, bool):
         nowhere = Expression("const", 0)
         try:

@@ -58,7 +58,7 @@ class Overrides:
     settings: list[tuple[str, Node]] = field(default_factory=list)
 
     def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
-        """Return the sections of the plan, except hosts and benchmarks, with the changes applied."""
+        """Return the sections of the plan, except hosts and benchmarks, after applying the changes."""
         changed = dict(members)
         for item in self.assignments:
             head, span = item.parts[0]

@@ -50,8 +50,8 @@ def _unused(name: str, found: Mapping[str, Node]) -> str:
 
 
 def _items(node: Node, findings: Findings) -> list[Node]:
-    """Return the items of `benchmarks`. A single name, or a map from names to settings, is reported but read as
-    well."""
+    """Return the items of `benchmarks`. A single name, or a map from names to settings, is reported as an error but
+    still read."""
     if isinstance(node.value, list):
         return node.value
     message = f"`benchmarks` must be a list, not {kind_of(node.value)}"
@@ -104,8 +104,8 @@ def _as_map(item: Node, findings: Findings) -> Node | None:
 
 
 def _unfolded(item: Node, findings: Findings) -> Node:
-    """Return an entry. The form `{sids: {duration: 2s}}`, which other tools accept, is reported and read as the entry
-    that is meant."""
+    """Return an entry. The form `{sids: {duration: 2s}}`, which other tools accept, is reported as an error and read as
+    the entry that was probably meant."""
     key, inner = next(iter(item.value.items()), ("", item))
     if len(item.value) != 1 or nearest(key, ENTRY_KEYS, ALIKE) or not isinstance(inner.value, dict | None):
         return item
@@ -144,7 +144,7 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follow `extends` to an entry without it or one that is already done, then merge the chain from there."""
+    """Follow `extends` to an entry that does not use it or is already complete, then merge the chain from there."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -177,7 +177,7 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
         if node.value is not REJECTED:
             findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span, "name one entry")
     elif not findings.hides("benchmarks"):
-        hint = did_you_mean(node.value, maps, "use the id of another entry of this plan")
+        hint = did_you_mean(node.value, maps, "use the id of another entry in this plan")
         findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
     return None
 
@@ -249,7 +249,8 @@ def _sweep(section: Section) -> Sweep:
 
 
 def _axis(sweep: Section, key: str, item: Node) -> Node:
-    """Return an axis, which is a list, a range, or a template that may become one. Report a single value."""
+    """Return an axis, which is a list, a range, or a template that may become one. Report a single value
+    as an error."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return item
     hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
@@ -258,7 +259,7 @@ def _axis(sweep: Section, key: str, item: Node) -> Node:
 
 
 def _maps(sweep: Section, key: str) -> Sequence[Node]:
-    """Return the maps in a list; a single map counts as a list of one."""
+    """Return the maps in a list; a single map is treated as a list with one item."""
     node = sweep.members.get(key)
     if node is None:
         return []

@@ -44,7 +44,7 @@ class Seconds(float):
 
 
 class ExpressionError(Exception):
-    """An error in an expression. `at` and `length` count characters of the expression's text."""
+    """An error in an expression. `at` and `length` are the position and length of the invalid part, in characters."""
 
     def __init__(self, code: str, message: str, at: int, length: int = 1, hint: str = "") -> None:
         super().__init__(message)

@@ -21,9 +21,9 @@ _ELSEWHERE: Final = {
     "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
-"""Keys of other tools, and the corresponding keys of the plan language."""
+"""Keys used by other tools, and the corresponding keys of the plan language."""
 ALIKE: Final = 0.75
-"""The similarity above which an unknown name is read as the similar known name."""
+"""The similarity above which an unknown name is read as the known name that it resembles."""
 _FORMS: Final = {
     "`retry`": "write `retry: {max: 2, on: [timeout]}`", "`report`": "write `report: {formats: [html]}`",
     "`sweep`": "write `sweep: {block_size: [4K, 8K]}`", "`limits`": "write `limits: {duration: 8h}`",
@@ -145,8 +145,8 @@ class Section:
         return self._read(key, lambda node: node)
 
     def _read(self, key: str, read: Callable[[Node], T | None]) -> T | None:
-        """Return the result of `read` for the value of a key; None if the key is missing, or if its value or `read` has
-        an error."""
+        """Return the result of `read` for the value of a key; None if the key is missing, its value is invalid, or
+        `read` reports an error."""
         node = self.members.get(key)
         if node is None:
             return None
@@ -180,7 +180,7 @@ class Section:
                 self.wrong(node, f"`{key}`", "a whole number", f"write a number from {low} to {high}")
                 return None
             if not low <= value <= high:
-                message = f"`{key}` is {shown(value)}, not from {low} to {high}"
+                message = f"`{key}` must be from {low} to {high}, not {shown(value)}"
                 self.findings.error("E112", message, node.span, f"write a number from {low} to {high}")
                 return None
             return value
@@ -238,7 +238,7 @@ class Section:
         return {}
 
     def items(self, key: str) -> list[Node]:
-        """Return the items of a list with unevaluated templates. A single text counts as a list of one."""
+        """Return the items of a list with unevaluated templates. A single text is treated as a list with one item."""
         node = self.members.get(key)
         if node is None:
             return []

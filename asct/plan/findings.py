@@ -14,7 +14,9 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""Errors in sweeps. Entries inherit sweeps, so one mistake can cause several messages, which name different entries."""
+"""The codes of errors in sweeps. Entries inherit sweeps, so one mistake can cause several messages that name different
+entries.
+"""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
@@ -59,7 +61,7 @@ class Findings:
         self.add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
-        """Report the diagnostics in an exception."""
+        """Report the diagnostics that an exception contains."""
         self.add(*problem.diagnostics)
 
     def attempt(self, call: Callable[..., T], *arguments: Any) -> T | None:
@@ -97,7 +99,7 @@ class Findings:
             raise UsageError(*self.all())
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Return all findings, ordered by file, line and column, and at the end the number of omitted ones."""
+        """Return all findings, ordered by file, line and column, followed by the number of omitted findings."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
             message = f"{self._omitted} more findings are not shown"

@@ -21,7 +21,7 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Groups by name: their members, as written and as resolved (`flat` during parsing), their settings and
+    """Groups by name, with their members (as written, and resolved to hosts in `flat` during parsing), settings and
     variables."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 UNKNOWN: Final = ""
-"""The member of a group that stands for unknown hosts."""
+"""A placeholder for the members of a group that are unknown hosts."""
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:

@@ -71,8 +71,8 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def _names(key: str, span: Span, findings: Findings) -> list[str]:
-    """Return the hosts that a key of `hosts` names. An invalid name is reported, but the rest of the plan may use
-    it."""
+    """Return the hosts that a key of `hosts` names. An invalid name is reported, but the rest of the plan may still
+    refer to it."""
     try:
         names = expand_range(key)
     except BadValueError as problem:
@@ -105,7 +105,7 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
 
 
 def under(defaults: Node | None, body: Node) -> Node:
-    """Return a host's map merged over its defaults. An empty or invalid value counts as an empty map."""
+    """Return a host's map merged over its defaults. An empty or invalid value is treated as an empty map."""
     whole = body if isinstance(body.value, dict) else body._replace(value={})
     if defaults is None or defaults.value is None:
         return whole
@@ -189,12 +189,12 @@ def _path(section: Section, key: str) -> str | None:
 
 
 _NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
-"""A host name or IPv4 address; also an alias of ~/.ssh/config, the name of a container, or an IPv6 zone."""
+"""A host name or IPv4 address; also an alias from ~/.ssh/config, the name of a container, or an IPv6 zone."""
 _HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
 def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str | None:
-    """Return the text of a key. `problem` returns a hint if it is invalid."""
+    """Return the text of a key. `problem` returns a hint if the text is invalid."""
     text = section.text(key)
     if text is not None and (hint := problem(text)):
         message = f"`{shown(text)}` is not a valid `{key}`"
@@ -285,7 +285,8 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
     """Replace each entry that its transport splits (such as several nodes of a cluster) with its members.
 
-    Return the hosts, and `groups` extended by a group of the members under the name of each such entry.
+    Return the hosts, and `groups` with one more group for each such entry, which has the name of the entry and contains
+    its members.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
@@ -301,7 +302,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
     for name in made.keys() & written.keys():
         span = written[name].location
         context.findings.twice(
-            "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
+            "E113", f"`{shown(name)}` names both a group and a host with several nodes", span, hosts.spans[name],
             "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(made.values())).span)

@@ -29,7 +29,8 @@ _NAMED: Final = 3
 
 @dataclass(slots=True)
 class Inventory:
-    """The maps of hosts and the lists of group members, as in a plan. The location of all of them is the `from` key."""
+    """The maps of hosts and the lists of group members, as in a plan. Messages about any of them point to the `from`
+    key."""
 
     hosts: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -66,7 +67,7 @@ def _no_constant(text: str) -> Any:
 
 @dataclass(slots=True)
 class _Reader:
-    """A converter of an inventory's JSON document; `_place` is the location of all errors."""
+    """Converts an inventory's JSON document; `_place` is the location reported for every error."""
 
     _document: Mapping[str, Any]
     _name: str
@@ -120,7 +121,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Report the ignored parts of the inventory, once for all hosts."""
+        """Report the ignored parts of the inventory, each only once for all hosts."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
@@ -312,7 +313,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that an option sets. Options that only tune the connection set none."""
+    """Yield the keys that an option sets. Options that only tune the connection yield no keys."""
     plain = {"J": "jump", "i": "identity_file", "l": "user"}
     if option in plain:
         yield plain[option], value

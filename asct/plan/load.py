@@ -100,7 +100,10 @@ class _Loading:
         if version.value == LANGUAGE_VERSION and isinstance(version.value, int) and version.value is not True:
             return True
         if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
-            message = f"version {shown(version.value)} of the plan language is newer than this asct supports"
+            message = (
+                f"version {shown(version.value)} of the plan language is newer than the versions that this asct "
+                "supports"
+            )
             findings.error("E110", message, version.span, f"use a newer asct, or write `plan: {LANGUAGE_VERSION}`")
             return False
         if version.value is not REJECTED:
@@ -207,7 +210,7 @@ class MergedFiles:
 
 
 class FileMerger:
-    """A reader of the files named by `include` and `hosts: {from: ...}`, which reads each only once."""
+    """Reads the files named by `include` and `hosts: {from: ...}`, each of them only once."""
 
     def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
@@ -253,7 +256,7 @@ class FileMerger:
         return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
 
     def _nothing(self) -> MergedFiles:
-        """Return no content for an unreadable file, and mark the parts that it may define as hidden."""
+        """Return empty content for an unreadable file, and mark the parts that it may define as hidden."""
         self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
         return MergedFiles()
 

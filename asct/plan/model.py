@@ -69,8 +69,8 @@ class PendingValue:
     """A template that reads results of `needs`: the value of a setting that is unknown until those jobs are done.
 
     `text` is the template as written, and `aliases` are the needs whose results it reads. `values` are the other values
-    that it reads ({"host.vars.factor": 2}), so it can be evaluated without the plan. `paths` are the results that it
-    reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
+    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results that
+    it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
     """
 
     text: str
@@ -124,8 +124,8 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """The product of `axes` and zips, filtered by `where`, without `exclude`, and with `include` added. Axis nodes are
-    lists or ranges."""
+    """The product of `axes` and zips, filtered by `where`, without the points in `exclude`, and with those in `include`
+    added. Axis nodes are lists or ranges."""
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()

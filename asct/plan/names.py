@@ -83,7 +83,7 @@ def matching(word: str, names: Iterable[str]) -> list[str]:
 def _numbers(name: str, first: str, last: str, step: str | None) -> range:
     start, end, stride = int(first), int(last), int(step or 1)
     if end < start:
-        raise BadValueError(f"the range of `{shown(name)}` is reversed", f"write `[{last}:{first}]`")
+        raise BadValueError(f"the range in `{shown(name)}` is reversed", f"write `[{last}:{first}]`")
     if stride == 0:
-        raise BadValueError(f"the range of `{shown(name)}` has a step of 0", "use a step of 1 or more")
+        raise BadValueError(f"the range in `{shown(name)}` has a step of 0", "use a step of 1 or more")
     return range(start, end + 1, stride)

@@ -96,7 +96,9 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
 
 
 def _too_large(file: str, findings: Findings) -> None:
-    findings.error("E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is usually a few KiB")
+    findings.error(
+        "E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "the size of a plan is usually a few KiB"
+    )
 
 
 def _place_of(file: str, before: str) -> Span:
@@ -105,7 +107,7 @@ def _place_of(file: str, before: str) -> Span:
 
 
 class _Builder:
-    """A converter from events to nodes. `stack` contains the collections that are incomplete."""
+    """Converts events to nodes. `stack` contains the collections that are still incomplete."""
 
     def __init__(self, file: str, findings: Findings) -> None:
         self.file = file
@@ -130,7 +132,10 @@ class _Builder:
                 self.documents += 1
                 if self.documents > 1:
                     self._error(
-                        "E108", "the file contains a second document", event, "keep one plan per file; remove the `---`"
+                        "E108",
+                        "the file contains more than one document",
+                        event,
+                        "keep one plan per file; remove the `---`",
                     )
                     raise _TooMuchError
         return self.root
@@ -203,7 +208,10 @@ class _Builder:
         tagged = self._tag(event)
         if len(self.stack) >= MAX_DEPTH:
             self._error(
-                "E109", f"the nesting is deeper than {MAX_DEPTH} levels", event, "a plan needs about six levels"
+                "E109",
+                f"the nesting is deeper than {MAX_DEPTH} levels",
+                event,
+                "a plan normally needs no more than about six levels",
             )
             raise _TooMuchError
         top = self.stack[-1] if self.stack else None
@@ -213,7 +221,7 @@ class _Builder:
                 "E106",
                 "a key is a list or a map",
                 event,
-                "keys must be text; quote it, and write templates as `${...}`",
+                "keys must be text: quote the key, and write templates as `${...}`",
             )
             discard = True
         span = self._span(event)
@@ -254,7 +262,7 @@ class _Builder:
 
 
 def _joined(first: Node, second: Node) -> Node:
-    """Combine the values of a duplicate key, so that both are checked: maps and lists are joined; of other values, the
+    """Combine the values of a duplicate key, so that both are checked: maps and lists are joined; for other values, the
     first one is used."""
     if isinstance(first.value, dict) and isinstance(second.value, dict):
         return first._replace(value={**second.value, **first.value})
@@ -286,7 +294,7 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
-    """Report an exception of PyYAML. If it is at the end of the text, the location is the last line with content."""
+    """Report a PyYAML exception. If the error is at the end of the text, its location is the last line with content."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or start
@@ -305,7 +313,7 @@ def _report_syntax(problem: Exception, text: str, file: str, findings: Findings)
 
 def _syntax_hint(reason: str, lines: list[str]) -> str:
     if "cannot start any token" in reason and any(re.match(r" *\t", line) for line in lines):
-        return "a tab indents this line; indent with spaces"
+        return "this line is indented with a tab; indent with spaces"
     if any(_UNQUOTED_TEMPLATE.search(line) and re.search(r"[\[{]", line.replace("${", "")) for line in lines):
         return _QUOTE_TEMPLATE
     for pattern, hint in _HINTS:

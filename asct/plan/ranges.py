@@ -115,7 +115,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """Return the exact value of an end, a step or a factor. Decimals are exact too (0.1 is 1/10)."""
+    """Return the exact value of an end, step or factor of a range. Decimals are exact too (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")
@@ -142,7 +142,9 @@ def _check_end(node: Node, found: _Range) -> None:
         factor = members["times"]
         if found.first == 0 or found.last == 0 or (found.first < 0) is not (found.last < 0):
             where = members["from"] if found.first == 0 else members["to"]
-            raise _problem(where, "a range with `times` cannot start, end or cross 0", "start at 1, or use `step`")
+            raise _problem(
+                where, "a range with `times` cannot start at, end at or cross 0", "start at 1, or use `step`"
+            )
         growing = rising is (found.first > 0)
         if found.amount <= 0 or found.amount == 1 or (found.amount > 1) is not growing:
             hint = "`times` must be above 1" if growing else "swap `from` and `to`, or use `times` between 0 and 1"

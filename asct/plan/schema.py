@@ -20,7 +20,7 @@ _SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
 
 
 def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
-    """Return the schema of a plan with the settings and names of `benchmarks`."""
+    """Return the schema of plans, with the names and settings of `benchmarks`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "asct.plan.schema/1",
@@ -79,7 +79,7 @@ def _sections() -> Schema:
         "vars": _ref("vars", "Named values for templates (${vars.name}); override one with --set vars.name=value"),
         "hosts": _ref("hosts"),
         "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
-        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark of the plan"),
+        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark in the plan"),
         "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
         "expect": _list_of(_ref("expectation"), "Bounds on metrics that decide the exit code"),
         "baseline": _object({"run": _TEXT}, "The run to compare with: a path, `latest` or a label", ["run"]),
@@ -118,7 +118,7 @@ def _host() -> Schema:
         "port": _whole(1, "ssh port; default: 22"),
         "user": _TEXT | {"description": "Account on the host"},
         "identity_file": _TEXT | {"description": "Private key, relative to the plan"},
-        "known_hosts": _TEXT | {"description": "File of known host keys, relative to the plan"},
+        "known_hosts": _TEXT | {"description": "File with known host keys, relative to the plan"},
         "jump": _TEXT | {"description": "Jump host"},
         "sudo": _flag("Whether asct may use sudo on the host"),
         "workdir": _TEXT | {"description": "Parent of the private work folders; default: /var/tmp/asct"},
@@ -218,8 +218,8 @@ def _sweep() -> Schema:
     maps = {"anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}
     return {
         "type": "object",
-        "description": "Points of a sweep: the product of the axes and `zip`, filtered by `where`, without "
-        "`exclude`, plus `include`",
+        "description": "Points of a sweep: the product of the axes and `zip`, filtered by `where`, "
+        "without the points in `exclude`, plus those in `include`",
         "properties": {
             "zip": maps | {"description": "Axes of equal length that change together"},
             "where": {
@@ -255,7 +255,7 @@ def _safety() -> Schema:
         "reason": _TEXT,
     }
     item = _object(
-        consent, "Consent to overwrite one device of one host; templates are not allowed", ["host", "device"]
+        consent, "Consent to overwrite one device on one host; templates are not allowed", ["host", "device"]
     )
     return _object(
         {"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "Devices that may be overwritten"

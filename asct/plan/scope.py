@@ -91,7 +91,7 @@ class Scope(NamedTuple):
             raise UndefinedError(f"`{path}` is not available here", "results of `needs` are available only in `config`")
         if rest[0] not in self.needs:
             hint = did_you_mean(rest[0], self.needs, f"add `needs: {{{rest[0]}: BENCHMARK}}`")
-            raise UndefinedError(f"`{rest[0]}` is not an alias of `needs` here", hint)
+            raise UndefinedError(f"`{rest[0]}` is not an alias defined in `needs`", hint)
         if len(rest) < 2:
             raise UndefinedError(f"`{path}` is not a value", f"add the name of a result: `{path}.dram.optimum_size`")
         return None

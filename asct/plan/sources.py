@@ -31,8 +31,8 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str) -> tuple[str, str] | None:
-        """Return the name and text of a file that a node names, relative to the file with the node; None after an
-        error."""
+        """Return the name and text of the file named by a node, relative to the file that contains the node; None after
+        an error."""
         inside = self._inside(node, what)
         if inside is None:
             return None

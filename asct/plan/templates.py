@@ -314,7 +314,7 @@ class _Lazy(Mapping[str, Node]):
             circle = " -> ".join([*self._open[self._open.index(name) :], name])
             return self._rejected(node, f"variables form a cycle: {circle}")
         if len(self._open) > 50:
-            return self._rejected(node, "variables refer to one another in a chain of more than 50")
+            return self._rejected(node, "variables refer to one another in a chain of more than 50 variables")
         self._open.append(name)
         self._done[name] = evaluate(node, self.scope, self._findings)
         self._open.pop()

@@ -15,21 +15,21 @@ from asct.values.quantity import format_alike
 _HOUR: Final = 3600.0
 _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
-"""The longest estimated duration in seconds of a run that starts without `--yes`."""
+"""The longest estimated duration, in seconds, of a run that starts without `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The maximum likely number of bytes that a run without `--yes` writes to all targets of all hosts together."""
+"""The maximum number of bytes that a run without `--yes` is likely to write, summed over all targets on all hosts."""
 UNNAMED: Final = "qualification"
 """`asct run all` excludes benchmarks with this keyword unless they are named."""
 UNNAMED_S: Final = _HOUR
-"""`asct run all` excludes a benchmark whose estimated duration in seconds is longer."""
+"""`asct run all` excludes a benchmark that is estimated to take longer than this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB
-"""`asct run all` excludes a benchmark that is likely to write more bytes."""
+"""`asct run all` excludes a benchmark that is likely to write more bytes than this."""
 
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
     """Return a diagnostic (E447) for each limit that a run exceeds, in order: duration, bytes written.
-    `limits.duration` and `safety.max_written` of the plan replace these limits; the planner has already checked them.
-    """
+    `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already checked
+    them."""
     found = []
     if plan.limit_s is None and shown.seconds > CONFIRM_S:
         hours = shown.seconds / _HOUR

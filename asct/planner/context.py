@@ -41,7 +41,7 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """Points by entry and by everything that they depend on. Hosts with the same settings share them."""
+    """The points of each entry, by everything else that they depend on. Hosts with the same settings share them."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -61,7 +61,8 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan. An entry without `id` whose benchmark is misspelled gets the id that is probably meant."""
+        """Return the plan, in which an entry that has no `id` and misspells its benchmark gets the id that was probably
+        meant."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {
@@ -80,7 +81,7 @@ class ResolveContext:
         return self._readers[benchmark.name]
 
     def used(self) -> list[Benchmark[Any]]:
-        """Return all benchmarks of the plan, including dependencies."""
+        """Return all benchmarks in the plan, including dependencies."""
         found: dict[str, Benchmark[Any]] = {}
         waiting = [entry.uses for entry in self.plan.benchmarks]
         while waiting:
@@ -103,7 +104,7 @@ class ResolveContext:
             if head is None:
                 first = path.partition(".")[0]
                 hint = did_you_mean(first, known, "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
-                self.findings.error("E203", f"`--set {path}` matches no benchmark of the plan", node.span, hint)
+                self.findings.error("E203", f"`--set {path}` matches no benchmark in the plan", node.span, hint)
                 continue
             spelling = path[len(head) + 1 :].removeprefix("config.")
             benchmark = None if head in ids else names[head]

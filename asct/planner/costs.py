@@ -46,7 +46,7 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings without pending values; the benchmark's estimates then use the defaults."""
+    """Return the settings without pending values, for which the benchmark's estimates use the defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 

@@ -56,7 +56,8 @@ def split_metric(text: str) -> tuple[str, str] | None:
 
 
 def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
-    """Return the metrics that an expectation names. An unknown id or metric is reported and read as the similar one."""
+    """Return the metrics that an expectation names. An unknown id or metric is reported, and the most similar one is
+    used instead."""
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
@@ -69,7 +70,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     if not any(fnmatchcase(item, job) for item in known):
         if context.findings.hides("benchmarks"):
             return []
-        context.findings.error("E230", f"no benchmark of the plan has the id `{job}`", span, did_you_mean(job, known))
+        context.findings.error("E230", f"no benchmark in the plan has the id `{job}`", span, did_you_mean(job, known))
         job = nearest(job, known, ALIKE) or ""
     meant = [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
     found = _metrics(meant, name)
@@ -284,15 +285,16 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
 
 
 def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
-    """Return an error about an item of `at`: at its key if there is no such coordinate (E235), otherwise at its
-    value."""
+    """Return an error about an item of `at`. The error points to the key if there is no such coordinate (E235),
+    otherwise to the value."""
     return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
 def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str, Any]:
-    """Return the canonical `at`, with main names and typed values of settings, and with coordinates as in records.
+    """Return the canonical `at`: settings with their main names and typed values, and coordinates as they appear in
+    records.
 
     A pattern may match jobs without these coordinates; it is an error only if no job has them.
     """
@@ -343,7 +345,7 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
 
 def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> PlanError:
     if name:
-        message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
+        message = f"`{key}` is not swept in `{draft.job.id}`: it is the same at every point"
         return _mismatch("E235", message, f"remove `{key}`, or sweep it", node)
     known = [*draft.swept, *metric.coords]
     message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"

@@ -106,7 +106,7 @@ def _check_schema(document: Any) -> None:
     if int(version) > _VERSION:
         _refuse(
             "E262",
-            f"the frozen plan is {schema}; this asct supports versions up to {SCHEMA}",
+            f"the frozen plan has the schema {schema}; this asct supports versions up to {SCHEMA}",
             "use the asct version that wrote this plan",
         )
     if int(version) < _VERSION:

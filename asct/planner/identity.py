@@ -43,7 +43,8 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify all settings of a benchmark version, whatever their order and the host."""
+    """Return 12 hex digits that identify all settings of a benchmark version, regardless of their order and of the
+    host."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
 

@@ -1,4 +1,5 @@
-"""The layers of settings and their values: evaluate templates, check types, and report errors at their locations.
+"""Collect the values of settings from their layers: evaluate templates, check types, and report errors at their
+locations.
 
 The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep is
 between the entry and `--set`; `points` adds it to the values collected here.
@@ -44,8 +45,8 @@ class GivenSetting(NamedTuple):
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
     """Return each setting in the plan, with its highest-ranking value.
 
-    Reports unknown settings, settings under two spellings, and conflicting groups. Settings in `defaults`, groups and
-    hosts may belong to other benchmarks.
+    Reports unknown settings, settings that are given under two spellings, and conflicting groups. Settings in
+    `defaults`, groups and hosts may belong to other benchmarks.
     """
     plan = context.plan
     given = _layer(context, settings, plan.defaults_config, "defaults", 1)
@@ -137,7 +138,7 @@ class SettingValue(NamedTuple):
     """The value of a setting.
 
     `value` is canonical. If the value is pending, `value` is computed from example results, and `final` is the pending
-    value for the points.
+    value that the points receive.
     """
 
     value: Any
@@ -155,7 +156,7 @@ class SettingValue(NamedTuple):
 
 @dataclass(slots=True)
 class ValueReader:
-    """A reader of the settings of one benchmark on one host.
+    """Reads the settings of one benchmark on one host.
 
     `needed` maps the aliases that templates may read to their benchmarks (None if unknown). `rejected` collects the
     items that errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.

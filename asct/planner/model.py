@@ -105,4 +105,4 @@ class ResolvedPlan(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings, which do not prevent the plan from being resolved."""
     limit_s: float | None = None
-    """`limits.duration` of the plan in seconds; None if the plan sets none."""
+    """The plan's `limits.duration` in seconds; None if the plan does not set it."""

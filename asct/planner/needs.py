@@ -28,7 +28,7 @@ def needed_benchmarks(
 
 
 class DependencyResolver:
-    """A resolver that adds the jobs that the selected jobs need, whether directly or indirectly."""
+    """Adds the jobs that the selected jobs need, whether directly or indirectly."""
 
     def __init__(self, context: ResolveContext, where: Mapping[str, list[str]], build: Build) -> None:
         self._context = context
@@ -104,7 +104,7 @@ class DependencyResolver:
             return True
         self._context.findings.error(
             "E222",
-            f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` is `{found.name}`",
+            f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` uses `{found.name}`",
             draft.entry.needs[alias].span,
             f"use an entry that uses `{wanted}`, or remove `{alias}`: asct then adds the job itself",
         )
@@ -154,7 +154,7 @@ class DependencyResolver:
 def _required(dependency: Dependency, draft: JobDraft) -> bool:
     """Return whether a dependency is required.
 
-    It is not if the plan sets every setting that it would supply, and no template reads it.
+    It is not required if the plan sets every setting that it would supply, and no template reads it.
     """
     if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True

@@ -67,8 +67,8 @@ class _EntrySweep(NamedTuple):
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """Return the job of an entry on a host, with its points but without its needs; None for an unknown benchmark. After
-    an error, it has no points."""
+    """Return the job for an entry on a host, with its points but without the jobs that it needs; None if the benchmark
+    is unknown. After an error, it has no points."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     if benchmark is None:
         return None
@@ -223,7 +223,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition, which takes each axis in the spelling that it uses; None if there is no condition."""
+    """Return the condition, which takes each axis under the spelling used in it; None if there is no condition."""
     condition = sweep.where
     if condition is None:
         return None
@@ -361,10 +361,10 @@ class PointPattern:
 
 
 class PointMaker:
-    """A factory for the points of a job, given shared and varying values.
+    """Creates the points of a job from shared and varying values.
 
     If the model validates each setting separately, only the first point is validated as a whole. The other points are
-    copies with different values, which takes a third of the time.
+    copies with different values, which can be created in a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:

@@ -95,7 +95,7 @@ class HostPreview:
 
     @property
     def writes(self) -> dict[str, int]:
-        """The estimated maximum number of bytes written to each target path ("" is temporary files)."""
+        """The estimated maximum number of bytes written to each target path ("" stands for temporary files)."""
         total: Counter[str] = Counter()
         for item in self.jobs:
             total.update(item.cost.writes)
@@ -103,7 +103,7 @@ class HostPreview:
 
     @property
     def likely_writes(self) -> dict[str, int]:
-        """The likely number of bytes written to each target path ("" is temporary files)."""
+        """The likely number of bytes written to each target path ("" stands for temporary files)."""
         total: Counter[str] = Counter()
         for item in self.jobs:
             total.update(item.cost.likely_writes)

@@ -78,7 +78,7 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
             "set `serial` to the path of its backing file",
         )
     if not item.serial or item.serial == _ABSENT:
-        hint = "add the `serial` that `asct doctor`, or `lsblk -o NAME,SERIAL` on the host, prints"
+        hint = "add the `serial` that `asct doctor`, or `lsblk -o NAME,SERIAL` on the host, shows"
         return f"`{item.device}` on {item.host} has no `serial`", hint
     return None
 
@@ -87,7 +87,7 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
     """Check that each job that writes to a device has a consent entry for it on that host. The engine checks again
     before the job.
 
-    If `whole` is true, `jobs` are all jobs of the plan, and an unused consent entry causes a warning.
+    If `whole` is true, `jobs` are all jobs in the plan, and an unused consent entry causes a warning.
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()
@@ -116,7 +116,8 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
-    """Yield each device that a job purges or opens for writing, even if it writes no bytes (a mix of 100 % reads)."""
+    """Yield each device that a job purges or opens for writing, even if it writes no bytes there (a mix of 100 %
+    reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):

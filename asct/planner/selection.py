@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 
 
 class Selection(NamedTuple):
-    """A selection of parts of a plan. An empty field selects everything.
+    """The parts of a plan that the user selected. An empty field selects everything.
 
     `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
     `tags` are tags of entries. An entry must match one word of each field.
@@ -40,7 +40,7 @@ def hosts_named(word: str, plan: Plan) -> list[str]:
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
-    """Return the hosts of an entry, in the order of the plan. Report words that match no host as errors."""
+    """Return the hosts of an entry, in the order of the plan. Report an error for each word that matches no host."""
     if entry.hosts is None:
         return list(plan.hosts)
     found: set[str] = set()
@@ -108,7 +108,7 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     known = {tag for entry in plan.benchmarks for tag in entry.tags}
     for word in words:
         if word not in known:
-            message = f"`--tag {word}` matches nothing: no benchmark of the plan has this tag"
+            message = f"`--tag {word}` matches nothing: no benchmark in the plan has this tag"
             findings.error(
                 "E207", message, None, did_you_mean(word, known, "no benchmark has tags" if not known else "")
             )

@@ -34,14 +34,14 @@ class InvalidSettings(Exception):
 
 
 class Settings:
-    """A validator of a benchmark's settings that returns canonical values: bytes, seconds and plain JSON."""
+    """Validates a benchmark's settings and returns canonical values: bytes, seconds and plain JSON."""
 
     def __init__(self, benchmark: Benchmark[Any]) -> None:
         self.benchmark = benchmark
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """Maps each setting that is a list of steps to the setting whose values it lists."""
+        """Maps each setting that contains a list of steps to the setting whose values are listed."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
         """The kind of each setting for parsing ranges, if it is known."""
@@ -128,7 +128,7 @@ def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection
 
 
 def _guarded(params: Params, hidden: Collection[str]) -> Params:
-    """Return settings that raise _HiddenSetting if one of `hidden`, or all of them at once, are read."""
+    """Return settings that raise _HiddenSetting if one of `hidden` is read, or if all settings are read at once."""
     guarded = params.model_copy()
     guarded.__class__ = _guard(type(params), frozenset(hidden))
     return guarded
@@ -176,7 +176,8 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, according to the validator in its annotation at any depth; None if it is unknown."""
+    """Return the kind of a field, as determined by the validator at any depth of its annotation; None if it is
+    unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
     return next((kind for reader, kind in _READERS.items() if reader in readers), None)

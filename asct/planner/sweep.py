@@ -1,6 +1,6 @@
 """Sweeps: the product of the axes and zips, filtered by `where`, without `exclude`, and with `include` added.
 
-Values are read in the types of their settings. Everything is counted before it is expanded: for an axis of 10^12
+Each value is read as the type of its setting. Everything is counted before it is expanded: for an axis with 10^12
 values, `combinations` needs only one multiplication.
 """
 
@@ -33,14 +33,13 @@ class SweepAxis(NamedTuple):
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`. It matches rows whose values equal all of `values`, compared in the type of each
-    setting."""
+    """An item of `exclude`. It matches rows that contain all of `values`, each compared as the type of its setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
-        """Return pairs of a column and a value that can be compared with other values of the column."""
+        """Return pairs of a column and a value that can be compared with the other values in that column."""
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 
@@ -317,8 +316,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`; None for an invalid one. An omitted setting gets the value that it has outside
-    the sweep (from `config`, otherwise the default)."""
+    """Return the points of `include`; None for an invalid one. An omitted setting has its value outside the sweep: the
+    one in `config`, otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 

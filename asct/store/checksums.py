@@ -1,8 +1,8 @@
 """Checksums of a run's files, in two places.
 
 status.json lists the raw files of its repeat, with the checksum of each. SHA256SUMS, written at the end of a run, lists
-all other evidence, including every status.json; `sha256sum -c SHA256SUMS` can check it. Neither lists reports and logs,
-because asct renders reports again and appends to logs. A checksum reveals damage, not forgery.
+all other evidence, including every status.json; `sha256sum -c SHA256SUMS` can check it. Neither of them lists reports
+and logs, because asct renders reports again and appends to logs. A checksum reveals damage, not forgery.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def changed_file(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def is_intact(folder: Path, name: str, expected: str) -> bool:
-    """Return whether a file has this checksum. A missing file counts as empty."""
+    """Return whether a file has this checksum. A missing file is treated as empty."""
     try:
         return checksum(f"{folder}/{name}") == expected
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def repeat_of(path: str) -> str:
 
 
 def is_inner(path: str) -> bool:
-    """Return whether a path from a document names something below its folder."""
+    """Return whether a path in a document names something below the document's folder."""
     return "\0" not in path and not path.startswith("/") and ".." not in path.split("/")
 
 
@@ -141,7 +141,8 @@ def is_evidence(path: str) -> bool:
 
 
 def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """Return the checksums for SHA256SUMS, by path: all evidence except raw files that their status.json lists.
+    """Return the checksums for SHA256SUMS, by path. They cover all evidence except raw files that are listed in their
+    status.json.
 
     `report` receives the paths that cannot be read. Names with control characters are omitted.
     """
@@ -165,7 +166,7 @@ def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict
 
 
 def _lists_files(status: bytes) -> bool:
-    """Return whether a status.json contains checksums. A truncated one does not, even if it mentions them."""
+    """Return whether a status.json contains checksums. A truncated file does not, even if it mentions them."""
     try:
         body = json.loads(status) if status else None
     except ValueError:
@@ -174,7 +175,7 @@ def _lists_files(status: bytes) -> bool:
 
 
 def sums_text(found: Mapping[str, str]) -> str:
-    """Return SHA256SUMS in the format of sha256sum."""
+    """Return the text of SHA256SUMS in the format of sha256sum."""
     return "".join(f"{digest}  {path}\n" for path, digest in found.items())
 
 

@@ -30,7 +30,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status without command lines and with only the verdict about the host state."""
+    """Migrate a status that has no command lines and contains only the verdict about the host state."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
@@ -45,13 +45,15 @@ _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Maximum length of a name in bytes (NAME_MAX of Linux), and of a path below a run in characters."""
+"""Maximum length in bytes of a name (NAME_MAX on Linux), and maximum length in characters of a path below a run
+folder.
+"""
 
 
 _MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl")
-"""Files that `asct resume` writes again."""
+"""The files that `asct resume` writes again."""
 _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
-"""Files without which a run can be neither read nor resumed."""
+"""The files without which a run can be neither read nor resumed."""
 
 
 def way_out(place: str) -> str:
@@ -86,7 +88,7 @@ def inside(root: Path, relative: str) -> Path:
         )
     if len(relative) > _LONGEST_PATH or max(map(len, map(os.fsencode, parts))) > _LONGEST_NAME:
         raise store_error(
-            "E510", f"`{relative[:40]}...` is too long for a path", "the results tree was modified outside asct"
+            "E510", f"the path `{relative[:40]}...` is too long", "the results tree was modified outside asct"
         )
     place = str(root)
     for part in parts:  # a tree has tens of thousands of files, for which realpath takes longer than reading them
@@ -100,7 +102,7 @@ def inside(root: Path, relative: str) -> Path:
 def _check_link(root: Path, relative: str) -> None:
     real, real_root = os.path.realpath(root / relative), os.path.realpath(root)
     if real != real_root and not real.startswith(f"{real_root}/"):
-        raise store_error("E510", f"`{relative}` is outside the run's folder through a link", "remove the link")
+        raise store_error("E510", f"`{relative}` leads outside the run's folder through a link", "remove the link")
 
 
 def read_text(path: Path) -> str:
@@ -110,13 +112,15 @@ def read_text(path: Path) -> str:
         if not stat.S_ISREG(found.st_mode):
             raise FileNotFoundError
         if found.st_size > _LARGEST_BYTES:
-            raise store_error("E508", f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, the limit for asct documents")
+            raise store_error(
+                "E508", f"{path}: the file is larger than {_LARGEST_BYTES >> 20} MiB, the limit for asct documents"
+            )
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - for speed
             return file.readall().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise store_error("E508", f"{path}: the file does not exist", way_out(str(path))) from error
     except UnicodeDecodeError as error:
-        raise store_error("E508", f"{path}: not text (byte {error.start})", way_out(str(path))) from error
+        raise store_error("E508", f"{path}: the file is not text (byte {error.start})", way_out(str(path))) from error
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -128,7 +132,7 @@ def parse_object(text: str, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
-        message = f"{place}: incomplete or not JSON: {what}{where}" if text.strip() else f"{place}: empty file"
+        message = f"{place}: incomplete or not JSON: {what}{where}" if text.strip() else f"{place}: the file is empty"
         raise store_error("E508", message, way_out(place)) from error
     if not isinstance(value, dict):
         raise store_error("E507", f"{place}: contains a {type(value).__name__}, not an object", way_out(place))
@@ -140,7 +144,7 @@ def _refuse_constant(name: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""Created only once, because creating a decoder takes as long as decoding a line."""
+"""The decoder is created only once, because creating it takes as long as decoding a line."""
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:

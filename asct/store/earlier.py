@@ -1,4 +1,4 @@
-"""Search the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
+"""Search the earlier runs in a results folder for measured points, starting with the newest run (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class EarlierRuns:
     """The runs below `results` that may contain measurements from `since` on. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
-        """Search runs since `since`. `newest` limits the search to that many runs; 0 means all."""
+        """Search the runs since `since`. `newest` limits the search to that number of runs; 0 means all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None
@@ -112,7 +112,7 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point from each job of each run that has all of its repeats, newest run first.
+        """Yield the point from each job that has all of its repeats, starting with the newest run.
 
         The status of every repeat must be in `accepted`. Only status files are read.
         """
@@ -145,7 +145,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough; always true for a run without an end, whose process was killed."""
+        """Return whether a run may be recent enough; always true for a run that has no end because its process was
+        killed."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:
@@ -174,7 +175,8 @@ class EarlierRuns:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the lines of records.jsonl by repeat, without parsing them, because usually only a few are reused."""
+    """Return the lines of records.jsonl by repeat. They are not parsed, because usually only a few of them are
+    reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):

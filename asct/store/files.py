@@ -52,7 +52,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
-    """Flush files in `folder` to disk, and the folders from `folder` up to `root`. Raises OSError."""
+    """Flush files in `folder` to disk, and also the folders from `folder` up to `root`. Raises OSError."""
     for name in names:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -145,7 +145,7 @@ class LineFile:
                 os.fdatasync(self._descriptor)
 
     def take_back(self, size: int) -> None:
-        """Truncate the file to `size`, an earlier value of `self.size`. Raises no exception."""
+        """Truncate the file to `size`, which is an earlier value of `self.size`. Raises no exception."""
         with suppress(OSError):
             os.ftruncate(self._descriptor, size)
             self.size = size

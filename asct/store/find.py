@@ -24,7 +24,7 @@ class ListedRun:
 
 
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
-    """Return all runs below `results`, oldest first, or only the last `newest` of them; empty if the folder does not
+    """Return all runs below `results`, oldest first, or only the `newest` last ones; empty if the folder does not
     exist."""
     roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return [_listed(root) for root in sorted(roots, key=_age)[-newest:]]

@@ -72,7 +72,7 @@ def clear_run(folder: Path) -> None:
     """
     if not (folder / "run.json").is_file():
         if folder.is_dir() and any(folder.iterdir()):
-            message = f"{folder}: contains files but no asct run; nothing was replaced"
+            message = f"{folder}: the folder contains files but no asct run; nothing was replaced"
             raise StoreError(Diagnostic("E516", message, hint="use a new or empty folder"))
         return
     try:
@@ -186,9 +186,9 @@ class RunLock:
 
     def take(self) -> None:
         """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if a file
-        or folder of the run is a link: what is written to it would end up outside the run."""
+        or folder of the run is a link: whatever is written through the link would end up outside the run."""
         if planted := _planted(self.path.parent):
-            message = f"{self.path.parent}/{planted}: a link or a device, so nothing is written into this run"
+            message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
         with writing(self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -197,7 +197,7 @@ class RunLock:
         except BlockingIOError:
             holder = os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
             os.close(descriptor)
-            message = f"{self.path.parent}: asct process {holder} is writing this run"
+            message = f"{self.path.parent}: asct process {holder} is writing to this run"
             raise SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it")) from None
         except OSError:  # the file system does not support locks, so the user must ensure that there is only one writer
             os.close(descriptor)

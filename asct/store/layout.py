@@ -61,7 +61,7 @@ class RunLayout:
         """A file that reserves space, so that a run that fills the disk can still write its end."""
         self.markdown = root / "summary.md"
         self.sums = root / "SHA256SUMS"
-        """The checksums of a completed run; see asct.store.checksums."""
+        """Contains the checksums of a completed run; see asct.store.checksums."""
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"
@@ -94,14 +94,14 @@ class RunLayout:
         return self.job(host, job_id) / safe_name(point_id) / name
 
     def command(self, repeat: Path) -> Path:
-        """Return the path of the command lines in runs of older asct versions."""
+        """Return the path of the command lines in runs recorded by older asct versions."""
         return repeat / "command.json"
 
     def status(self, repeat: Path) -> Path:
         return repeat / "status.json"
 
     def telemetry(self, repeat: Path) -> Path:
-        """Return the path of the host state in runs of older asct versions."""
+        """Return the path of the host state in runs recorded by older asct versions."""
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:

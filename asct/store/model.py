@@ -15,13 +15,13 @@ PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", 
 """How a repeat ended. `invalid`: the repeat has values, but at least one result does not measure what its metric
 states."""
 MEASURED: Final = ("ok", "noisy")
-"""The statuses of measured repeats. In a strict job, only the first counts; see `accepted_statuses`."""
+"""The statuses of measured repeats. In a strict job, only the first of them is accepted; see `accepted_statuses`."""
 VALUED: Final = (*MEASURED, "invalid")
 """The statuses of repeats that have values."""
 
 
 def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
-    """Return the statuses of the repeats that count as measured in a job that is strict or not."""
+    """Return the statuses with which a repeat counts as measured, which depend on whether the job is strict."""
     return MEASURED[:1] if strict else MEASURED
 
 
@@ -32,7 +32,9 @@ def _inner(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inner)]
-"""A path below the folder of a document. A tree from elsewhere may name any file of this machine."""
+"""A path below the folder of a document. It is checked because a results tree from elsewhere may name any file on this
+machine.
+"""
 
 
 class _Document(BaseModel):
@@ -111,15 +113,15 @@ class JobEntry(_Document):
     note: str = ""
     """The first reason why repeats were not measured, with its error code if there is one."""
     strict: bool = False
-    """Whether noisy repeats count as not measured."""
+    """Whether noisy repeats are treated as not measured."""
     refused: bool = False
     """Whether the job was refused for safety reasons, which decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
-    """The repeats among `counts` that were reused, by run."""
+    """The repeats among those in `counts` that were reused, by run."""
     host_states: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats by host state (stable, noisy, invalid, unknown), according to their telemetry."""
+    """Number of repeats for each host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats by reason for the host state (such as `steal`, `others`, `quota`)."""
+    """Number of repeats for each reason for the host state (such as `steal`, `others`, `quota`)."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -127,8 +129,8 @@ class JobEntry(_Document):
         return accepted_statuses(strict=self.strict)
 
     def lacking(self) -> dict[str, int]:
-        """Return the number of repeats that count as not measured, by status. Planned repeats that were not started are
-        `refused` if the job was refused (older versions counted them as skipped), otherwise `skipped`."""
+        """Return the number of repeats that are treated as not measured, by status. Planned repeats that were not
+        started are `refused` if the job was refused (older versions counted them as skipped), otherwise `skipped`."""
         found = {status: number for status, number in self.counts.items() if number and status not in self.accepted}
         left = max(0, self.points * self.repeats - sum(self.counts.values())) + found.pop("skipped", 0)
         word = "refused" if self.refused else "skipped"
@@ -161,11 +163,12 @@ class Run(_Document):
     """Diagnostics of the run (asct.diagnostic/1 plus `host`), in order."""
     command: list[str] = Field(default_factory=list)
     sealed: bool = False
-    """Whether SHA256SUMS lists the checksums of the run; false while it is running and for older asct versions."""
+    """Whether SHA256SUMS lists the checksums of the run; false while the run is in progress and for runs recorded by
+    older asct versions."""
 
 
 class Readings(_Document):
-    """The unmodified readings before and after a step."""
+    """The unmodified text of the readings before and after a step."""
 
     before: str = ""
     after: str = ""
@@ -178,7 +181,7 @@ class StepNote(_Document):
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """SHA-256 of plan, repeat and step, which identifies the step."""
+    """SHA-256 of the plan, the repeat and the step, which identifies the step."""
     name: str
     folder: str
     """The folder of the step's files, relative to the run folder."""
@@ -242,12 +245,13 @@ class AuditTarget(_Document):
     planned_bytes: int
     """The estimated maximum number of bytes that will be written."""
     written_bytes: int = 0
-    """The bytes written during the steps of this run, according to the counters of the drives below the target."""
+    """The number of bytes written during the steps of this run, according to the counters of the drives below the
+    target."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """Percentage of the drive's life used before the job, according to the drive (NVMe, may exceed 100)."""
+    """Percentage of the drive's life used before the job, as reported by the drive (NVMe; may exceed 100)."""
     begun: bool = False
     """Whether a step that writes to the target was started."""
 
@@ -307,8 +311,8 @@ class Moment(_Document):
     """One reading of the host state. Unknown values are null, or missing from their map.
 
     `counters` only increase. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is
-    the time during which a task waited (psi.rst), `quota_*` is throttling by control groups, and `heat_throttles` is
-    thermal throttling.
+    the time during which a task waited (psi.rst), `quota_*` counts throttling by control groups, and `heat_throttles`
+    counts thermal throttling.
     """
 
     uptime_s: float | None = None
@@ -319,7 +323,7 @@ class Moment(_Document):
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The current frequency of the first and of the last frequency policy, which is meaningless for an idle CPU."""
+    """The current frequency of the first and of the last frequency policy. It is meaningless for an idle CPU."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
@@ -330,12 +334,12 @@ class Moment(_Document):
 
 
 class Telemetry(_Document):
-    """The part `telemetry` of status.json: the host state before and after one repeat. Older asct versions wrote it to
+    """The `telemetry` part of status.json: the host state before and after one repeat. Older asct versions wrote it to
     telemetry.json.
 
     `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
-    over the steps, without the time between them. Shares (0 to 1) are relative to the time of all CPUs (`user`,
-    `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
+    over the steps and do not include the time between steps. Shares (0 to 1) are relative to the time of all CPUs
+    (`user`, `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
     `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of CPUs that other
     programs used.
     """
@@ -355,8 +359,8 @@ class Telemetry(_Document):
 
 
 class CommandDocument(_Document):
-    """The part `command` of status.json: the command lines of a repeat, for running them manually. Older asct versions
-    wrote it to command.json."""
+    """The `command` part of status.json: the command lines of a repeat, so that they can be run manually. Older asct
+    versions wrote it to command.json."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str
@@ -385,17 +389,18 @@ class Status(_Document):
     """The name, status (exit status), elapsed_ns and folder (relative to the run folder) of each step. `resumed` is
     true for the first step after an interruption."""
     reuse_key: str = ""
-    """SHA-256 of everything that the measurement depends on, which must be unchanged for `--reuse`."""
+    """SHA-256 of everything that the measurement depends on. `--reuse` requires this value to be unchanged."""
     reused_from: str = ""
     """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
     records: int | None = None
-    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs of older asct
+    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs recorded by older asct
     versions."""
     records_sha256: str = ""
-    """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs of older asct versions."""
+    """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs recorded by older asct
+    versions."""
     files: dict[InnerPath, str] | None = None
-    """SHA-256 of each raw file, by path relative to the folder of the repeat; null in runs of older asct versions.
-    Empty files are listed but not stored."""
+    """SHA-256 of each raw file, by path relative to the folder of the repeat; null in runs recorded by older asct
+    versions. Empty files are listed but not stored."""
     command: CommandDocument | None = None
     """The command lines; null if they are unknown."""
     telemetry: Telemetry | None = None
@@ -407,8 +412,8 @@ class Status(_Document):
         return None if self.telemetry is None else self.telemetry.verdict
 
     def has_all(self, lines: Sequence[str]) -> bool:
-        """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs of older asct
-        versions contain only the number of lines, or no information."""
+        """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs recorded by
+        older asct versions contain only the number of lines, or no information."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))

@@ -23,7 +23,7 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
     """Return whether the file exists.
 
     Raises UsageError if it is neither a regular file nor a pipe, or if it exists and neither `force` (overwrite) nor
-    `append` is set; raises StoreError if it is unreadable.
+    `append` is set. Raises StoreError if it cannot be examined.
     """
     try:
         mode = path.stat().st_mode

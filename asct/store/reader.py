@@ -59,7 +59,7 @@ class StoredRun:
         return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """Return the disturbances by host; empty for runs of older versions of asct."""
+        """Return the disturbances by host; empty for runs recorded by older asct versions."""
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
@@ -76,7 +76,8 @@ class StoredRun:
     def status(self, repeat: Path) -> Status | None:
         """Return status.json from a repeat's folder; None if the repeat has not ended.
 
-        Runs of older asct versions have the command lines and the host state in separate files, which are included.
+        Runs recorded by older asct versions have the command lines and the host state in separate files, whose content
+        is included.
         """
         path = self.layout.status(repeat)
         place = self.inside(path)
@@ -135,7 +136,8 @@ class StoredRun:
 
 
 def parsed(model: type[M], kind: str, text: str, place: str) -> M:
-    """Return the document in `text`. Only an old or damaged document takes the slower parser. Raises StoreError."""
+    """Return the document in `text`. The slower parser is used only for an old or damaged document. Raises
+    StoreError."""
     try:
         return model.model_validate_json(text)
     except ValidationError:
@@ -179,7 +181,7 @@ def read_run(root: Path) -> StoredRun:
     if not root.is_dir():
         raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
     if not layout.run.exists():
-        raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json", way_out("run.json"))
+        raise store_error("E505", f"{root} is not the folder of a run: it contains no run.json", way_out("run.json"))
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
         for name in (job.host, job.id, job.benchmark):  # they are names of folders in the tree and of report files

@@ -28,9 +28,9 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "status": (Status, "status.json: how one repeat ended, with its command lines, host state and checksums"),
     "command": (CommandDocument, "`command` in status.json: the command lines of one repeat"),
     "step": (StepNote, "one line of steps.jsonl: a finished step, after which the repeat can be resumed"),
-    "audit": (Audit, "audit.json: inspections of the targets of a job, decisions, bytes written"),
+    "audit": (Audit, "audit.json: inspections of a job's targets, decisions, and bytes written"),
     "telemetry": (Telemetry, "`telemetry` in status.json: host state around one repeat, and whether it was quiet"),
-    "kernel": (StreamLine, "one line of the standard output of a kernel"),
+    "kernel": (StreamLine, "one line of the standard output of a measurement kernel"),
 }
 
 

@@ -67,7 +67,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the first findings, and a last one with the number of the rest."""
+    """Yield the first findings, and then one that states how many others there are."""
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:
@@ -81,7 +81,9 @@ def _strangers(check: _Check) -> Iterator[Diagnostic]:
     for path, problem in check.tree.unreadable:
         yield from unreadable(root / path, problem).diagnostics
     for path in check.tree.strange:
-        yield Diagnostic("E510", f"{root / path}: a link or device, which asct does not follow", hint="remove it")
+        yield Diagnostic(
+            "E510", f"{root / path}: this is a link or device, which asct does not follow", hint="remove it"
+        )
 
 
 def _sums(check: _Check) -> Iterator[Diagnostic]:
@@ -135,7 +137,7 @@ def _status_files(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _older_repeat(check: _Check, folder: Path, status: Status) -> Iterator[Diagnostic]:
-    """Yield findings about the documents of a repeat that older versions of asct wrote without checksums."""
+    """Yield findings about the documents of a repeat that older asct versions wrote without checksums."""
     layout = check.stored.layout
     yield from _document(layout.command(folder), "command", check.stored)
     telemetry = layout.telemetry(folder)
@@ -173,7 +175,7 @@ def _way_out(path: str) -> str:
 
 
 def _unlisted(check: _Check) -> Iterator[Diagnostic]:
-    """Yield files among the evidence of a completed run that asct did not write."""
+    """Yield findings about files among the evidence of a completed run that asct did not write."""
     if not check.stored.run.sealed or check.stored.run.status == "running":
         return
     for path in check.tree.files:
@@ -272,7 +274,10 @@ def _records(check: _Check) -> Iterator[Diagnostic]:
     for folder, status in check.statuses.items():
         own = check.lines.get(folder, [])
         if status.records not in (None, len(own)):
-            message = f"{folder}: has {status.records} records, but {layout.records.name} contains {len(own)} of them"
+            message = (
+                f"{folder}: the repeat has {status.records} records, but {layout.records.name} contains {len(own)} of "
+                "them"
+            )
             yield Diagnostic("E513", message, hint=_REBUILD)
         elif status.records_sha256 and not status.has_all(own):
             message = f"{layout.records}: the records of {folder} changed since the run wrote them"
@@ -325,5 +330,5 @@ def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) 
     for name in ("ok", "noisy", "invalid", "failed", "timeout"):
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
-            message = f"{path}: counts {counted} repeats as `{name}`, but the status files {on_disk[name]}"
+            message = f"{path}: it counts {counted} repeats as `{name}`, but the status files count {on_disk[name]}"
             yield Diagnostic("E513", message, hint="restore run.json from a copy")

@@ -37,7 +37,7 @@ def _document(model: BaseModel) -> str:
 
 
 class RunWriter:
-    """The writer of a run folder. All methods raise StoreError if the results tree cannot be written."""
+    """Writes a run folder. All methods raise StoreError if the results tree cannot be written."""
 
     def __init__(self, layout: RunLayout, run: Run) -> None:
         self.layout = layout
@@ -210,8 +210,8 @@ class RunWriter:
         self._unlink(self.layout.status(repeat))
 
     def disown_repeat(self, repeat: Path) -> None:
-        """Rename the status.json of a repeat whose raw files changed, so that the repeat counts as not measured and is
-        measured again."""
+        """Rename the status.json of a repeat whose raw files changed, so that the repeat is treated as not measured and
+        is measured again."""
         path = self.layout.status(repeat)
         with self._writing(path):
             path.rename(path.with_name("status.before.json"))
@@ -225,7 +225,8 @@ class RunWriter:
             path.unlink(missing_ok=True)
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
-        """Append a line to journal.jsonl. `sync` flushes it to disk, at most once in 250 ms unless `force` is True.
+        """Append a line to journal.jsonl. `sync` flushes it to disk, but at most once every 250 ms unless `force` is
+        True.
 
         If the process is killed, nothing is lost. After a power failure, at most the points of the last 250 ms are
         missing, which a resumed run measures again.

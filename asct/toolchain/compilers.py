@@ -20,7 +20,7 @@ _ERROR = re.compile(r"error|undefined reference|cannot find", re.IGNORECASE)
 
 
 class BuildFailed(NotMeasured):
-    """Raised if a kernel could not be compiled or stored."""
+    """Raised if a measurement kernel could not be compiled or stored."""
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
@@ -31,12 +31,12 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
     code, hint = "E404", f"the full output is in {log}"
     if re.search(r"cannot find .*-l(c|pthread)\b|cannot find .*lib(c|pthread)\.a", text):
         code, hint = "E406", "install the static C library (Debian: libc6-dev, Fedora: glibc-static, Alpine: musl-dev)"
-    message = f"{place}: {compiler} failed to build the kernel `{kernel}`"
+    message = f"{place}: {compiler} failed to build the measurement kernel `{kernel}`"
     return BuildFailed(Diagnostic(code, message, hint=hint, notes=tuple((line, None) for line in shown)))
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:
-    """Return the diagnostic for a kernel that no compiler on the host or on this machine can build."""
+    """Return the diagnostic for a measurement kernel that no compiler on the host or on this machine can build."""
     hint = (
         f"install gcc and the C library headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
         f"or a compiler for {arch} on this machine (Debian: {package}, or gcc libc6-dev on an {arch} machine)"

@@ -30,7 +30,7 @@ def build_lock(path: str) -> Iterator[bool]:
     """Let the first thread of this process build `path` while the others wait. Yield whether another thread has already
     built it.
 
-    Hosts may share a home folder, in which case one of them builds and the others find the result. Each thread waits
+    Hosts may share a home folder; then, one of them builds the kernel and the others find the result. Each thread waits
     only for the first one, so hosts that do not share a folder wait for a single build.
     """
     with _GUARD:
@@ -66,7 +66,7 @@ def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
 
 
 def verified(host: Host, path: str) -> str | None:
-    """Return the SHA-256 of a cached kernel, or None if it is missing, damaged or not executable."""
+    """Return the SHA-256 of a cached measurement kernel, or None if it is missing, damaged or not executable."""
     answer = host.execute(["sh", "-c", _VERIFY, "sh", path])
     recorded, _, printed = answer.stdout.partition("\n")
     if answer.status != 0 or not _SUM.fullmatch(recorded):
@@ -91,8 +91,11 @@ def _sum(host: Host, path: str, printed: str) -> str:
 
 def unusable(host: str, kernel: str, path: str) -> Diagnostic:
     """Return the diagnostic for a binary that could not be stored in the host's cache."""
-    hint = "check free space and permissions of the cache folder, and that it is not mounted noexec"
-    return Diagnostic("E405", f"{host}: the kernel `{kernel}` cannot be stored at {path}", hint=hint)
+    hint = (
+        "check the free space and permissions of the cache folder, and make sure that its file system is not mounted "
+        "noexec"
+    )
+    return Diagnostic("E405", f"{host}: the measurement kernel `{kernel}` cannot be stored at {path}", hint=hint)
 
 
 def install(host: Host, built: str, path: str) -> bool:
@@ -105,7 +108,8 @@ def install(host: Host, built: str, path: str) -> bool:
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that it is never missing."""
+    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that no binary is ever
+    without one."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 
@@ -124,7 +128,8 @@ def append(log: Path, text: str) -> None:
 
 
 def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> str:
-    """Compile a kernel on the host in one task, store it at `target` in the host's cache, and return its SHA-256.
+    """Compile a measurement kernel on the host in one task, store it at `target` in the host's cache, and return its
+    SHA-256.
 
     Raises BuildFailed or HostError.
     """

@@ -1,4 +1,6 @@
-"""Provide a kernel on a host: take it from the cache, build it there, or build it on this machine and copy it."""
+"""Provide a measurement kernel on a host: take it from the cache, build it there, or build it on this machine and copy
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from asct.toolchain.sources import KernelSources
 
 @dataclass(frozen=True, slots=True)
 class BuiltKernel:
-    """A kernel on a host. `path` is its absolute path there, and `log` is the build log on this machine.
+    """A measurement kernel on a host. `path` is its absolute path there, and `log` is the build log on this machine.
 
     `key` identifies sources, flags and compiler.
     """
@@ -43,10 +45,12 @@ class BuiltKernel:
 
 
 def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> BuiltKernel:
-    """Prepare a kernel for running on an open host, and write <kernel>.json and <kernel>.log to `build_folder`.
+    """Prepare a measurement kernel so that it can run on an open host, and write <kernel>.json and <kernel>.log to
+    `build_folder`.
 
-    All compilers of the host are tried, then one on this machine for the host's architecture. A cached binary is used
-    only if its SHA-256 is the one recorded by the build. Raises NotMeasured (E401 to E404) or HostError.
+    All compilers on the host are tried, then one on this machine that builds for the host's architecture. A cached
+    binary is used only if its SHA-256 is the one that the build recorded. Raises NotMeasured (E401 to E404) or
+    HostError.
     """
     began = time.monotonic()
     arch = facts.system.arch
@@ -64,7 +68,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
-"""Path, compiler, place of compilation, whether it was cached, SHA-256."""
+"""Path, compiler, place of compilation, whether the kernel was cached, and SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
@@ -92,8 +96,8 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """Build a kernel that the host's cache lacks. Return its SHA-256, and whether another host has built it in the
-    meantime."""
+    """Build a kernel that is missing from the host's cache. Return its SHA-256, and whether another host has built it
+    in the meantime."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:

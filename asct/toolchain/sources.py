@@ -1,4 +1,4 @@
-"""The sources of a kernel, its compile command, and the cache key of a build."""
+"""The sources of a measurement kernel, its compile command, and the cache key of a build."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KernelSources:
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:
-        """Return the compile command, which must be run in a folder that contains `files`."""
+        """Return the compile command, which must be run in a folder that contains the kernel's `files`."""
         own = sorted(name for name in self.files if name.startswith(f"{self.kernel}/") and name.endswith(".c"))
         return [compiler, *self.flags(), *own, "-o", output]
 
@@ -54,8 +54,8 @@ class KernelSources:
 
 
 def own(kernel: str, arch: str | None) -> KernelSources:
-    """Return the sources of one of asct's kernels (see `load`), read only once so that all hosts of a run get the same
-    sources."""
+    """Return the sources of one of asct's kernels (see `load`). They are read only once, so that all hosts in a run get
+    the same sources."""
     with _READ_LOCK:  # the hosts of a run call this at the same time
         return _own(kernel, arch)
 
@@ -68,13 +68,17 @@ def _own(kernel: str, arch: str | None) -> KernelSources:
 def load(folder: Path, kernel: str, arch: str | None) -> KernelSources:
     """Read the sources of `kernel` for `arch` from `folder` (kernels/). Raises NotMeasured if there are none."""
     if arch not in ARCHES:
-        hint = f"kernels support {' and '.join(ARCHES)}"
-        raise NotMeasured(Diagnostic("E401", f"no kernels for the architecture `{arch or 'unknown'}`", hint=hint))
+        hint = f"the measurement kernels support {' and '.join(ARCHES)}"
+        raise NotMeasured(
+            Diagnostic(
+                "E401", f"there are no measurement kernels for the architecture `{arch or 'unknown'}`", hint=hint
+            )
+        )
     own = folder / kernel
     if not (own / f"{kernel}.c").is_file():
         known = sorted(path.parent.name for path in folder.glob("*/*.c") if path.stem == path.parent.name)
         hint = f"kernels: {', '.join(known)}"
-        raise NotMeasured(Diagnostic("E402", f"no kernel named `{kernel}` in {folder}", hint=hint))
+        raise NotMeasured(Diagnostic("E402", f"there is no measurement kernel named `{kernel}` in {folder}", hint=hint))
     places = [own, folder / "kit", folder / "arch" / arch]
     paths = [path for place in places if place.is_dir() for path in sorted(place.rglob("*.[chS]"))]
     files = {path.relative_to(folder).as_posix(): path.read_text("utf-8", "surrogateescape") for path in paths}

@@ -16,7 +16,8 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """Return the numbers in `3000,900,5-9:2` in their order, at most 100,000. Empty text results in an empty list.
+    """Return the numbers in text such as `3000,900,5-9:2`, in their original order and at most 100,000 of them. Empty
+    text results in an empty list.
 
     Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
     """
@@ -47,8 +48,8 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """Return the CPU numbers in `0-3,8`, sorted and without duplicates. Empty text results in an empty list (a
-    memory-only NUMA node).
+    """Return the CPU numbers in text such as `0-3,8`, sorted and without duplicates. Empty text results in an empty
+    list (a memory-only NUMA node).
 
     Raises BadValueError (a ValueError) for anything else, and for a CPU above 65,535.
     """

@@ -57,7 +57,7 @@ _EXAMPLE: Final = {
 def parse_quantity(text: object, unit: str) -> float:
     """Return the value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
 
-    A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises
+    A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises a
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
     """
     known = _UNITS[unit]
@@ -77,7 +77,7 @@ def parse_quantity(text: object, unit: str) -> float:
 
 
 def _spelt(suffix: str) -> str:
-    """Remove spaces, so that `k ops/s` and `kops/s` denote the same unit."""
+    """Remove spaces, so that `k ops/s` and `kops/s` are the same unit."""
     return suffix.replace(" ", "")
 
 

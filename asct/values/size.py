@@ -35,15 +35,15 @@ _UNITS: Final = _units()
 
 
 def parse_size(value: object) -> int:
-    """Return the bytes in `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512`. An integer is returned
-    unchanged.
+    """Convert text such as `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512` to bytes. An integer is
+    returned unchanged.
 
     Raises BadValueError (a ValueError) for anything else: a bool, a float, a negative number, an unknown or ambiguous
     unit, or a fraction of a byte.
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadValueError(
-            f"`{shown(value)}` is not a size", "write a whole number of bytes or one with a unit: `64KiB`"
+            f"`{shown(value)}` is not a size", "write a whole number of bytes, or a number with a unit: `64KiB`"
         )
     if isinstance(value, int):
         return _bounded(value, shown(value))

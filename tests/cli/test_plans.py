@@ -219,8 +219,8 @@ def test_wrong_consent_is_refused(asct: Asct, options: tuple[str, ...], code: in
 def test_a_setting_of_a_benchmark_that_is_not_selected_is_an_error(asct: Asct, tmp_path: Path) -> None:
     ended = asct("run", "sids", "--dry-run", "--user-config", "saps.rwmixread=20", "sids.duration=2s", "ls.seed=1")
     told = " ".join(ended.err.split())
-    assert ended.code == 2 and "sets `rwmixread` of storage-access-pattern-sweep, which is not selected" in told
-    assert "`seed` of latency-sweep" in told and "storage-io-depth-sweep" not in told
+    assert ended.code == 2 and "sets `rwmixread` for storage-access-pattern-sweep, which is not selected" in told
+    assert "`seed` for latency-sweep" in told and "storage-io-depth-sweep" not in told
     (tmp_path / "c.json").write_text('{"saps": {"rwmixread": 20}, "sids": {"duration": "2s"}}')
     ended = asct("run", "sids", "--dry-run", "--config-file", "c.json")
     assert ended.code == 2 and "`c.json` sets `rwmixread`" in " ".join(ended.err.split())

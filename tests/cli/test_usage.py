@@ -162,7 +162,7 @@ def test_a_frozen_plan_needs_its_own_hash(asct: Asct, plan_file: Path) -> None:
     assert asct("plan", "small.yaml", "-o", "frozen.json").code == 0
     refused = asct("apply", "frozen.json", "--approve", "0123456789")
     assert refused.code == 4
-    assert "not the approved 0123456789" in " ".join(refused.err.split())
+    assert "not the approved hash 0123456789" in " ".join(refused.err.split())
     digest = json.loads(Path("frozen.json").read_text())["hash"]
     assert asct("apply", "frozen.json", "--approve", digest[:12], "--dry-run").code == 0
 

@@ -96,5 +96,5 @@ def test_one_cpu_is_told_before_measuring_and_the_rest_goes_on(tmp_path: Path) -
     ended = asct("apply", "plan.yaml", cwd=tmp_path, prefix=["taskset", "-c", cpu])
     assert ended.code == 3
     assert "E427" in ended.err
-    assert f"requires 2 CPUs, 1 are usable (CPU {cpu})" in " ".join(ended.err.split())
+    assert f"requires 2 CPUs, but only 1 can be used (CPU {cpu})" in " ".join(ended.err.split())
     assert {record["id"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"noop"}

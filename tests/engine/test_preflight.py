@@ -39,7 +39,7 @@ def test_cpus_that_may_be_used_at_once() -> None:
     need = Needs(cpus=2)
     lacking = unfit(need, facts(cpu={"online": [0, 1, 2], "allowed": [2]}), "job on h")
     assert lacking is not None
-    assert (lacking.code, lacking.message) == ("E427", "job on h: requires 2 CPUs, 1 are usable (CPU 2)")
+    assert (lacking.code, lacking.message) == ("E427", "job on h: requires 2 CPUs, but only 1 can be used (CPU 2)")
     assert codes(need, facts(cpu={"online": [0, 1], "allowed": [0, 1]})) == []
     assert codes(need, facts()) == []
     assert codes(Needs(), facts(cpu={"online": [0], "allowed": [0]})) == []

@@ -113,7 +113,7 @@ def test_a_repeat_whose_raw_files_changed_is_measured_again(lab: Lab, tmp_path: 
     second = plant.run(lab.results, resolved, resume=first.stored.layout)
     assert (second.code, sorted(second.values()), log.read_text()) == (0, [1, 2, 3], "x\nx\nx\n")
     (told,) = second.stored.run.findings
-    assert told["code"] == "E517" and "counts as not measured" in told["message"]
+    assert told["code"] == "E517" and "is treated as not measured" in told["message"]
     (aside,) = first.stored.layout.root.rglob("status.before.json")
     assert aside.parent.name == "r1.try1"
     assert verify(second.stored) == []
@@ -141,7 +141,7 @@ class OtherParser(plant.Probe):
     ("installed", "reason"),
     [
         ((OtherVersion(),), "version 1 of `probe`, but version 2 is installed"),
-        ((OtherParser(),), "values that differ from the recorded ones"),
+        ((OtherParser(),), "the values now parsed from the raw files differ"),
         ((), "`probe` is not installed"),
     ],
 )

@@ -21,12 +21,12 @@ from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
 from tests.export.jenkins import violations
 
 CAUSES = {
-    "invalid": ("E627", "the result flagged invalid-host; an invalid value counts as not measured"),
+    "invalid": ("E627", "the result flagged invalid-host; an invalid value is treated as not measured"),
     "failed": ("E601", "fio ended with exit status 1"),
     "timeout": ("E602", "fio reached its time limit"),
     "refused": ("E430", "/dev/sdb is mounted"),
     "host-lost": ("E607", "the connection was lost"),
-    "noisy": ("E617", "the result flagged noisy; with `strict`, a noisy value counts as not measured"),
+    "noisy": ("E617", "the result flagged noisy; with `strict`, a noisy value is treated as not measured"),
 }
 STATUSES = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
 

@@ -157,7 +157,7 @@ def test_what_others_planted_in_place_of_the_lock_is_not_opened(tmp_path: Path, 
         host.open(SessionSpec("tests", "the tests"))
     found = error.value.diagnostics[0]
     assert found.code == "E322" and f"{lock} is not a readable file" in found.message
-    assert found.hint is not None and found.hint.startswith("remove it as root"), "another `workdir` would not help"
+    assert found.hint is not None and found.hint.startswith("remove the lock file"), "another `workdir` would not help"
     assert [path.name for path in lock.parent.iterdir()] == [lock.name]
 
 

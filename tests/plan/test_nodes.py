@@ -110,7 +110,7 @@ def test_numbers_that_are_none(text: str) -> None:
         ("*x : 1", "E108", (1, 1), "aliases are not supported: `*x`", "`extends` or `vars`"),
         ("a: !!python/object:os.system x", "E108", (1, 4), "tags are not supported", "remove the tag"),
         ("a: !b", "E108", (1, 4), "tags are not supported: `!b`", "quote text that begins with `!`"),
-        ("a: 1\n---\nb: 2", "E108", (2, 1), "a second document", "remove the `---`"),
+        ("a: 1\n---\nb: 2", "E108", (2, 1), "more than one document", "remove the `---`"),
         ("1: x", "E106", (1, 1), "key `1` is not text", '`"1":`'),
         ("true: x", "E106", (1, 1), "key `true` is not text", '`"true":`'),
         ("? [a]\n: x", "E106", (1, 3), "a key is a list or a map", "keys must be text"),

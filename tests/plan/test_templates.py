@@ -119,7 +119,7 @@ def test_values(text: str, expected: object) -> None:
         ("${host.cpus}", "E121", 3, 9, "`host.cpus` is not defined", "known: address"),
         ("${plan.nam}", "E121", 3, 8, "is not defined", "did you mean `name`?"),
         ("${env.PATH}", "E121", 3, 8, "does not list `PATH`", "`inputs: [HOME, PATH]`"),
-        ("${needs.cahe.x}", "E121", 3, 12, "`cahe` is not an alias of `needs`", "did you mean `cache`?"),
+        ("${needs.cahe.x}", "E121", 3, 12, "`cahe` is not an alias defined in `needs`", "did you mean `cache`?"),
         ("${needs.cache}", "E121", 3, 11, "is not a value", "name of a result"),
         ("${vars.qd / 2}", "E120", 11, 1, "`/` is not part", "write `//`"),
         ("${vars.qd ** 2}", "E120", 12, 1, "`*` is not a value", "write a number"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @SHOW_COMMANDS
 @YES
 @FORKS
-@click.option("--timeout", type=Duration(), metavar="DURATION", help="Time limit of the whole run, e.g. 2h.")
+@click.option("--timeout", type=Duration(), metavar="DURATION", help="Time limit for the whole run, e.g. 2h.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed measurement.")
 @click.option(
     "--resume",
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     help="Reuse points measured within AGE (e.g. 7d) if nothing they depend on has changed.",
 )
 @WAIT
-@click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, which `asct plan` shows.")
+@click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, as shown by `asct plan`.")
 @click.option("--label", metavar="L", help="Label for the run.")
 @CI
 @plan_options
@@ -116,6 +116,6 @@ def _check_hash(plans: list[ResolvedPlan], approved: str) -> None:
 
     for plan in plans:
         if len(approved) < 8 or not plan.hash.startswith(approved.lower()):
-            message = f"plan `{plan.name}` has hash {plan.hash[:12]}, not the approved {approved}"
+            message = f"plan `{plan.name}` has hash {plan.hash[:12]}, not the approved hash {approved}"
             hint = "review it with `asct plan`; give at least 8 digits of the hash"
             raise SafetyError(Diagnostic("E914", message, hint=hint))

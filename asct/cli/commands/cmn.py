@@ -23,16 +23,16 @@ _NO_MESH = 3
 @click.command("cmn", short_help="Show the coherent mesh (Arm CMN) of a machine.")
 @report_options("cmn.csv", "report.json")
 @click.option("--standard", is_flag=True, help="Draw the mesh.")
-@click.option("--detect", is_flag=True, help="Locate the CPUs in the mesh by loading one after another.")
+@click.option("--detect", is_flag=True, help="Locate the CPUs in the mesh by putting load on one CPU after another.")
 @click.option("--sudo", is_flag=True, help="Read registers and count events through `sudo -n` on the host.")
 @shared_options
 def command(options: GlobalOptions, request: ReportRequest, standard: bool, detect: bool, sudo: bool) -> int:
     """Show the coherent mesh of a machine (Arm CMN-600, CMN-650, CMN-700, CMN S3, CI-700): its size, the nodes at its
     crosspoints, their CPUs once `--detect` has located them, and with `--verbose` the registers.
 
-    Sources, best first: the configuration registers (root), the map of the arm_cmn driver (root), the PMU of the driver
-    and the firmware. `--detect` takes about a minute, can be stopped with Ctrl-C, and its result is cached on the host.
-    Exit code 3 if there is no mesh.
+    asct reads the best source that is available: the configuration registers (root), the map of the arm_cmn driver
+    (root), the PMU of the driver, or the firmware. `--detect` takes about a minute and can be stopped with Ctrl-C; its
+    result is cached on the host. The exit code is 3 if there is no mesh.
     """
     from asct.engine.stop import StopRequest, signals
 
@@ -82,8 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Return a function that shows the progress of a detection: on a terminal in a line that is overwritten, otherwise
-    in a single line at the start."""
+    """Return a function that shows the progress of a detection: on a terminal, as a line that is overwritten;
+    otherwise, as a single line at the start."""
     from asct.cli.text import counted
 
     announced = False

@@ -49,7 +49,7 @@ def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force
 def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
     """Return every setting that has a default, in plan notation.
 
-    A setting that is swept is represented by its list of values.
+    A swept setting is represented by its list of values.
     """
     swept = set(benchmark.params_model.step_settings.values())
     values = {}

@@ -29,7 +29,7 @@ _UNREADABLE = 3
     "hosts",
     multiple=True,
     metavar="H",
-    help="Check only this host of the plan; without a plan, [USER@]ADDRESS[:PORT].",
+    help="Check only this host of the plan. Without a plan, check [USER@]ADDRESS[:PORT].",
 )
 @click.option("--fix-script", is_flag=True, help="Print a script for root that applies or undoes the fixes.")
 @click.option(
@@ -53,7 +53,7 @@ def command(
     Explains the effect of each on the results, and how to fix and undo it. Lists every block device with the reasons
     why a job could not write to it. With a plan, disturbances that affect it come first.
 
-    Changes nothing and never runs sudo. Exit code 3 if a host could not be checked.
+    Changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.
     """
     from asct.cli.files import output_folder
     from asct.cli.loading import load
@@ -87,7 +87,9 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
             "one of them"
         )
     if fix_script and hosts > 1 and output_dir is None:
-        raise click.UsageError(f"{hosts} hosts need one script each; add `-o DIRECTORY`, or select one `--host`")
+        raise click.UsageError(
+            f"each of the {hosts} hosts needs its own script; add `-o DIRECTORY`, or select one host"
+        )
 
 
 def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: Path) -> list[HostReport]:

@@ -81,7 +81,7 @@ def _table(block: str, width: int) -> str:
 
 
 def _items(block: str) -> list[str]:
-    """Return the items of a list, each on one line."""
+    """Return the items of a list, each as one line."""
     items: list[str] = []
     for line in block.split("\n"):
         if line.startswith(_ITEMS) or not items:
@@ -145,7 +145,7 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
-    """Return the descriptions of the metric, the setting and the flag `name` of a benchmark, if it has them."""
+    """Return the descriptions of the metric, setting and flag of a benchmark that are called `name`, if they exist."""
     texts = []
     for metric in benchmark.metrics:
         if metric.name == name:

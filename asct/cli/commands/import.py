@@ -40,8 +40,8 @@ def command() -> None:
 def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     """Create a run from existing fio results, so that `asct report` and `asct results` work on them.
 
-    FILE is the output of fio 3 with --output-format=json+ or json. Each fio process becomes a point; processes with
-    the same options become its repeats. If a file cannot be read, nothing is imported.
+    FILE contains the output of fio 3, written with --output-format=json+ or json. Each fio process becomes a point;
+    processes with the same options become its repeats. If a file cannot be read, nothing is imported.
     """
     import sys
 
@@ -82,7 +82,8 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
 
 
 def _read(options: GlobalOptions, files: tuple[str, ...]) -> tuple[list[ImportedRepeat], list[str]]:
-    """Return the results in all files, and the versions of fio. Raises UsageError with the errors in all files."""
+    """Return the results in all files, and the fio versions that wrote them. Raises UsageError with the errors in all
+    files."""
     from asct.errors import UsageError
 
     found: list[ImportedRepeat] = []

@@ -22,7 +22,10 @@ _KEEP_FREE = 10
 @click.command("init", short_help="Write a commented plan for this machine or --host.")
 @click.argument("file", default="plan.yaml", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
-    "--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Write a plan for this host, which is read over ssh."
+    "--host",
+    "address",
+    metavar="[USER@]ADDRESS[:PORT]",
+    help="Write a plan for this host, whose facts are read over ssh.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @shared_options
@@ -91,7 +94,7 @@ def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
 
 
 def _power_of_two(size: int, limit: int, least: int) -> str:
-    """Return `size`, halved until it is at most `limit`, but at least `least`."""
+    """Halve `size` until it is at most `limit`, and return the result, but never less than `least`."""
     from asct.values.size import format_size
 
     while size > max(limit, least):

@@ -40,7 +40,9 @@ class Listing:
         return _COLUMNS[self.name]
 
 
-@click.command("list", short_help="List benchmarks, settings, metrics, kernels, report formats or transports.")
+@click.command(
+    "list", short_help="List benchmarks, settings, metrics, measurement kernels, report formats or transports."
+)
 @click.argument("what", type=click.Choice(tuple(_COLUMNS)), default="benchmarks")
 @click.argument("benchmark", required=False, shell_complete=completing(benchmark_names))
 @FORMAT
@@ -52,7 +54,7 @@ class Listing:
 def command(
     options: GlobalOptions, what: str, benchmark: str | None, form: str, output_dir: str | None, force: bool
 ) -> None:
-    """List benchmarks, kernels, report formats or transports.
+    """List benchmarks, measurement kernels, report formats or transports.
 
     `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list those of one benchmark.
     """
@@ -131,7 +133,7 @@ def _text(value: object) -> str:
 
 
 def _find(name: str) -> BenchmarkInfo:
-    """Find a benchmark by name or alias. Raises UsageError that suggests the nearest name if there is none."""
+    """Find a benchmark by name or alias. If there is none, raises a UsageError that suggests the nearest name."""
     from asct.diagnostics.suggest import did_you_mean
     from asct.registry import installed
 

@@ -58,7 +58,7 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """Return how many points of each job can be reused from earlier runs at most; None without --reuse."""
+    """Return the maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable

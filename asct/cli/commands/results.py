@@ -121,7 +121,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
     """Check a run: the checksum of every file, the schema of every document and the counts.
 
-    The exit code is 3 if a file is missing, changed or was not written by asct. Reports and logs are not checked.
+    The exit code is 3 if a file is missing, was changed, or was not written by asct. Reports and logs are not checked.
     """
     from asct.store.find import open_run
     from asct.store.verify import verify

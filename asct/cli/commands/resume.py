@@ -20,8 +20,8 @@ from asct.engine.options import RunOptions
 def command(options: GlobalOptions, run: str, results: str, forks: int, wait: float | None, ci: bool) -> int:
     """Measure the missing and failed points of a run, and write its reports again.
 
-    The plan is the one that the run started with. RUN is a directory, a run id or the start of one, a label, `latest`,
-    or PLAN/latest.
+    The run continues with the plan that it started with. RUN is a directory, a run id or the start of one, a label,
+    `latest`, or PLAN/latest.
     """
     from asct.cli.execution import resume_run
 

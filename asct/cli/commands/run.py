@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     help="Allow a device to be overwritten, like `safety: destroys:` in a plan. Can be repeated.",
 )  # fmt: skip
 @click.option(
-    "--overwrite", is_flag=True, help="With --destroys: allow it even if the device contains data or a file system."
+    "--overwrite", is_flag=True, help="With --destroys: overwrite the device even if it contains data or a file system."
 )
 @YES
 @click.option("--dry-run", is_flag=True, help="Show the same preview as `asct plan` and measure nothing.")
@@ -59,9 +59,10 @@ def command(
 ) -> int:
     """Run benchmarks by name, alias or keyword, without writing a plan.
 
-    SELECT is a name, alias or keyword, `all`, or `default` (used if nothing is selected); `^SELECT` excludes. `all`
-    leaves out benchmarks that take more than an hour or write more than 100 GiB. Required benchmarks run as well. The
-    output directory has the layout of a run in the results tree.
+    SELECT is the name or an alias of a benchmark, a keyword, `all`, or `default` (used if nothing is selected).
+    `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB.
+    Benchmarks that the selected ones need run as well. The output directory has the layout of a run in the results
+    tree.
     """
     from asct.cli.execution import execute
     from asct.cli.preview_text import dry_run, require_confirmation
@@ -106,8 +107,8 @@ def _names_setting(word: str) -> bool:
 
 
 def _check_folder(folder: Path, force: bool, findings: Findings) -> None:
-    """Report what is not a directory, and without `force` one that is not empty. Raises StoreError if it cannot be
-    read."""
+    """Report a path that is not a directory and, without `force`, a directory that is not empty. Raises StoreError if
+    it cannot be read."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import StoreError
 

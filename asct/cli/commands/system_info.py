@@ -9,7 +9,7 @@ import click
 from asct.cli.options import GlobalOptions, ReportRequest, report_options, shared_options
 
 
-@click.command("system-info", short_help="Show the hardware, firmware, kernel and tools of a machine.")
+@click.command("system-info", short_help="Show the hardware, firmware, Linux kernel and tools of a machine.")
 @report_options("system_info.csv", "report.json", several=True)
 @click.option("--topology", is_flag=True, help="Draw the topology; with --output-dir also as topology.svg.")
 @click.option(
@@ -20,8 +20,8 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 def command(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> int:
     """Show the facts of this machine, of other hosts, or of a snapshot.
 
-    Unknown facts are listed at the end with the reason; much of the firmware data can be read only by root. Exit code 3
-    if a host could not be read.
+    Unknown facts are listed at the end with the reason; much of the firmware data can be read only by root. The exit
+    code is 3 if a host could not be read.
     """
     from asct.cli.machines import print_facts, read_machines
 

@@ -65,7 +65,7 @@ def parse_reading(text: str) -> CounterReading:
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
     """Return the growth of each counter, summed over its files.
 
-    A file whose counter decreased is ignored, because it belongs to a new device.
+    A file whose counter decreased is ignored, because that file belongs to a new device.
     """
     growth: dict[str, int] = {}
     for key, value in after.sources.items():
@@ -98,7 +98,7 @@ def _reader(path: str) -> ReadLine | None:
 
 
 def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
-    """Return a function that reads a file with one momentary value."""
+    """Return a function that parses a file that contains one momentary value."""
 
     def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
         setattr(found.moment, name, parsed(line))

@@ -20,10 +20,11 @@ from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
 _NOT_READ: Final = (
-    "not read: this host does not provide it, its clock was set back, or the program was killed together with its shell"
+    "not read: this host does not provide it, the host's clock was set back, or the program was killed together with "
+    "its shell"
 )
 _LATE_S: Final = 1.0
-"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after it has woken up."""
+"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after the CPU has woken up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
@@ -104,7 +105,7 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
     """Yield the targets that guard reported, each with the time of the report: before or after.
 
-    The text is searched instead of split, because there may be hundreds of thousands of lines between the two reports.
+    The text is searched rather than split, because there may be hundreds of thousands of lines between the two reports.
     """
     if output.step.program != Kernel(GUARD):
         return
@@ -132,7 +133,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Return the shares (0 to 1), omitting those that cannot be determined."""
+    """Return the shares (0 to 1), without those that cannot be determined."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:

@@ -1,7 +1,8 @@
 """Judge whether the host was quiet during a repeat, from the readings before and after its steps. Performs no I/O.
 
-A reason applies to the whole repeat. Kernels watch the CPUs that they run on and drop disturbed samples by themselves
-(instruments/memory/kernel_flags.py); this module covers disturbances that are only visible on the host as a whole.
+A reason applies to the whole repeat. Measurement kernels watch the CPUs that they run on and drop disturbed samples by
+themselves (instruments/memory/kernel_flags.py); this module covers disturbances that are visible only on the host as a
+whole.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from asct.values.cpulist import parse_cpulist
 TICKS_A_SECOND: Final = 100
 """USER_HZ on all architectures that asct supports (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""Minimum number of ticks for computing shares, which would otherwise be meaningless."""
+"""Minimum number of ticks from which shares are computed; with fewer ticks, shares would be meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
-"""Limit on the CPU time of other programs, as a share of all CPUs, but at most half a CPU.
+"""Limit on the CPU time of other programs, as a share of all CPUs, but not more than half a CPU.
 
 On a small idle host, other programs use less than 2 %; on a large host, agents use less than half a CPU. A competing
 job uses at least one CPU.
@@ -28,16 +29,17 @@ job uses at least one CPU.
 OTHERS_TICKS: Final = 10
 STEP_TICKS: Final = 1
 """Number of ticks that are tolerated in a repeat, and in each of its steps: asct and the shell that starts a program
-use some, and a step begins and ends within a tick."""
+use some of them, and a step may begin and end in the middle of a tick.
+"""
 MEMORY_LIMIT: Final = 0.05
 """Limit on the share of time in which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims memory
 nor swaps."""
 SWAP_PAGES: Final = 256
-"""Limit on the pages swapped (1 MiB). Even a process that was swapped out and wakes up reads less."""
+"""Limit on the pages swapped (1 MiB). Even a process that was swapped out and wakes up reads less than this."""
 QUOTA_LIMIT: Final = 0.01
 """Limit on the share of time in which a control group throttled its tasks.
 
-A smaller share consists of single periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median
+A smaller share consists of isolated periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median
 over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
@@ -70,7 +72,7 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """Return the CPU time of these kinds in seconds, summed over all CPUs."""
+        """Return the CPU time of these kinds, in seconds and summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
@@ -79,7 +81,8 @@ class NoiseEvidence:
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Return the stolen time as a share of the demand for CPU time; None if the demand is too small or unknown."""
+        """Return the stolen CPU time as a share of the demand for CPU time; None if the demand is too small or
+        unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
         wanted = stolen + self.seconds(*kinds)
@@ -162,18 +165,18 @@ def _quota(found: NoiseEvidence) -> Reasons:
         means = "the CPU quota of a control group (cpu.max) throttled the programs: the results reflect the quota"
         yield _percent("quota", "invalid", share, QUOTA_LIMIT, means)
     elif times > 0:
-        means = "the CPU quota of a control group (cpu.max) throttled the programs in individual periods"
+        means = "the CPU quota of a control group (cpu.max) throttled the programs in isolated periods"
         yield _reason("quota", "noisy", times, 0, "times", means)
 
 
 def _heat(found: NoiseEvidence) -> Reasons:
     times = found.growth.get("heat_throttles", 0)
     if times > 0:
-        means = "CPUs were throttled due to heat (thermal_throttle): they ran at a lower frequency"
+        means = "CPUs were throttled because of heat (thermal_throttle): they ran at a lower frequency"
         yield _reason("heat", "invalid", times, 0, "times", means)
     slowed = {name: state for moment in found.moments for name, state in moment.cooling.items() if state > 0}
     if slowed:
-        means = f"CPUs were throttled due to heat ({', '.join(slowed)})"
+        means = f"CPUs were throttled because of heat ({', '.join(slowed)})"
         yield _reason("cooling", "invalid", max(slowed.values()), 0, "steps", means)
 
 
@@ -197,7 +200,7 @@ def _clock(found: NoiseEvidence) -> Reasons:
     if first.governor and fixed and first.clock_hz and last.clock_hz:
         before, after = max(first.clock_hz.values()), max(last.clock_hz.values())
         if after < before * (1 - CLOCK_LIMIT):
-            means = "the CPU frequency was lower after the measurement than before: heat or a power limit"
+            means = "the CPU frequency was lower after the measurement than before, because of heat or a power limit"
             yield _percent("clock", "noisy", 1 - after / before, CLOCK_LIMIT, means)
     lowered = [
         1 - last.clock_limit_hz[name] / limit

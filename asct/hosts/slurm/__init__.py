@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return the host of `spec`, a node of the cluster. `folder` is not needed."""
+    """Return the host that `spec` describes, which is a node of the cluster. `folder` is not needed."""
     from asct.hosts.slurm.host import SlurmHost
 
     return SlurmHost(spec)

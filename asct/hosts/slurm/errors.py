@@ -1,4 +1,4 @@
-"""The diagnostics of the transport `slurm`: one function per cause, each with a hint on how to fix it."""
+"""The diagnostics of the `slurm` transport: one function per cause, each with a hint on how to fix it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDS = {
 
 
 def not_here(name: str, program: str) -> Diagnostic:
-    hint = "run asct on a machine that submits Slurm jobs; on Debian the commands are in the package slurm-client"
+    hint = "run asct on a machine that can submit Slurm jobs; on Debian, the commands are in the package slurm-client"
     return Diagnostic("E350", f"{name}: the Slurm command `{program}` is not on the PATH", hint=hint)
 
 

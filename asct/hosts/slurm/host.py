@@ -47,11 +47,11 @@ HOPELESS = frozenset(
         "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
-"""Reasons for pending jobs that do not disappear without an intervention."""
+"""Reasons for which a job remains pending until somebody intervenes."""
 
 
 _NODES: dict[str, str] = {}
-"""The host that uses each node in this process, because two hosts of a plan must be different machines."""
+"""Maps each node to the host that uses it in this process, because two hosts in a plan must be different machines."""
 _NODES_LOCK = threading.Lock()
 
 
@@ -66,7 +66,7 @@ class SlurmHost(RemoteHost):
 
     A short first job selects the node and is used for facts, checks and builds. All later jobs request the same node,
     so facts and measurements describe the same machine. They are submitted together, and each starts after the previous
-    one. A job ends only when the next one starts, so the node remains available for commands between them.
+    one. A job ends only when the next one starts, so that the node remains available for commands between jobs.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -133,7 +133,7 @@ class SlurmHost(RemoteHost):
             memory.held = None
 
     def _find_node(self) -> None:
-        """Submit the first job, or resubmit a lost one, on a node that no other host of this run uses."""
+        """Submit the first job, or resubmit a lost one, on a node that no other host in this run uses."""
         memory, what = self._memory, self._memory.id or "look"
         memory.node = memory.node or self._request.node
         while True:
@@ -150,7 +150,7 @@ class SlurmHost(RemoteHost):
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
-        """Submit a job for the node of this host, or for any node as long as the host has none."""
+        """Submit a job for the node of this host, or for any node as long as the host does not have one."""
         comment = f"asct: {what} on {self.name}"
         request = replace(self._request, node=self._memory.node)
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
@@ -233,7 +233,7 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that holds the node. If its benchmark was measured, the job succeeds, so that dependent jobs may
+        """End the job that holds the node. The job succeeds if its benchmark was measured, so that dependent jobs may
         run."""
         held, self._memory.held = self._memory.held, None
         if held is None:
@@ -287,8 +287,8 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """The work folder and the submitted Slurm jobs of a host. `held` is the Slurm job that holds the node for the run's
-    job `id`."""
+    """The work folder and the submitted Slurm jobs of a host. `held` is the Slurm job that holds the node for the job
+    `id` of the run."""
 
     node: str = ""
     work: str = ""
@@ -302,7 +302,7 @@ class SlurmState:
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the state file of a host in a run. A hash distinguishes hosts with equal shortened job names."""
+    """Return the state file of a host in a run. A hash distinguishes hosts whose shortened job names are the same."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"

@@ -31,7 +31,8 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
 
 
 def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a Slurm command with `text` as its standard input. Raises HostError if it is missing or does not end."""
+    """Run a Slurm command with `text` as its standard input. Raises HostError if the command is missing or does not
+    end."""
     try:
         return subprocess.run(
             argv,
@@ -61,7 +62,7 @@ def message_of(done: subprocess.CompletedProcess[str]) -> str:
 
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Shell text that writes an order, but only to a folder of this account.
+"""Shell text that writes an order, but only to a folder that belongs to this account.
 
 After the job has ended, another account could create a folder with the same name.
 """
@@ -73,7 +74,7 @@ the session and copying results."""
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
-"""The sbatch option that names the variables of this environment that a job receives."""
+"""The sbatch option that selects the variables of this environment that a job receives."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile("[0-9]{1,10}")
 
@@ -99,7 +100,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs that a job depends on: some must have ended, and others (`ok`) must have succeeded."""
+    """The jobs on which a job depends: some must have ended, and others (`ok`) must have succeeded."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -112,7 +113,7 @@ class JobOrder:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A submitted job: its number, and the unpredictable part of its folder's name on the node."""
+    """A submitted job: its number, and the unpredictable part of the name of its folder on the node."""
 
     job: int
     token: str
@@ -124,7 +125,7 @@ def job_name(run: str, host: str) -> str:
 
 
 def minutes(seconds: float) -> int:
-    """Return the time limit of a job in minutes for an expected duration in seconds."""
+    """Return the time limit, in minutes, for a job with this expected duration in seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 
@@ -166,7 +167,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """Cancel the jobs that have not ended. Raises HostError if Slurm fails to do so."""
+    """Cancel those of the jobs that have not ended. Raises HostError if Slurm cannot cancel them."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
@@ -185,7 +186,8 @@ def _job_folder(allocation: Allocation) -> str:
 
 
 def _srun(allocation: Allocation) -> list[str]:
-    """Return the command of a step on the job's node that shares all CPUs and memory of the job with other steps."""
+    """Return the command of a step on the job's node. The step shares all CPUs and memory of the job with other
+    steps."""
     argv = ["srun", f"--jobid={allocation.job}", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]
     return [*argv, "--mem-bind=none", "--chdir=/", "--quiet", EXPORT]
 
@@ -250,8 +252,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """A poller of the state of jobs in one thread, which ends when there are no jobs left. All hosts share the
-    queue."""
+    """Polls the state of jobs in one thread, which ends when there are no jobs left. All hosts share the queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query
@@ -265,7 +266,7 @@ class JobQueue:
         """Number of queries so far."""
 
     def follow(self, job: int) -> None:
-        """Poll this job from now on."""
+        """Start polling this job."""
         with self._news:
             self._jobs.setdefault(job, QueuedJob("PENDING"))
             self._hurry()

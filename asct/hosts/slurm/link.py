@@ -1,4 +1,4 @@
-"""A Link into a Slurm job: every command is a step (srun), which the batch script starts as its child."""
+"""A Link into a Slurm job: every command is a step (srun) that the batch script starts as its child."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_LINE = 1 << 16
 
 
 class SlurmLink(ShellLink):
-    """A Link over the steps of one job at a time; `move` selects the job."""
+    """A Link that uses the steps of one job at a time; `move` selects the job."""
 
     def __init__(self, name: str, queue: JobQueue) -> None:
         super().__init__(name, self._step)

@@ -27,7 +27,7 @@ _BREAKING: Final = {
 }  # fmt: skip
 """Options that change the type of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""Options that make sbatch read a file on this machine. A slash in a list of nodes has the same effect."""
+"""Options that make sbatch read a file on this machine. A list of nodes that contains a slash has the same effect."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
 _READS: Final = "it would read a file on the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
@@ -73,7 +73,7 @@ def option_problem(option: str) -> str:
                 return f"set the host's key `{known}` instead"
             if known in _READING:
                 return _READS
-            return "asct sets it itself" if known in _TAKEN else "asct cannot run jobs with it"
+            return "asct sets this option itself" if known in _TAKEN else "asct cannot run jobs with it"
     if "/" in option and (_means("exclude", long) if long else name[1] == "x"):
         return _READS
     if long and _means("exclusive", long) and option != "--exclusive":
@@ -105,7 +105,7 @@ def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
         return [(one, {}) for one in chosen] if len(chosen) > 1 else []
     names = nodes_of(nodelist)
     if nodes is not None and nodes != len(names):
-        raise BadValueError(f"`nodes` is {nodes}, `nodelist` names {len(names)}", "remove `nodes`")
+        raise BadValueError(f"`nodes` is {nodes}, but `nodelist` names {len(names)} nodes", "remove `nodes`")
     return [(name, {"nodelist": name}) for name in names] if len(names) > 1 else []
 
 

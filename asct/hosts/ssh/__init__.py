@@ -20,7 +20,8 @@ TRANSPORT = Transport(
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return the host of `spec`. Relative paths (known_hosts, identity_file) are resolved against `folder`."""
+    """Return the host that `spec` describes. Relative paths (known_hosts, identity_file) are resolved against
+    `folder`."""
     from asct.hosts.remote import RemoteHost
     from asct.hosts.runner_session import RECONNECT_S
     from asct.hosts.ssh.link import SshLink

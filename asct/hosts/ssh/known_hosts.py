@@ -1,6 +1,6 @@
 """The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only lines that match the host are decoded: the file of a fleet has one line per host, and each host reads the file.
+Only lines that match the host are decoded, because the file of a fleet has one line per host and is read for each host.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class KnownKeys:
     revoked: frozenset[Key] = frozenset()
 
     def with_more(self, other: KnownKeys) -> KnownKeys:
-        """Return the keys of both files. A key that one of them revokes is not trusted, even if the other lists it."""
+        """Return the keys in both files. A key that is revoked in one file is not trusted, even if the other file lists
+        it."""
         revoked = self.revoked | other.revoked
         return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
 
@@ -59,7 +60,7 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """Return the lines of a file without comments. If the file has changed, it is read again."""
+    """Return the lines of a file, without comments. If the file has changed, it is read again."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 

@@ -1,4 +1,4 @@
-"""A Link over a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
+"""A Link that uses a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""Held while a key file is read, so that only one thread reads it for all hosts of a fleet."""
+"""This lock is held while a key file is read, so that only one thread reads it for all hosts of a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its messages are part of diagnostics
 
 
@@ -77,7 +77,7 @@ class SshLink(TimedLink):
     def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
         """Return the jump hosts before `target`. The first of them may have its own ProxyJump in ~/.ssh/config."""
         if depth > MAX_JUMPS:
-            detail = f"more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
+            detail = f"there are more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
         return [*self._route(jumps[0], depth + 1), *jumps] if jumps else []
@@ -154,7 +154,7 @@ class _KeyUnknown(Exception):
 
 
 class _Refuse(paramiko.MissingHostKeyPolicy):
-    """A policy like paramiko.RejectPolicy that stores the key for the message."""
+    """A policy like paramiko.RejectPolicy that also keeps the rejected key for the error message."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
         raise _KeyUnknown(key)
@@ -213,8 +213,9 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data at once.
 
-    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so its
-    next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK by itself (tcp(7)).
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so that
+    its next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK by itself
+    (tcp(7)).
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
@@ -249,11 +250,12 @@ class Hop:
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
-        """The jump hosts in the order of the route: those of the plan, otherwise the ProxyJump in ~/.ssh/config."""
+        """The jump hosts in the order of the route: those in the plan, otherwise those in the ProxyJump of
+        ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
-            detail = "ProxyCommand of ~/.ssh/config is not supported"
+            detail = "the ProxyCommand in ~/.ssh/config is not supported"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(self.label, detail))
         text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
