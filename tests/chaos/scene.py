@@ -100,17 +100,21 @@ class Part:
 
     process: subprocess.Popen[str]
     err: Path
+    events: Callable[[], int]
     nested: bool = False
     hung: bool = False
 
     def end(self) -> int:
-        """Return its exit code. A process that hangs is ended with SIGABRT."""
-        try:
-            return self.process.wait(HANG_S)
-        except subprocess.TimeoutExpired:
-            self.hung = True
-            self.send(signal.SIGABRT)
-            return self.process.wait()
+        """Return its exit code. A process that hangs is ended with SIGABRT. On a slow machine, it adds events."""
+        seen = -1
+        while not self.hung:
+            try:
+                return self.process.wait(HANG_S)
+            except subprocess.TimeoutExpired:
+                before, seen = seen, self.events()
+                self.hung = seen == before
+        self.send(signal.SIGABRT)
+        return self.process.wait()
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the process. Raises Missed if it has ended."""
@@ -203,7 +207,7 @@ class Scene:
                 cwd=self.here.folder, env=self.environment(), text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=out,
             )  # fmt: skip
-        part = Part(process, err, self.nested)
+        part = Part(process, err, self.events, self.nested)
         self.parts.append(part)
         if command == "apply":
             until(lambda: self.run is not None or not part.running, HANG_S)
