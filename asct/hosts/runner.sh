@@ -326,15 +326,15 @@ removed() {
     return 1
 }
 
-# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The card goes first: a runner that
-# is killed here leaves only its folder, which asct removes when it connects again. Whoever finds the host locked without a
-# card waits for a moment. The host is unlocked before asct is notified, because another run may start at once, unless a process
-# that cannot be killed still holds the lock.
+# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The card stays until the folder is
+# gone, which may take a while, so that those who find the host locked know by whom; without a card they wait for a moment. The
+# host is unlocked before asct is notified, because another run may start at once, unless a process that cannot be killed still
+# holds the lock.
 over_and_out() {
     ending=1
     end_strays
-    rm -f -- "$LOCK.$$"
     if removed "$1"; then
+        rm -f -- "$LOCK.$$"
         [ -n "$strays" ] || flock -u 9
         [ -z "$leaving" ] || say left
     fi

@@ -106,8 +106,8 @@ def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(attempts.read_text().splitlines()) == 4 + 1  # the last one is of `flock -u 9`
 
 
-def test_the_card_goes_before_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A runner that is killed while it leaves must not leave a card without a folder, which nobody would remove."""
+def test_the_card_goes_between_the_folder_and_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who find the host locked are told by whom until the folder is gone."""
     log = tmp_path / "log"
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     for name in ("rm", "flock"):
@@ -116,7 +116,7 @@ def test_the_card_goes_before_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     work = host.work
     card = f"{LOCK}.{Path(work, '.pid').read_text().split()[0]}"
     host.close()
-    assert log.read_text().splitlines()[-3:] == [f"rm -f -- {card}", f"rm -rf -- {work}", "flock -u 9"]
+    assert log.read_text().splitlines()[-3:] == [f"rm -rf -- {work}", f"rm -f -- {card}", "flock -u 9"]
     assert not os.path.lexists(card)
 
 
