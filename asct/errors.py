@@ -1,13 +1,20 @@
 """The exceptions of asct. Each contains diagnostics and determines the exit code of a command.
 
-AsctError                    70 ├── UsageError                2  a wrong option, or a selection that matches nothing ├──
-PlanError                 2  an invalid plan, with all of its errors ├── NotMeasured               3  an unfit or
-unreachable host, or a failed job │   └── HostError             3  the transport failed; `.host` names the host │
-├── ConnectError         no connection, a refused key or wrong credentials │       ├── HostLost             the
-connection broke while in use │       └── HostTimeout          no answer within the time limit ├── StoreError
-3  a results tree that cannot be written, read or trusted │   └── NoSuchRun             2  no run, or more than one,
-matches a name ├── SafetyError               4  no consent, or a locked host │   └── HostLocked             4  another
-run has locked the host └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
+| exception | exit code | meaning |
+|---|---|---|
+| AsctError | 70 | base class |
+| UsageError | 2 | a wrong option, or a selection that matches nothing |
+| PlanError | 2 | an invalid plan, with all of its errors |
+| NotMeasured | 3 | an unfit or unreachable host, or a failed job |
+| HostError (NotMeasured) | 3 | the transport failed; `.host` names the host |
+| ConnectError (HostError) | 3 | no connection, a refused key or wrong credentials |
+| HostLost (HostError) | 3 | the connection broke while in use |
+| HostTimeout (HostError) | 3 | no answer within the time limit |
+| StoreError | 3 | a results tree that cannot be written, read or trusted |
+| NoSuchRun (StoreError) | 2 | no run, or more than one, matches a name |
+| SafetyError | 4 | no consent, or a locked host |
+| HostLocked (SafetyError) | 4 | another run has locked the host |
+| Interrupted | 130, 143 | SIGINT or SIGTERM, after cleaning up |
 
 A failed measurement is not an exception but an outcome in the results tree.
 """
