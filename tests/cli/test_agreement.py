@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from asct.benchmarks.noop import BENCHMARK
+from asct.benchmarks.noop import BENCHMARK, Noop, NoopParams
+from asct.sdk.facts import HostFacts
 from asct.sdk.quantity import Quantity
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output
 from tests.cli.conftest import Asct
 
-PLAN = "plan: 1\nname: twice\nbenchmarks:\n  - {id: one, uses: noop}\n  - {id: two, uses: noop}\n"
+PLAN = "plan: 1\nname: twice\nbenchmarks:\n  - {id: one, uses: noop}\n  - {id: two, uses: noop, config: {index: 1}}\n"
 
 
 @pytest.fixture(autouse=True)
 def same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both entries measure one quantity, and times that are not equal disagree."""
+    """Both entries measure one quantity, and times that are not equal disagree. The second entry adds a second, because
+    the clock of the host may read the same for both."""
+    parse = type(BENCHMARK).parse
+
+    def later(self: Noop, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
+        return [replace(item, value=item.value + params.index) for item in parse(self, params, outputs, facts)]
+
+    monkeypatch.setattr(type(BENCHMARK), "parse", later)
     monkeypatch.setattr(type(BENCHMARK), "quantities", (Quantity("overhead", "elapsed", {}, tolerance=0.0),))
 
 
