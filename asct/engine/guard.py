@@ -39,10 +39,10 @@ class GuardReport:
 def inspection_result(
     host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
 ) -> GuardReport:
-    """Evaluate the output of guard for `targets`.
+    """Evaluate the guard's output for `targets`.
 
-    There are no refusals only if the output is complete and every target to be written passed every check. Otherwise,
-    all refusals are returned, not only the first.
+    The result is free of refusals only if the output is complete and every target to be written passed every check.
+    Otherwise, it contains all refusals, not only the first.
     """
     try:
         report = parse_report(stdout)

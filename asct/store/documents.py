@@ -159,7 +159,9 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
         raise store_error("E507", f"{place}: expected schema asct.{kind}/{VERSIONS[kind]}, found {found}")
     version = int(match[2])
     if version > VERSIONS[kind]:
-        message = f"{place}: has schema {name}; this asct version reads up to asct.{kind}/{VERSIONS[kind]}"
+        message = (
+            f"{place}: has schema {name}; this version of asct supports formats up to asct.{kind}/{VERSIONS[kind]}"
+        )
         raise store_error("E509", message, "use a newer asct version")
     lifted = dict(document)
     while version < VERSIONS[kind]:

@@ -25,7 +25,8 @@ steps."""
 
 
 def flagged(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements. A cache level has the flag BELOW_CURVE if the curve has a faster size inside it."""
+    """Return the measurements, flagging a cache level as BELOW_CURVE if the curve shows a higher bandwidth at some size
+    within that level."""
     return [_flagged(item, found) for item in found]
 
 

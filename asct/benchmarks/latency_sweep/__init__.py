@@ -83,7 +83,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         **VISIT_FLAGS,
         "noisy": f"{VISIT_FLAGS['noisy']}; for a level, it can also mean that the latencies of its sizes differ by "
         "more than 5 %",
-        "noisy-fraction": "a latency of the first level deviates by 1 % or more from a whole number of core cycles",
+        "noisy-fraction": "a first-level latency differs by 1 % or more from a whole number of core cycles",
         "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
         "other sizes in that level",
         "few-lines": "the working set has 8 lines or fewer, whose loads a core may forward or predict; excluded "

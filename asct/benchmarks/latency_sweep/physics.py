@@ -19,15 +19,15 @@ UNEVEN: Final = "noisy-sizes"
 _FIRST: Final = "L1"
 _DEVIATION: Final = 0.01
 _WELL_INSIDE: Final = 0.9
-"""Share of the first level's size up to which every load hits the level."""
+"""Fraction of the first level's size up to which every load hits in that level."""
 _METRICS: Final = ("latency", "latency_cycles")
 
 
 def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
     """Return the measurements, with flags on latencies that contradict the physics of the first level.
 
-    The latencies of the level itself and of sizes well inside it are checked. If the end of the level is unknown, only
-    its own latency is checked.
+        The function checks the latency of the level itself and the latencies at sizes well inside it. If the end of the
+    level is unknown, it checks only the latency of the level.
     """
     cycles = {_place(item): item.value for item in found if item.metric == "latency_cycles"}
     few = {item.coords.get("size") for item in found if "few-lines" in item.flags}

@@ -37,7 +37,8 @@ CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine
 Coords = dict[str, tuple[str, ...] | None]
 _MOMENTS: Final = {"mean": "Mean", "min": "Lowest", "max": "Highest", "stddev": "Standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
-    "usr": "in user space", "sys": "in the Linux kernel", "iowait": "idle with pending requests (not load)",
+    "usr": "in user space", "sys": "in the Linux kernel",
+    "iowait": "idle with I/O requests pending (not counted as load)",
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
 PREFIXES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}

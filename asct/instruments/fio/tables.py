@@ -127,7 +127,7 @@ _LATENCIES: Final = (
 )
 _CPU: Final = (
     ("usr", "in user space", True), ("sys", "in the Linux kernel", True),
-    ("iowait", "idle with pending requests", True), ("irq", "in hardware interrupts", False),
+    ("iowait", "idle with I/O requests pending", True), ("irq", "in hardware interrupts", False),
     ("soft", "in software interrupts", False),
 )  # fmt: skip
 _PERCENTILES: Final = (

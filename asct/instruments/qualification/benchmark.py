@@ -228,7 +228,7 @@ class Qualification(Benchmark[Q]):
         return phase_tables(records, self.name, self.matrices)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of the convergence, the verification of the steady state, and the averages."""
+        """Return the figures for convergence, steady-state verification and averages."""
         return phase_figures(records, self.quantity)
 
 
