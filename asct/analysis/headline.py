@@ -38,6 +38,8 @@ class HeadlineMetric:
     with its samples according to its flags. Empty if the value is reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
+    group: MetricGroup | None = None
+    """The repeats of the value; None if no value is valid."""
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
@@ -120,7 +122,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
     told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
     doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *told) if text]
     return HeadlineMetric(
-        job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
+        job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value, place
     )
 
 

@@ -1,0 +1,118 @@
+"""Propose expectations from what was measured, as text for the section `expect` of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from asct.analysis.baseline import BaselineKey, key_of
+from asct.analysis.groups import MetricGroup, gather
+from asct.analysis.headline import headlines
+from asct.analysis.view import JobView, RunView
+from asct.sdk.record import is_invalid
+from asct.values.quantity import format_quantity
+
+_DIGITS = 4
+"""Rounding a bound to this number of digits changes it by far less than any useful margin."""
+Place = tuple[str, str, tuple[tuple[str, str], ...]]
+"""A value of a plan, whatever the host and the run: id, metric, and its place as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A bound on one value. `lowest` and `highest` are the ends of all its intervals; `doubts` are flags of the
+    values."""
+
+    metric: str
+    at: dict[str, Any]
+    bound: str
+    """The key of the bound: `min` or `max`."""
+    limit: str
+    """The bound as text with a unit."""
+    lowest: str
+    highest: str
+    values: int
+    doubts: tuple[str, ...]
+
+    def as_entry(self) -> dict[str, Any]:
+        """Return the expectation as an item of `expect`."""
+        return {"metric": self.metric, **({"at": self.at} if self.at else {}), self.bound: self.limit}
+
+    def comment(self) -> str:
+        """Return what the bound is based on."""
+        span = self.lowest if self.lowest == self.highest else f"{self.lowest} to {self.highest}"
+        count = f"{self.values} {'value' if self.values == 1 else 'values'}"
+        doubt = f"; flagged {', '.join(self.doubts)}" if self.doubts else ""
+        return f"measured {span} ({count}){doubt}"
+
+
+def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = ()) -> list[Proposal]:
+    """Return a bound for each headline value of the runs, or for each value of the metrics that match `patterns`.
+
+    A bound is the worst end of the intervals of all runs and hosts, made worse by the fraction `margin`. Invalid values
+    are left out.
+    """
+    wanted = dict.fromkeys(_place(group) for run in runs for job in run.jobs for group in _chosen(job, patterns))
+    found: dict[Place, list[MetricGroup]] = {place: [] for place in wanted}
+    for group in (group for run in runs for job in run.jobs for group in _comparable(job)):
+        if (place := _place(group)) in found:
+            found[place].append(group)
+    return [_proposal(groups, margin) for groups in found.values() if groups]
+
+
+def _place(group: MetricGroup) -> Place:
+    key: BaselineKey = key_of(group)
+    return key[1:]
+
+
+def _chosen(job: JobView, patterns: Sequence[str]) -> Iterable[MetricGroup]:
+    if not patterns:
+        return [item.group for item in headlines(job) if item.group is not None and not is_invalid(item.group.doubts)]
+    return [
+        group
+        for group in _comparable(job)
+        if any(fnmatchcase(f"{group.id}.{group.metric}", pattern) for pattern in patterns)
+    ]
+
+
+def _comparable(job: JobView) -> Iterator[MetricGroup]:
+    """Yield the valid values that have a direction and may be compared."""
+    ignored = {metric.name for metric in job.benchmark.metrics if not metric.comparable} if job.benchmark else set()
+    for group in gather(job.records, job.disagreements):
+        if group.records[0].better != "neither" and group.metric not in ignored and not is_invalid(group.doubts):
+            yield group
+
+
+def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
+    first = groups[0]
+    record = first.records[0]
+    ends = [end for group in groups for end in _span(group)]
+    low, high = min(ends), max(ends)
+    lower_better = record.better == "lower"
+    limit = high + margin * abs(high) if lower_better else low - margin * abs(low)
+    return Proposal(
+        metric=f"{first.id}.{first.metric}",
+        at=dict(first.at),
+        bound="max" if lower_better else "min",
+        limit=_text(limit, record.unit),
+        lowest=format_quantity(low, record.unit),
+        highest=format_quantity(high, record.unit),
+        values=sum(len(group.records) for group in groups),
+        doubts=tuple(sorted({doubt for group in groups for doubt in group.doubts})),
+    )
+
+
+def _span(group: MetricGroup) -> tuple[float, float]:
+    """Return the interval of a single repeat, or the range of several."""
+    values = [record.value for record in group.records]
+    stats = group.records[0].stats
+    if len(values) == 1 and stats is not None and stats.ci95 is not None:
+        return stats.ci95
+    return min(values), max(values)
+
+
+def _text(value: float, unit: str) -> str:
+    """Return a bound as a plan accepts it: `112.4 ns`, `57.9k`, whole bytes."""
+    return str(round(value)) if unit == "B" else format_quantity(value, unit, _DIGITS).removesuffix(" ops/s")

@@ -1,0 +1,94 @@
+"""The command `asct expect RUN...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from asct.cli.options import GlobalOptions, results_option, shared_options
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asct.analysis.proposals import Proposal
+
+
+@click.command("expect", short_help="Propose expectations from what was measured.")
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="PATTERN",
+    help="Propose a bound for each value of these metrics (`ID.METRIC`, `matrix.*`) instead of the headline values; "
+    "can be repeated.",
+)  # fmt: skip
+@click.option(
+    "--margin", default="5%", show_default=True, metavar="PERCENT",
+    help="By how much a value may be worse than everything that was measured.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE.")
+@click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
+@results_option(file_okay=False)
+@shared_options
+def command(
+    options: GlobalOptions,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    margin: str,
+    output: str | None,
+    force: bool,
+    results: str,
+) -> None:
+    """Propose expectations from what was measured in runs of a plan (default: the latest run).
+
+    The output is a section `expect` to copy into the plan. Each bound is the worst end of the intervals of all runs and
+    hosts, plus a margin. Measure several runs first, because one run does not show how much values vary between runs.
+    """
+    from asct.analysis.proposals import proposals
+    from asct.cli.reports import view_of
+    from asct.store.find import open_run
+    from asct.store.outputs import check_output, write_output
+
+    share = _share(margin)
+    if output is not None:
+        check_output(Path(output), force=force)
+    views = [view_of(open_run(Path(results), name).layout.root) for name in runs or ("latest",)]
+    found = proposals(views, share, metrics)
+    if not found:
+        hint = f"`asct results show {(*runs, 'latest')[0]}` lists the values"
+        raise StoreError(Diagnostic("E521", "there are no valid values to propose bounds for", hint=hint))
+    text = _yaml(found)
+    if output is not None:
+        write_output(Path(output), text, force=force)
+    if options.json:
+        entries = [{**item.as_entry(), "basis": item.comment()} for item in found]
+        options.console.document({"schema": "asct.expect/1", "expect": entries})
+    elif output is None:
+        options.console.result(text.rstrip("\n"))
+    else:
+        options.console.line(f"wrote {output}; copy it into the plan, then: asct check PLAN")
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / 100.0
+        if not text.endswith("%") or not 0.0 <= share < 1.0:
+            raise ValueError
+    except ValueError:
+        message = f"`{text}` is not a percentage from 0% to 99%"
+        raise click.BadParameter(message, param_hint="--margin") from None
+    return share
+
+
+def _yaml(found: Sequence[Proposal]) -> str:
+    import yaml
+
+    lines = ["expect:"]
+    for item in found:
+        entry = yaml.safe_dump(
+            item.as_entry(), default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True
+        )
+        lines += [f"  # {item.comment()}", f"  - {entry.strip()}"]
+    return "\n".join(lines) + "\n"
