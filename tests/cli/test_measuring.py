@@ -30,7 +30,7 @@ def test_results_and_reports_of_a_run(measured: Asct, tmp_path: Path) -> None:
     shown = measured("results", "show", "first").out
     assert "local/idle: 3 ok" in shown
     assert measured("report", "first", "-f", "stdout").out in shown
-    assert "complete, 3 records of noop" in measured("results", "verify", "first").out
+    assert "intact, 3 records of noop" in measured("results", "verify", "first").out
     files = measured("report", "-f", "csv", "-f", "jsonl", "-o", "out").out.split()
     assert sorted(files) == sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").iterdir())
     document = measured("report", "--json").document

@@ -19,7 +19,7 @@ import pytest
 from asct.store.reader import read_run
 from asct.store.verify import verify
 from tests.disks.loop import Loop, loop_device
-from tests.e2e.running import Ended, apply, asct, latest, lines
+from tests.e2e.running import Ended, apply, asct, latest, lines, require_measured
 from tests.e2e.test_ssh import hosts, leftovers
 from tests.sshd import Sshd
 
@@ -67,7 +67,7 @@ def refused(loop: Loop, folder: Path, plan: str, *says: str) -> Ended:
 def test_with_consent_a_device_is_measured_and_audited(loop: Loop, tmp_path: Path) -> None:
     before = content(loop)
     ended = apply(plan_of(loop, more=", max_written: 10GiB"), tmp_path)
-    assert ended.code == 0, ended.err
+    require_measured(ended, latest(tmp_path))
     assert content(loop) != before
     assert {record["id"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"job"}
     found = audit(tmp_path)
@@ -87,7 +87,7 @@ def test_a_backing_file_with_a_hostile_name(tmp_path: Path) -> None:
         plan = plan_of(loop, consent=f"{{host: local, device: {loop.path}, serial: {serial}}}")
         refused(loop, tmp_path, plan.replace("dïsk", "disk"), "E440", "check `serial`")
         ended = apply(plan, tmp_path)
-        assert ended.code == 0, ended.err
+        require_measured(ended, latest(tmp_path))
     (device,) = audit(tmp_path)["looks"][0]["devices"]
     assert device["serial"] == str(loop.backing)
     assert not (tmp_path / "x").exists()
@@ -152,7 +152,7 @@ def test_a_file_system_is_destroyed_only_with_overwrite(loop: Loop, tmp_path: Pa
         refused(loop, tmp_path, plan_of(loop, config=", overwrite: true"), "E443", "safety.destroys")
         consent = f"{{host: local, device: {loop.path}, serial: {loop.backing}, overwrite: true}}"
         ended = apply(plan_of(loop, consent=consent), tmp_path)
-        assert ended.code == 0, ended.err
+        require_measured(ended, latest(tmp_path))
 
 
 def test_unknown_data_is_destroyed_only_with_overwrite(loop: Loop, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_reading_a_device_needs_no_consent(loop: Loop, tmp_path: Path) -> None:
     before = content(loop)
     plan = plan_of(loop, rw="randread").partition("safety")[0]
     ended = apply(plan, tmp_path)
-    assert ended.code == 0, ended.err
+    require_measured(ended, latest(tmp_path))
     assert content(loop) == before
     commands = next(latest(tmp_path).glob("jobs/local/job/*/r1/status.json")).read_text()
     assert "--readonly" in commands
@@ -198,11 +198,11 @@ def test_two_jobs_on_one_device_and_a_resume(loop: Loop, tmp_path: Path) -> None
     entry = next(line for line in plan.splitlines() if "uses:" in line)
     plan = plan.replace(entry, f"{entry}\n{entry.replace('id: job', 'id: second')}")
     ended = apply(plan, tmp_path)
-    assert ended.code == 0, ended.err
+    require_measured(ended, latest(tmp_path))
     status = next(latest(tmp_path).glob("jobs/local/second/*/r2/status.json"))
     status.unlink()
     again = asct("resume", str(latest(tmp_path)), cwd=tmp_path)
-    assert again.code == 0, again.err
+    require_measured(again, latest(tmp_path))
     assert status.exists(), "what this run wrote is its own after a resume, too"
 
 
@@ -255,8 +255,8 @@ def test_run_writes_with_consent_and_names_its_own_options(loop: Loop, tmp_path:
     told = " ".join(ended.err.split())
     assert ended.code == 4 and "`--destroys`" in told and "safety.destroys" not in told
     assert content(loop) == before
-    assert run("first", "--destroys", consent).code == 0
+    require_measured(run("first", "--destroys", consent), tmp_path / "first")
     assert content(loop) != before
     ended = run("again", "--destroys", consent)
     assert ended.code == 4 and "add `--overwrite`" in " ".join(ended.err.split())
-    assert run("over", "--destroys", consent, "--overwrite").code == 0
+    require_measured(run("over", "--destroys", consent, "--overwrite"), tmp_path / "over")
