@@ -45,7 +45,7 @@ def test_a_job_that_writes_more_than_it_said_is_stopped(tmp_path: Path) -> None:
         safety = consented(12 * MIB, device=str(loop.path), serial=str(loop.backing))
         plan = plant.plan(job(*points, benchmark="copier"), workdir=tmp_path / "work")._replace(safety=safety)
         done = plant.run(tmp_path / "results", plan, ports)
-    assert (done.code, done.stored.run.counts) == (4, {"failed": 1, "skipped": 2}), done.outcome.events.findings
+    assert (done.code, done.stored.run.counts) == (4, {"refused": 3}), done.outcome.events.findings
     assert done.status().diagnostic["code"] == "E446"
     (target,) = load(Audit, "audit", done.outcome.writer.layout.audit("local", "a")).targets
     assert 12 * MIB <= target.written_bytes < 36 * MIB, "stopped by the limit, and long before its end"
