@@ -62,12 +62,12 @@ def build(kernels: Path, target: Path) -> Path:
 LAST = 'F(X, argument, "6") F(X, argument, "7")\n'
 LINE = 'VECTOR_4(F, p, k) F(p, k, "0", "xmm0") F(p, k, "16", "xmm1")'
 TURNS = "uint64_t n = s->bytes / step;"
-FILL = "            pattern_fill(walker->start, walker->seed, at - first, next - at);\n"
+FILL = "    pattern_fill(walker->start, walker->seed, (uint64_t)(start - walker->start), bytes);\n"
 BROKEN = {
     "a line of eight is left out": (LAST, 'F(X, argument, "6")\n'),
     "half of a line is left out": (LINE, 'VECTOR_4(F, p, k) F(p, k, "0", "xmm0")'),
     "the last turn is left out": (TURNS, "uint64_t n = s->bytes / step - (s->bytes > step);"),
-    "the pages were never written": (FILL, "            ;\n"),
+    "the pages were never written": (FILL, "    (void)walker, (void)start, (void)bytes;\n"),
     "more is written than asked": (TURNS, "uint64_t n = s->bytes / step + 1;"),
 }
 LOADING = ("all-reads", "nt-copy", "triad")
