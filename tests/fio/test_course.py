@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.expectations import gather as groups_of
+from asct.analysis.groups import gather as groups_of
 from asct.analysis.headline import headlines
 from asct.analysis.view import JobView
 from asct.benchmarks.storage_fio import BENCHMARK as ANY

@@ -131,7 +131,7 @@ def test_values(text: str, expected: object) -> None:
         ("${floor(1, 2)}", "E120", 3, 5, "takes one value", ""),
         ("${vars.}", "E120", 7, 1, "`.` is not part", "a name on both sides"),
         ("${''.__class__}", "E120", 5, 1, "`.` is not part", "a name on both sides"),
-        ("${4k}", "E120", 3, 2, "ambiguous size", "4KiB"),
+        ("${4k}", "E120", 3, 2, "ambiguous size", "`4K`"),
         ("${}", "E120", 1, 3, "the template is empty", "`${vars.name}`"),
         ("a ${vars.qd", "E120", 3, 2, "`${` is not closed", "`$$`"),
         ("${vars.qd +}", "E120", 12, 1, "ends without a value", "write a number"),
