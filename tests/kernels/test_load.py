@@ -25,8 +25,12 @@ def load(built: Builds) -> Path:
 
 @pytest.fixture(scope="module")
 def curve(load: Path) -> Ran:
-    ran = run(load, *QUICK, "--delays", "100000,300,0", "--seed", "7")
-    assert ran.status == 0, ran.stderr
+    """A run in which every level has windows without a preempted thread; beside other tests, that may take several."""
+    for _ in range(20):
+        ran = run(load, *QUICK, "--delays", "100000,300,0", "--seed", "7")
+        assert ran.status == 0, ran.stderr
+        if not any(line["disturbed"] for line in ran.of("sample")):
+            break
     return ran
 
 
