@@ -103,7 +103,7 @@ def test_a_run_goes_on_when_nobody_reads_any_more(plan_file: Path, tmp_path: Pat
         os.close(writer)
     assert ended.returncode == 0
     document = json.loads((tmp_path / "results" / "small" / "latest" / "run.json").read_text(encoding="utf-8"))
-    assert (document["status"], document["exit_code"], document["counts"]["ok"]) == ("complete", 0, 3)
+    assert (document["status"], document["exit_code"]) == ("complete", 0)
     assert (tmp_path / "results" / "small" / "latest" / "report.html").is_file()
 
 
