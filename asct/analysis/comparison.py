@@ -161,6 +161,8 @@ def _why_not(base: MetricGroup, new: MetricGroup) -> str:
         return (
             f"version {before.version} of `{before.benchmark}` measured the baseline, version {after.version} this run"
         )
+    if before.point_id != after.point_id:
+        return "the baseline was measured with other settings"
     if before.unit != after.unit:
         return f"the baseline is in {before.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
@@ -189,9 +191,5 @@ def _values(group: MetricGroup) -> list[float]:
 
 def _noise(group: MetricGroup) -> float:
     """Return half the interval of a single repeat, or half the range of several, relative to the value."""
-    values = [record.value for record in group.records]
-    stats = group.records[0].stats
-    low, high = min(values), max(values)
-    if len(values) == 1 and stats is not None and stats.ci95 is not None:
-        low, high = stats.ci95
+    low, high = group.span
     return (high - low) / 2.0 / abs(group.value)

@@ -269,12 +269,7 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
     """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and
     highest values of several repeats."""
-    values = [record.value for record in place.records]
-    stats = place.records[0].stats
-    span = (min(values), max(values))
-    if len(values) == 1 and stats is not None and stats.ci95 is not None:
-        span = stats.ci95
-    unit = place.records[0].unit
+    span, unit = place.span, place.records[0].unit
     return [
         f"the bound lies within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
         for bound in (low, high)

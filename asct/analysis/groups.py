@@ -38,6 +38,15 @@ class MetricGroup:
         return median(record.value for record in self.records)
 
     @property
+    def span(self) -> tuple[float, float]:
+        """The interval of a single repeat, or the range of several repeats."""
+        values = [record.value for record in self.records]
+        stats = self.records[0].stats
+        if len(values) == 1 and stats is not None and stats.ci95 is not None:
+            return stats.ci95
+        return min(values), max(values)
+
+    @property
     def doubts(self) -> list[str]:
         """The flags that question a value, of all repeats, sorted. With `strict`, the verdict on such a value is
         unknown."""

@@ -88,7 +88,7 @@ def _comparable(job: JobView) -> Iterator[MetricGroup]:
 def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
     first = groups[0]
     record = first.records[0]
-    ends = [end for group in groups for end in _span(group)]
+    ends = [end for group in groups for end in group.span]
     low, high = min(ends), max(ends)
     lower_better = record.better == "lower"
     limit = high + margin * abs(high) if lower_better else low - margin * abs(low)
@@ -102,15 +102,6 @@ def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
         values=sum(len(group.records) for group in groups),
         doubts=tuple(sorted({doubt for group in groups for doubt in group.doubts})),
     )
-
-
-def _span(group: MetricGroup) -> tuple[float, float]:
-    """Return the interval of a single repeat, or the range of several."""
-    values = [record.value for record in group.records]
-    stats = group.records[0].stats
-    if len(values) == 1 and stats is not None and stats.ci95 is not None:
-        return stats.ci95
-    return min(values), max(values)
 
 
 def _text(value: float, unit: str) -> str:

@@ -85,6 +85,7 @@ def test_more_values_need_more_visits() -> None:
         ({"version": "2"}, {}, "version 2 of `bench` measured the baseline, version 1 this run"),
         ({"benchmark": "other"}, {}, "the baseline measured it with `other`"),
         ({"unit": "cycles"}, {}, "the baseline is in cycles"),
+        ({"point_id": "p2"}, {}, "the baseline was measured with other settings"),
         ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
         ({"value": 0.0}, {}, "values that are not positive"),
     ],
