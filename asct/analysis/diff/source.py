@@ -1,0 +1,115 @@
+"""The runs that `asct diff` compares, whichever tool wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from asct.analysis.agreement import agreed
+from asct.analysis.diff.machine import machine_facts
+from asct.analysis.grid import plain
+from asct.diagnostics.model import Diagnostic
+from asct.sdk.benchmark import Catalog
+from asct.sdk.record import Record
+from asct.store.find import open_run
+from asct.store.model import Run
+from asct.store.reader import StoredRun
+
+ASCT: Final = "asct"
+"""The tool that wrote the runs of this project's results tree."""
+
+Job = tuple[str, str]
+"""A host and a benchmark entry."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiffSource:
+    """What a comparison needs from a run.
+
+    `name` is unique among the runs of one user: `<plan>/<run id>`, or the path of a folder that another tool wrote.
+    `tool` and `version` name the program that wrote the run. `machines` contains, for each host, its facts as text by
+    label (`Linux kernel`: `6.1.0-28-amd64`); facts that are not known are missing. Two runs are compared only by the
+    labels that both contain, so another tool's reader must use the labels of `machine_facts`. `settings` contains the
+    settings of each job that are the same at all of its points.
+
+    A run of another tool is represented as follows: it has one host, named as in its files or `local`. `id` and
+    `benchmark` of its records are the name of the corresponding benchmark of asct, and metrics, units, directions and
+    coordinates are those of that benchmark. `point` is empty unless the tool swept a setting, and `point_id` is a
+    digest of all settings that affect the value. `version` names the tool and its version (`ASCT 0.6.0`), because
+    values that different programs measured are not comparable. `repeat` is 1, `raw` is the file that contains the
+    value, and `stats` is None: such a value counts as one sample. Facts and settings that the files do not contain are
+    left out.
+    """
+
+    name: str
+    root: Path
+    tool: str
+    version: str
+    records: tuple[Record, ...]
+    plan: str = ""
+    label: str = ""
+    started_at: str = ""
+    machines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    settings: Mapping[Job, Mapping[str, Any]] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
+    """What is missing from the run, each as the end of a sentence about it (`is interrupted`). With `--fail-on`, a run
+    with gaps cannot pass."""
+    notes: tuple[Diagnostic, ...] = ()
+    """Warnings about files that could be read only in part."""
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts with values, in the order of the records."""
+        return list(dict.fromkeys(record.host for record in self.records))
+
+    @property
+    def title(self) -> str:
+        """A short name for headings: the label, or else the last part of the name."""
+        return self.label or self.name.rstrip("/").rpartition("/")[2]
+
+
+def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
+    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
+
+    This function alone decides, by the content of the folder, which tool wrote it. Raises NoSuchRun or StoreError.
+    """
+    return of_stored(open_run(results, name), catalog)
+
+
+def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
+    """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
+    run, facts, resolved = stored.run, stored.facts(), stored.resolved()
+    records, _ = agreed(stored.records(), resolved, facts, catalog)
+    return DiffSource(
+        name=plain(f"{run.plan}/{stored.layout.root.name}"),
+        root=stored.layout.root,
+        tool=ASCT,
+        version=plain(run.tool_version),
+        records=tuple(record for record in records if record.repeat >= 1),
+        plan=plain(run.plan),
+        label=plain(run.label or ""),
+        started_at=plain(run.started_at),
+        machines={plain(host): machine_facts(one) for host, one in facts.items()},
+        settings=_settings(resolved),
+        gaps=tuple(_gaps(run, torn=stored.torn())),
+        notes=tuple(stored.notes),
+    )
+
+
+def _settings(resolved: Mapping[str, Any]) -> dict[Job, Mapping[str, Any]]:
+    jobs = resolved.get("jobs")
+    return {
+        (str(job.get("host")), str(job.get("id"))): job["settings"]
+        for job in (jobs if isinstance(jobs, list) else ())
+        if isinstance(job, dict) and isinstance(job.get("settings"), dict)
+    }
+
+
+def _gaps(run: Run, *, torn: bool) -> list[str]:
+    gaps = [] if run.status == "complete" else [f"is {run.status}"]
+    lacking = sum(sum(job.lacking().values()) for job in run.jobs)
+    if lacking:
+        gaps.append(f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}")
+    return [*gaps, *(["has an incomplete last line in its journal or records"] if torn else [])]
