@@ -50,9 +50,13 @@ class DiffSource:
     records: tuple[Record, ...]
     plan: str = ""
     label: str = ""
+    baseline: str = ""
+    """The baseline that the plan names."""
     started_at: str = ""
     machines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     settings: Mapping[Job, Mapping[str, Any]] = field(default_factory=dict)
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The tags of each benchmark entry in the plan."""
     gaps: tuple[str, ...] = ()
     """What is missing from the run, each as the end of a sentence about it (`is interrupted`). With `--fail-on`, a run
     with gaps cannot pass."""
@@ -82,6 +86,7 @@ def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
     """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
     run, facts, resolved = stored.run, stored.facts(), stored.resolved()
     records, _ = agreed(stored.records(), resolved, facts, catalog)
+    jobs = _jobs(resolved)
     return DiffSource(
         name=plain(f"{run.plan}/{stored.layout.root.name}"),
         root=stored.layout.root,
@@ -90,20 +95,22 @@ def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
         records=tuple(record for record in records if record.repeat >= 1),
         plan=plain(run.plan),
         label=plain(run.label or ""),
+        baseline=str(resolved.get("baseline") or ""),
         started_at=plain(run.started_at),
         machines={plain(host): machine_facts(one) for host, one in facts.items()},
-        settings=_settings(resolved),
+        settings={key: job["settings"] for key, job in jobs.items() if isinstance(job.get("settings"), dict)},
+        tags={job_id: frozenset(map(str, job.get("tags") or ())) for (_, job_id), job in jobs.items()},
         gaps=tuple(_gaps(run, torn=stored.torn())),
         notes=tuple(stored.notes),
     )
 
 
-def _settings(resolved: Mapping[str, Any]) -> dict[Job, Mapping[str, Any]]:
+def _jobs(resolved: Mapping[str, Any]) -> dict[Job, Mapping[str, Any]]:
     jobs = resolved.get("jobs")
     return {
-        (str(job.get("host")), str(job.get("id"))): job["settings"]
+        (str(job.get("host")), str(job.get("id"))): job
         for job in (jobs if isinstance(jobs, list) else ())
-        if isinstance(job, dict) and isinstance(job.get("settings"), dict)
+        if isinstance(job, dict)
     }
 
 
