@@ -1,7 +1,8 @@
 """Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-If the value was not measured, the verdict is unknown, never pass. This module reads no files and prints nothing.
+If the value was not measured, the verdict is unknown, never pass. An expectation of which the plan measures no value is
+not planned. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def judge(
     changes = _changes(checks, places, against, facts)
     verdicts: list[Verdict] = []
     for check, own in zip(checks, changes, strict=True):
-        if check.versus is None:
+        if check.unplanned:
+            verdicts.append(_verdict(check, None, check.unplanned, outcome="not planned"))
+        elif check.versus is None:
             bounded = partial(_judge_place, check, places=places, facts=facts, strict=strict)
             verdicts += _judge_one(check, places, ended, bounded)
         elif against.problem:
@@ -180,7 +183,7 @@ def _changes(
     cause more false alarms."""
     pairs: list[tuple[int, MetricGroup]] = []
     for number, check in enumerate(checks):
-        for place in places if check.versus and not baseline.problem else ():
+        for place in places if check.versus and not (check.unplanned or baseline.problem) else ():
             selected = (check.hosts is None or place.host in check.hosts) and _matches(check, place)
             if selected and baseline.compares(place):
                 pairs.append((number, place))

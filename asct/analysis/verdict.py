@@ -24,7 +24,7 @@ from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
-_RANK = {"fail": 0, "unknown": 1, "pass": 2}
+_RANK = {"fail": 0, "unknown": 1, "pass": 2, "not planned": 3}
 _MOST_CAUSES = 3
 _OF_REPEATS: Mapping[Tone, tuple[str, str]] = {
     "refused": ("was refused", "were refused"),
@@ -51,7 +51,8 @@ def summarize(view: RunView) -> VerdictSummary:
     """Summarize a run: the most serious problem becomes the sentence, and the causes and other problems become
     details."""
     run = view.run
-    counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
+    judged = [item for item in run.verdicts if item.outcome != "not planned"]
+    counting = [item for item in judged if item.severity == "fail" or is_blocking(item)]
     problems = [*_problems(view, counting), *_doubts(view)]
     if not problems and run.exit_code:
         problems = [("missing", f"the run ended with exit code {run.exit_code}")]
@@ -139,6 +140,9 @@ def _remarks(view: RunView) -> list[str]:
         remarks.append(plain(before))
     if not run.verdicts:
         remarks.append("The plan has no expectations")
+    if skipped := sum(item.outcome == "not planned" for item in run.verdicts):
+        verb = "selects" if skipped == 1 else "select"
+        remarks.append(f"{counted(skipped, 'expectation')} {verb} nothing that was planned in this run")
     return remarks
 
 
@@ -151,7 +155,8 @@ def word_of(verdict: Verdict) -> str:
 
 
 def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Sort verdicts by outcome (failed, unknown, passed), keeping the order of the plan within each outcome."""
+    """Sort verdicts by outcome (failed, unknown, passed, not planned), keeping the order of the plan within each
+    outcome."""
     return sorted(verdicts, key=lambda item: _RANK[item.outcome])
 
 

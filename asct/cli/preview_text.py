@@ -76,7 +76,7 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         console.result("")
         console.result(f"{counted(len(resolved.checks), 'expectation')}:")
         for check in resolved.checks:
-            console.result(f"  {check.text}")
+            console.result(f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
 
 
 def _print_host(console: Console, host: HostPreview) -> None:

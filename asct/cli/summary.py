@@ -105,9 +105,9 @@ def _verdicts(console: Console, run: Run) -> None:
     if not run.verdicts:
         return
     outcomes = Counter(map(word_of, run.verdicts))
-    named = {"pass": "passed", "fail": "failed", "unknown": "unknown", "warning": "not met", "info": "not met"}
-    counts = Counter(named[word] for word in outcomes.elements())
-    shown = dict.fromkeys(("passed", "failed", *named.values()))
+    named = {"pass": "passed", "fail": "failed", "warning": "not met", "info": "not met"}
+    counts = Counter(named.get(word, word) for word in outcomes.elements())
+    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "not planned"))
     console.line("expectations: " + ", ".join(f"{counts[word]} {word}" for word in shown if counts[word]))
     for verdict in run.verdicts:
         if verdict.outcome != "pass":

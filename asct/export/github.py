@@ -57,7 +57,7 @@ def render(view: RunView) -> str:
 def _expectations(view: RunView) -> Iterable[_Note]:
     for verdict in view.run.verdicts:
         grave = is_blocking(verdict)
-        if verdict.outcome == "pass" or (verdict.severity == "info" and not grave):
+        if verdict.outcome in ("pass", "not planned") or (verdict.severity == "info" and not grave):
             continue
         title = f"expectation {_WORDS.get(word_of(verdict), 'unknown')}: {verdict.id}.{verdict.metric}"
         yield _Note("error" if grave else "warning", title, _verdict_text(verdict), verdict.file or "", verdict.line)

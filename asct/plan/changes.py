@@ -17,13 +17,15 @@ from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps
 from asct.plan.model import REJECTED, Node
 from asct.plan.nodes import parse_yaml
-from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read_report
+from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution, read_limits, read_report
 from asct.values.error import shown
 
 FILE: Final = "--set"
 """The name in `Plan.files` for the text of all `--set` options, one per line."""
 
-SECTIONS: Final = ("vars", "defaults", "limits", "report", "baseline", "hosts", "strict", "name", "description")
+SECTIONS: Final = (
+    "vars", "defaults", "limits", "report", "baseline", "hosts", "expect", "strict", "name", "description",
+)  # fmt: skip
 _SCALARS: Final = ("strict", "name", "description")
 _STRUCTURAL: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses", "extends", "config"))
 _HINT: Final = "write `--set vars.runtime=5s` or `--set ID.SETTING=VALUE`"
@@ -72,6 +74,8 @@ class Overrides:
                 )
                 example = "=VALUE" if head in _SCALARS else ".NAME=VALUE"
                 self.findings.error("E119", f"{what} with --set", span, f"write `--set {head}{example}`")
+            elif head == "expect":
+                self._change_expectation(item, changed)
             elif head != "vars" or self._is_variable(item, changed):
                 changed[head] = _with(changed.get(head), item.parts[1:], item.value, span)
         return changed
@@ -86,6 +90,20 @@ class Overrides:
         hint = did_you_mean(name, variables, "--set changes only variables that the plan defines")
         self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
         return False
+
+    def _change_expectation(self, item: Assignment, members: dict[str, Node]) -> None:
+        names = expectation_names(members.get("expect"))
+        target, span = item.behind(names, 1), item.parts[1][1]
+        if target is None:
+            word = ".".join(name for name, _ in item.parts[1:])
+            hint = did_you_mean(word.rpartition(".")[0] or word, names) or "write `--set expect.ID.max=130ns`"
+            self.findings.error("E119", f"`--set {shown(item.path)}` refers to an unknown expectation", span, hint)
+        elif not target[1] or target[1][0][0] not in CHANGEABLE_BOUNDS:
+            message = f"`--set {shown(item.path)}` does not name a bound"
+            self.findings.error("E119", message, span, f"it changes only {', '.join(CHANGEABLE_BOUNDS)}")
+        else:
+            change = _with(None, target[1], item.value, span)
+            members["expect"] = change_expectations(members["expect"], {target[0]: change})
 
     def change_hosts(self, found: HostMaps) -> HostMaps:
         """Return the hosts with all changes to `hosts.NAME.KEY` applied."""
@@ -194,7 +212,7 @@ def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
     return whole._replace(value={**members, name: inner})
 
 
-PROFILE_KEYS: Final = ("vars", "defaults", "limits", "report", "strict", "benchmarks")
+PROFILE_KEYS: Final = ("vars", "defaults", "limits", "report", "strict", "benchmarks", "expect")
 _LAID_OVER: Final = ("vars", "defaults", "limits", "report", "strict")
 _CHANGEABLE: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses", "extends"))
 
@@ -218,7 +236,35 @@ def apply_profile(
         over = profile.value.get(key) if isinstance(profile.value, dict) else None
         if over is not None and over.value not in (None, REJECTED):
             changed[key] = merged(changed[key], over) if key in changed else over
+    bounds = profile.value.get("expect") if isinstance(profile.value, dict) else None
+    if "expect" in changed and bounds is not None and isinstance(bounds.value, dict):
+        changed["expect"] = change_expectations(changed["expect"], bounds.value)
     return changed
+
+
+def expectation_names(section: Node | None) -> list[str]:
+    """Return the names by which profiles and `--set` refer to expectations: ids and metrics."""
+    items = section.value if section is not None and isinstance(section.value, list) else []
+    return list(dict.fromkeys(name for item in items for name in _names(item)))
+
+
+def change_expectations(section: Node, changes: Mapping[str, Node]) -> Node:
+    """Return the section `expect` after changing the bounds of each expectation that has this id or metric."""
+    if not isinstance(section.value, list):
+        return section
+    found = []
+    for item in section.value:
+        for name, change in changes.items():
+            if name in _names(item) and isinstance(change.value, dict):
+                kept = {key: value for key, value in change.value.items() if key in CHANGEABLE_BOUNDS}
+                item = merged(item, change._replace(value=kept))._replace(span=item.span)  # noqa: PLW2901
+        found.append(item)
+    return section._replace(value=found)
+
+
+def _names(item: Node) -> list[str]:
+    members = item.value if isinstance(item.value, dict) else {}
+    return [node.value for key in ("id", "metric") if (node := members.get(key)) and isinstance(node.value, str)]
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
@@ -236,9 +282,14 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
 
 
 def check_profiles(
-    profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], context: ParseContext
+    profiles: Mapping[str, Node],
+    variables: Sequence[str],
+    ids: Sequence[str],
+    expectations: Sequence[str],
+    context: ParseContext,
 ) -> None:
-    """Check every profile, whether selected or not: keys, values, and the names of variables and benchmarks."""
+    """Check every profile, whether selected or not: keys, values, and the names of variables, benchmarks and
+    expectations."""
     for name, node in profiles.items():
         section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS, ("profiles", name))
         if not context.findings.hides("vars"):
@@ -248,6 +299,9 @@ def check_profiles(
         for key, change in section.mapping("benchmarks").items():
             path = (*section.path, "benchmarks", key)
             read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE, path))
+        _known(section.mapping("expect").items(), expectations, "the plan has no expectation", context.findings)
+        for key, change in section.mapping("expect").items():
+            Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", CHANGEABLE_BOUNDS)
         if "defaults" in section.members:
             defaults = section.members["defaults"]
             read_execution(

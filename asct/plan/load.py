@@ -6,13 +6,22 @@ settings, metrics), sweeps, and templates under `config`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from asct.plan.changes import FILE, Overrides, apply_profile, check_profiles, profile_entries, read_sets, text_of
+from asct.plan.changes import (
+    FILE,
+    Overrides,
+    apply_profile,
+    check_profiles,
+    expectation_names,
+    profile_entries,
+    read_sets,
+    text_of,
+)
 from asct.plan.entries import collect_entries, extended, read_entries
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
@@ -61,6 +70,14 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
     elif not findings.failed:
         findings.error("E107", f"{path} is empty", None, "a plan starts with `plan: 1`; `asct init` creates one")
     return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts), plan)
+
+
+def variants(plan: Plan) -> Iterator[Plan]:
+    """Yield the plan as written, without a profile and `--set`, and then with each of its profiles."""
+    for profile in (None, *plan.profiles):
+        found = load_plan(Path(plan.path), profile=profile, text=plan.text).partial
+        if found is not None:
+            yield found
 
 
 class _Loading:
@@ -142,7 +159,7 @@ class _Loading:
         specs, host_config = read_hosts(with_group_vars(hosts, groups, self._findings), context)
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile)
-        check_profiles(gathered.profiles, list(scope.vars), list(entries), context)
+        check_profiles(gathered.profiles, list(scope.vars), list(entries), expectation_names(part("expect")), context)
         plan = Plan(
             name=self._name(section),
             description=section.text("description") or "",
@@ -163,6 +180,7 @@ class _Loading:
             limits=read_limits(part("limits"), context),
             report=read_report(part("report"), context),
             inputs=tuple(scope.inputs),
+            profiles=tuple(gathered.profiles),
             overrides=tuple(overrides.settings),
         )
         return plan._replace(gaps=frozenset(self._findings.gaps))

@@ -232,6 +232,8 @@ class Plan(NamedTuple):
     limits: Limits = Limits()
     report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()
     """Settings of benchmarks changed by `--set`: ("fine-depth.config.iodepth" or "bench.setting", value)."""
     gaps: frozenset[Gap] = frozenset()

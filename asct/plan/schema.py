@@ -202,7 +202,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "expectation": _expectation(bounds),
         "bound": _object(bounds, "Bounds for one host"),
         "safety": _safety(),
-        "profile": _profile(),
+        "profile": _profile(bounds),
         "limits": _object(
             {"points": _whole(1, "Maximum number of points"), "duration": _ref("duration")}, "Limits of a run"
         ),
@@ -234,16 +234,22 @@ def _sweep() -> Schema:
 
 
 def _expectation(bounds: Schema) -> Schema:
-    properties = bounds | {
+    properties = _changeable(bounds) | {
+        "id": _TEXT | {"description": "Name by which profiles and --set change the bounds; default: the metric"},
         "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
         "at": _map_of(_SCALAR, "Swept settings and coordinates of the values to check"),
-        "of": _TEXT | {"description": "Reference value if min and max are percentages"},
         "versus": {"const": "baseline"},
+    }
+    return _object(properties, "A bound on a metric", ["metric"])
+
+
+def _changeable(bounds: Schema) -> Schema:
+    return bounds | {
+        "of": _TEXT | {"description": "Reference value if min and max are percentages"},
         "severity": _choice(("fail", "warn", "info"), "Severity if the expectation fails"),
         "if_missing": _choice(("fail", "warn", "pass"), "Verdict if nothing was measured"),
         "by": _map_of(_ref("bound"), "Bounds for individual hosts"),
     }
-    return _object(properties, "A bound on a metric", ["metric"])
 
 
 def _safety() -> Schema:
@@ -262,7 +268,7 @@ def _safety() -> Schema:
     )
 
 
-def _profile() -> Schema:
+def _profile(bounds: Schema) -> Schema:
     properties = {
         "vars": _ref("vars"),
         "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Changes to `defaults`"),
@@ -270,6 +276,7 @@ def _profile() -> Schema:
         "report": _ref("report"),
         "strict": _flag("Changes `strict`"),
         "benchmarks": _map_of({"type": "object"}, "Changes to benchmarks, by id"),
+        "expect": _map_of(_object(_changeable(bounds), "Changed bounds"), "Changes to expectations, by id or metric"),
     }
     return _object(properties, "Changes to the plan")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, cast
 
 from asct.plan.fields import ParseContext, Section, kind_of
@@ -25,7 +26,9 @@ from asct.plan.model import (
 from asct.values.error import shown
 
 _BOUNDS: Final = ("min", "max", "no_worse_than")
-_EXPECT_KEYS: Final = ("metric", "at", *_BOUNDS, "of", "versus", "severity", "if_missing", "by")
+CHANGEABLE_BOUNDS: Final = (*_BOUNDS, "of", "severity", "if_missing", "by")
+"""The keys of an expectation that profiles and `--set` may change."""
+_EXPECT_KEYS: Final = ("id", "metric", "at", "versus", *CHANGEABLE_BOUNDS)
 _DEVICE: Final = re.compile(r"/dev/[A-Za-z0-9._:+@/-]+", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MOST_POINTS: Final = 10_000_000
@@ -44,7 +47,21 @@ def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expecta
         Section(context, item, "an expectation", _EXPECT_KEYS, ("expect", str(index)))
         for index, item in enumerate(node.value)
     ]
+    _check_ids(sections)
     return tuple(_expectation(section) for section in sections if isinstance(section.node.value, dict))
+
+
+def _check_ids(sections: Sequence[Section]) -> None:
+    """Report ids that are not unique. They are the names by which profiles and `--set` change expectations."""
+    known: dict[str, Node] = {}
+    for section in sections:
+        name = section.text("id")
+        if name is not None:
+            node = section.members["id"]
+            first = known.setdefault(name, node)
+            if first is not node:
+                message = f"two expectations have the id `{shown(name)}`"
+                section.findings.twice("E113", message, node.span, first.span, "rename one of them")
 
 
 def _expectation(section: Section) -> Expectation:

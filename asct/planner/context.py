@@ -4,7 +4,7 @@ construction."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +40,8 @@ class ResolveContext:
     findings: Findings = field(init=False)
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
+    wider: Callable[[], Sequence[tuple[ResolveContext, Sequence[JobDraft]]]] = tuple
+    """Returns the plan without the profile, `--set` and the selection, and with each profile, with all of its jobs."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
     """The points of each entry, by everything else that they depend on. Hosts with the same settings share them."""
 
@@ -114,10 +116,9 @@ class ResolveContext:
 class JobDraft(NamedTuple):
     """A job under construction, with the information about its settings that other jobs and expectations need.
 
-    `explicit` contains the settings whose value differs from the default, `aliases` the needs that its templates read,
-    and `pinned` the swept settings that `--set` fixes. `axes` contains the values of the settings that vary within the
-    job. `rejected` contains the settings that are unknown because of an error (ANY if it may be any setting); the job
-    then has no points.
+    `explicit` contains the settings whose value differs from the default, and `aliases` the needs that its templates
+    read. `axes` contains the values of the settings that vary within the job. `rejected` contains the settings that are
+    unknown because of an error (ANY if it may be any setting); the job then has no points.
     """
 
     job: Job
@@ -125,7 +126,6 @@ class JobDraft(NamedTuple):
     benchmark: Benchmark[Any]
     explicit: frozenset[str] = frozenset()
     aliases: frozenset[str] = frozenset()
-    pinned: frozenset[str] = frozenset()
     axes: Mapping[str, Sequence[Any]] = {}
     rejected: frozenset[str] = frozenset()
 

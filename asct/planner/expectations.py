@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean, nearest
@@ -22,6 +22,7 @@ from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
 
+_NOTHING: Final = "`at` matches nothing: "
 RELATIVE = ("theoretical_bandwidth",)
 """The facts of a host that `of:` may select as the reference for percentages."""
 
@@ -34,17 +35,29 @@ class ExpectedMetric(NamedTuple):
 
 
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
-    """Return the expectations that apply to `drafts`, without those that apply only to deselected jobs."""
+    """Return all expectations. Those of which no value is planned are marked as `unplanned`."""
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
         _check_reference(context, expectation)
         expected = _matched(context, expectation, drafts) if expectation.metric.sound else []
         limits = _limits(context, expectation, expected)
-        place = _place(context, expectation, expected)
-        if expected and context.findings.errors == before:
-            found += _checks(expectation, expected, place, limits)
+        place, absent = _place(context, expectation, expected)
+        if context.findings.errors == before:
+            judged = [] if absent else _checks(expectation, expected, place, limits)
+            left_out = absent or _left_out(expectation, expected)
+            found += judged or [_unplanned(expectation, place, limits[None], left_out)]
     return found
+
+
+def _left_out(expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str:
+    job, _ = split_metric(str(expectation.metric.value)) or ("*", "*")
+    return f"`{job}` is not selected" + (" on its hosts" if expected else "")
+
+
+def _unplanned(expectation: Expectation, place: Mapping[str, Any], limits: NumericBounds, reason: str) -> Check:
+    at = place or {key: node.plain() for key, node in expectation.at.items()}
+    return _check(expectation, at, None, limits)._replace(unplanned=reason)
 
 
 def split_metric(text: str) -> tuple[str, str] | None:
@@ -68,11 +81,11 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     job, name = parts
     known = {entry.id for entry in context.plan.benchmarks} | {draft.job.id for draft in drafts}
     if not any(fnmatchcase(item, job) for item in known):
-        if context.findings.hides("benchmarks"):
+        if context.findings.hides("benchmarks") or _elsewhere(context, job):
             return []
         context.findings.error("E230", f"no benchmark in the plan has the id `{job}`", span, did_you_mean(job, known))
         job = nearest(job, known, ALIKE) or ""
-    meant = [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
+    meant = _named(drafts, job)
     found = _metrics(meant, name)
     if meant and not found:
         names = {item.name for draft in meant for item in draft.benchmark.metrics}
@@ -80,6 +93,15 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
         context.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, hint))
         found = _metrics(meant, nearest(name, names, ALIKE) or "")
     return _comparable(context, found, name, span)
+
+
+def _elsewhere(context: ResolveContext, job: str, name: str = "*") -> list[ExpectedMetric]:
+    """Return the metrics that match in the plan without the profile, `--set` and the selection."""
+    return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), name)]
+
+
+def _named(drafts: Sequence[JobDraft], job: str) -> list[JobDraft]:
+    return [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
 
 
 def _metrics(drafts: Sequence[JobDraft], name: str) -> list[ExpectedMetric]:
@@ -102,8 +124,10 @@ def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str,
     return kept
 
 
-def _place(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> dict[str, Any]:
-    """Check the jobs against the baseline and `at`. Returns the canonical `at`."""
+def _place(
+    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
+) -> tuple[dict[str, Any], str]:
+    """Check the jobs against the baseline and `at`. Returns the result of `read_coordinates`."""
     if expected and expectation.versus and all(item.metric.better == "neither" for item in expected):
         message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
         context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
@@ -195,13 +219,21 @@ def _limits(
         if not hosts and not hidden:
             message, hint = unknown_host(word, context.plan)
             context.findings.error("E237", message, node.location, hint)
-        elif expected and not hidden and not any(_anywhere(expectation, host, context) for host in hosts):
+        elif expected and not hidden and not _measured_on(context, expectation, hosts):
             running = dict.fromkeys(item.draft.job.host for item in expected)
             message = f"`{expectation.metric.value}` is not measured on `{word}`"
             context.findings.error("E237", message, node.location, "it runs on " + ", ".join(filter(None, running)))
         whole = Bound._make(own or general for own, general in zip(bound, expectation.bound, strict=True))
         found |= dict.fromkeys(hosts, read_limits(context, expectation, whole, unit))
     return found
+
+
+def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Sequence[str]) -> bool:
+    """Return whether the plan measures this metric on one of the hosts, even without the profile, `--set` and the
+    selection."""
+    if any(_anywhere(expectation, host, context) for host in hosts):
+        return True
+    return any(_anywhere(expectation, host, other) for other, _ in context.wider() for host in hosts)
 
 
 def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
@@ -292,32 +324,36 @@ def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
 
 def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
-) -> dict[str, Any]:
-    """Return the canonical `at`: settings with their main names and typed values, and coordinates as they appear in
-    records.
+) -> tuple[dict[str, Any], str]:
+    """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
+    records), and why no such value is planned (empty if one is).
 
-    A pattern may match jobs without these coordinates; it is an error only if no job has them.
+    A pattern may match jobs without these coordinates; it is an error only if no job has them, not even in the plan
+    without the profile, `--set` and the selection.
     """
+    found, worst = _read_at(context, expectation, expected)
+    if worst is None:
+        return found, ""
+    job, name = split_metric(str(expectation.metric.value)) or ("*", "*")
+    for other, drafts in context.wider():
+        wide, mismatch = _read_at(other, expectation, _metrics(_named(drafts, job), name))
+        if mismatch is None and wide:
+            return wide, worst.message.removeprefix(_NOTHING)
+    context.findings.add(worst)
+    return {}, ""
+
+
+def _read_at(
+    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
+) -> tuple[dict[str, Any], Diagnostic | None]:
+    """Return the canonical `at` in the first job to which it applies, and the mismatch if there is none."""
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:
-            return _in_job(context.settings(item.draft.benchmark), item, expectation.at)
+            return _in_job(context.settings(item.draft.benchmark), item, expectation.at), None
         except PlanError as error:
             mismatches += error.diagnostics
-    if not mismatches:
-        return {}
-    worst = max(mismatches, key=lambda item: item.code)
-    if any(item.draft.pinned & _settings_in(context, item.draft, expectation.at) for item in expected):
-        hint = "this expectation will be unknown"
-        context.findings.warn("E236", f"{worst.message}, because `--set` sets it", worst.span, hint)
-        return {key: node.plain() for key, node in expectation.at.items()}
-    context.findings.add(worst)
-    return {}
-
-
-def _settings_in(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
-    spellings = context.settings(draft.benchmark).spellings
-    return {spellings[key] for key in at if key in spellings}
+    return {}, max(mismatches, key=lambda item: item.code, default=None)
 
 
 def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]) -> dict[str, Any]:
@@ -363,7 +399,7 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
         return
     for name, (value, node) in swept.items():
         _check_value_exists(draft, name, value, node, [point.swept.get(name) for point in points])
-    message = f"`at` matches nothing: no point of `{draft.job.id}` has this combination of values"
+    message = f"{_NOTHING}no point of `{draft.job.id}` has this combination of values"
     raise _mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
 
 
@@ -377,7 +413,7 @@ def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 def _check_value_exists(draft: JobDraft, name: str, value: Any, node: Node, values: Iterable[Any]) -> None:
     present = {frozen_key(item): item for item in values}
     if frozen_key(value) not in present:
-        message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
+        message = f"{_NOTHING}`{name}` is never {shown(node.plain())} in `{draft.job.id}`"
         raise _mismatch("E236", message, _listed(present.values()), node)
 
 
@@ -395,7 +431,7 @@ def _coordinate(key: str, node: Node, metric: Metric) -> Any:
     if known is not None:
         if str(value) in known:
             return value
-        message = f"`at` matches nothing: `{key}` of `{metric.name}` is never {shown(value)}"
+        message = f"{_NOTHING}`{key}` of `{metric.name}` is never {shown(value)}"
         raise _mismatch("E236", message, did_you_mean(str(value), known, _listed(known)), node)
     if isinstance(value, str) and (key == "size" or key.endswith("_size")):
         try:

@@ -81,6 +81,8 @@ class Check(NamedTuple):
     text: str = ""
     """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
+    unplanned: str = ""
+    """Why no value that the expectation selects is planned; empty if one is. Then nothing is judged."""
 
 
 class ResolvedPlan(NamedTuple):

@@ -93,7 +93,7 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
     )
     aliases = frozenset(alias for value in sweep.base.values() for alias in value.aliases)
     axes = {name: _values(sweep, name) if rejected else () for name in sweep.names}
-    return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, sweep.pinned, axes, rejected)
+    return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, axes, rejected)
 
 
 def _values(sweep: _EntrySweep, name: str) -> list[Any]:

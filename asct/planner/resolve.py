@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
 from asct.plan.model import Plan
-from asct.planner.context import NOWHERE, ResolveContext
+from asct.planner.context import NOWHERE, JobDraft, ResolveContext
 from asct.planner.costs import check_costs, check_points, check_timeouts
 from asct.planner.expectations import checks
 from asct.planner.identity import job_seed, plan_hash
@@ -46,16 +47,22 @@ class Resolution(NamedTuple):
         raise PlanError(*self.diagnostics)
 
 
-def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
-    """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors."""
-    context = ResolveContext(plan, catalog)
+def resolve(
+    plan: Plan,
+    catalog: Catalog,
+    selection: Selection | None = None,
+    wider: Callable[[], Iterable[Plan]] = tuple,
+) -> Resolution:
+    """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors.
+
+    `wider` returns the plan as written, and with each profile. An expectation that selects nothing in `plan`, but
+    something in one of them, is not planned; otherwise, it is an error.
+    """
+    context = ResolveContext(plan, catalog, wider=cache(lambda: [_drafted(item, catalog) for item in wider()]))
     plan = context.plan
     check_shared(context)
     check_consent(plan, context.findings)
-    where = {entry.id: hosts_of(entry, plan, context.findings) or [NOWHERE.name] for entry in plan.benchmarks}
-    pairs = select(plan, selection or Selection(), where, context.findings)
-    found = DependencyResolver(context, where, lambda entry, host: draft_job(context, entry, host)).resolve(pairs)
-    drafts = ordered(found, context)
+    drafts = _drafts(context, selection or Selection())
     check_overrides(context, drafts)
     found_checks = checks(context, drafts)
     sound = [draft for draft in drafts if draft.job.points and draft.job.host]
@@ -69,6 +76,20 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     if errors(diagnostics):
         return Resolution(None, diagnostics)
     return Resolution(_resolved(plan, jobs, found_checks, diagnostics), diagnostics)
+
+
+def _drafts(context: ResolveContext, selection: Selection) -> list[JobDraft]:
+    """Return the selected jobs and those that they need, in order."""
+    plan = context.plan
+    where = {entry.id: hosts_of(entry, plan, context.findings) or [NOWHERE.name] for entry in plan.benchmarks}
+    pairs = select(plan, selection, where, context.findings)
+    found = DependencyResolver(context, where, lambda entry, host: draft_job(context, entry, host)).resolve(pairs)
+    return ordered(found, context)
+
+
+def _drafted(plan: Plan, catalog: Catalog) -> tuple[ResolveContext, Sequence[JobDraft]]:
+    context = ResolveContext(plan, catalog)
+    return context, _drafts(context, Selection())
 
 
 def _resolved(

@@ -57,9 +57,9 @@ class BaselineValue(_Document):
 
 class Verdict(_Document):
     """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
-    unknown outcome."""
+    outcome that is unknown or not planned."""
 
-    outcome: Literal["pass", "fail", "unknown"]
+    outcome: Literal["pass", "fail", "unknown", "not planned"]
     severity: Literal["fail", "warn", "info"]
     host: str | None
     id: str

@@ -295,3 +295,11 @@ def test_the_order_of_records_does_not_matter(values: list[float], random: Any) 
 def test_nothing_measured_is_never_a_pass(states: set[str]) -> None:
     verdicts = judge([check()], [], run_of(counts=dict.fromkeys(states, 1)), {})
     assert {v.outcome for v in verdicts} == {"unknown"}
+
+
+def test_an_expectation_that_is_not_planned_is_told_and_never_blocks() -> None:
+    left = check(at={"depth": 8}, unplanned="`depth` is never 8 in `job`", text="job.latency at depth 8: at most 2 s")
+    verdict, other = judge([left, check()], gather([record(9.0)]), run_of(), {})
+    assert (verdict.outcome, verdict.reason, verdict.value) == ("not planned", "`depth` is never 8 in `job`", None)
+    assert not is_blocking(verdict) and exit_code([], [verdict]) == 0
+    assert other.outcome == "fail"

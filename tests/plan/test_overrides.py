@@ -14,6 +14,7 @@ TEXT = HEAD + (
     "  - {id: m, uses: storage-fio, repeats: 5, sweep: {iodepth: [1, 2]}}\n"
     "  - {id: m2, extends: m}\n"
     "  - {id: v1.2, uses: latency-sweep}\n"
+    "expect: [{id: e, metric: m.iops, min: 3, by: {local: {min: 2}}}]\n"
 )
 
 
@@ -27,6 +28,9 @@ TEXT = HEAD + (
         ("vars.runtime=no", lambda plan: plan.vars["runtime"].value, "no"),
         ("vars.runtime=a=b", lambda plan: plan.vars["runtime"].value, "a=b"),
         ("vars.disk.size=2", lambda plan: plan.vars["disk"].plain(), {"size": 2}),
+        ("expect.e.min=2", lambda plan: plan.expect[0].bound.min.value, 2),
+        ("expect.m.iops.max=9k", lambda plan: plan.expect[0].bound.max.value, "9k"),
+        ("expect.e.by.local.min=1", lambda plan: plan.expect[0].by["local"][1].min.value, 1),
         ("defaults.repeats=2", lambda plan: plan.execution.repeats, 2),
         ("defaults.retry.max=2", lambda plan: plan.execution.retry.max, 2),
         ("defaults.config.k=v", lambda plan: plan.defaults_config["k"].value, "v"),
@@ -83,6 +87,12 @@ def test_templates_in_values_read_the_plan() -> None:
         ("var.x=1", "E119 --set:1:1", "matches nothing in the plan", "did you mean `vars`?"),
         ("runtime=5s", "E119 --set:1:1", "matches nothing in the plan", "write `--set"),
         ("hosts.a.port=1", "E119 --set:1:7", "an unknown host", "known: a.lab, local"),
+        ("expect=1", "E119 --set:1:1", "`expect` cannot be set as a whole", "expect.NAME"),
+        ("expect.f.min=1", "E119 --set:1:8", "an unknown expectation", "known: e, m.iops"),
+        ("expect.m.iop.min=1", "E119 --set:1:8", "an unknown expectation", "did you mean `m.iops`?"),
+        ("expect.e=1", "E119 --set:1:8", "does not name a bound", "min, max"),
+        ("expect.e.at=1", "E119 --set:1:8", "does not name a bound", "min, max"),
+        ("expect.e.severity=bad", "E112 --set:1:19", "not valid for `severity`", "one of fail"),
         ("hosts=1", "E119 --set:1:1", "an unknown host", "known: a.lab, local"),
         ("m=1", "E119 --set:1:1", "`m` cannot be set as a whole", "ID.SETTING"),
         ("m.config.a.b=1", "E119 --set:1:3", "does not name a setting", "ID.SETTING"),

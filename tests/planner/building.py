@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic, errors
-from asct.plan.load import load_plan
+from asct.plan.load import load_plan, variants
 from asct.plan.model import Plan
 from asct.planner.model import Job, ResolvedPlan
 from asct.planner.resolve import Resolution, resolve
@@ -16,22 +17,25 @@ from tests.planner.fakes import CATALOG
 FILE = "plan.yaml"
 
 
-def load(text: str, sets: Sequence[str] = ()) -> Plan:
+def load(text: str, sets: Sequence[str] = (), profile: str | None = None) -> Plan:
     """The plan that `text` describes; the version is added, and a name if there is none."""
     head = "" if "\nname:" in text else "\nname: test"
-    loaded = load_plan(Path(FILE), text=f"{text.rstrip()}{head}\nplan: 1\n", sets=sets)
+    loaded = load_plan(Path(FILE), text=f"{text.rstrip()}{head}\nplan: 1\n", profile=profile, sets=sets)
     assert loaded.plan is not None, loaded.diagnostics
     return loaded.plan
 
 
-def run(text: str, sets: Sequence[str] = (), **selection: tuple[str, ...]) -> Resolution:
+def run(text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]) -> Resolution:
     """Load and resolve."""
-    return resolve(load(text, sets), CATALOG, Selection(**selection))
+    plan = load(text, sets, profile)
+    return resolve(plan, CATALOG, Selection(**selection), partial(variants, plan))
 
 
-def resolved(text: str, sets: Sequence[str] = (), **selection: tuple[str, ...]) -> ResolvedPlan:
+def resolved(
+    text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]
+) -> ResolvedPlan:
     """The plan, which must have no error."""
-    found = run(text, sets, **selection)
+    found = run(text, sets, profile, **selection)
     assert found.plan is not None, found.diagnostics
     return found.plan
 
@@ -42,9 +46,11 @@ def job(text: str, name: str | None = None, sets: Sequence[str] = ()) -> Job:
     return next(item for item in reversed(jobs) if name in (None, item.id))
 
 
-def refused(text: str, sets: Sequence[str] = (), **selection: tuple[str, ...]) -> list[Diagnostic]:
+def refused(
+    text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]
+) -> list[Diagnostic]:
     """The errors of a plan that must not resolve."""
-    found = run(text, sets, **selection)
+    found = run(text, sets, profile, **selection)
     assert found.plan is None
     return errors(found.diagnostics)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asct.planner.model import Check
-from tests.planner.building import resolved, run
+from tests.planner.building import refused, resolved
 
 HOSTS = "hosts: {a: {transport: local}, b: {transport: local}, c: {transport: local}}\ngroups: {g: {hosts: [b, c]}}\n"
 
@@ -76,9 +76,30 @@ expect: [{metric: "d*.iops", min: 1}, {metric: "*.iops", at: {iodepth: 1}, min: 
     assert [(check.job_id, check.metric) for check in checked(text)] == [("d*", "iops"), ("*", "iops")]
 
 
-def test_expectations_about_what_is_not_selected_are_left_out() -> None:
-    text = "benchmarks: [disk, levels]\nexpect: [{metric: levels.latency, max: 1 s}, {metric: disk.iops, min: 1}]"
-    assert [check.job_id for check in checked(text, benchmarks=("disk",))] == ["disk"]
+def unplanned(
+    text: str, sets: tuple[str, ...] = (), profile: str | None = None, **selection: tuple[str, ...]
+) -> list[str]:
+    return [check.unplanned for check in resolved(text, sets, profile, **selection).checks]
+
+
+def test_expectations_about_what_is_not_selected_are_not_planned() -> None:
+    bounds = "[{metric: levels.latency, at: {level: L1}, max: 1 s}, {metric: disk.iops, min: 1}]"
+    text = f"benchmarks: [disk, levels]\nexpect: {bounds}"
+    left, kept = resolved(text, benchmarks=("disk",)).checks
+    assert (left.job_id, left.at, left.unplanned) == ("levels", {"level": "L1"}, "`levels` is not selected")
+    assert (kept.job_id, kept.unplanned) == ("disk", "")
+
+
+def test_an_expectation_about_a_deselected_dependency_is_not_planned() -> None:
+    text = "benchmarks: [peak, disk]\nexpect: [{metric: levels.latency, at: {level: DRAM}, max: 130 ns}]"
+    assert unplanned(text) == [""]
+    assert unplanned(text, benchmarks=("disk",)) == ["`levels` is not selected"]
+
+
+def test_an_expectation_whose_only_host_is_not_selected_is_not_planned() -> None:
+    text = HOSTS + "benchmarks: [disk]\nexpect: [{metric: disk.iops, by: {b: {min: 1}}}]"
+    assert unplanned(text, hosts=("a",)) == ["`disk` is not selected on its hosts"]
+    assert unplanned(text, hosts=("b",)) == [""]
 
 
 def test_an_expectation_of_a_job_that_was_added() -> None:
@@ -86,8 +107,61 @@ def test_an_expectation_of_a_job_that_was_added() -> None:
     assert checked(text)[0].job_id == "levels"
 
 
-def test_a_swept_setting_pinned_by_set_warns() -> None:
-    text = "benchmarks: [depth]\nexpect: [{metric: depth.iops, at: {iodepth: 2}, min: 1}]"
-    found = run(text, ("depth.iodepth=64",))
-    assert found.plan is not None
-    assert [(item.code, item.severity) for item in found.diagnostics] == [("E236", "warning")]
+SWEPT = """
+vars: {most: 64}
+benchmarks:
+  - {id: depth, uses: disk, sweep: {iodepth: [1, 8, 32], where: iodepth <= vars.most}}
+  - levels
+expect: [{id: deep, metric: depth.iops, at: {iodepth: %s}, min: 100, severity: warn}]
+profiles:
+  quick: {benchmarks: {depth: {sweep: {iodepth: [1]}}}}
+  small: {vars: {most: 8}}
+  large: {benchmarks: {depth: {sweep: {iodepth: [64]}}}}
+  loose: {expect: {deep: {min: 50, severity: fail}}}
+"""
+
+
+def test_a_profile_and_set_may_remove_the_point_of_an_expectation() -> None:
+    assert unplanned(SWEPT % 32) == [""]
+    assert unplanned(SWEPT % 32, profile="quick") == ["`iodepth` is never 32 in `depth`"]
+    assert unplanned(SWEPT % 32, profile="small") == ["`iodepth` is never 32 in `depth`"]
+    assert unplanned(SWEPT % 32, ("depth.iodepth=8",)) == ["`iodepth` is never 32 in `depth`"]
+    assert unplanned(SWEPT % 32, ("depth.sweep.iodepth=[1, 2]",)) == ["`iodepth` is never 32 in `depth`"]
+    assert unplanned(SWEPT % 8, ("depth.iodepth=8",)) == [""]
+
+
+def test_a_point_that_only_another_profile_plans_is_not_planned() -> None:
+    assert unplanned(SWEPT % 64) == ["`iodepth` is never 64 in `depth`"]
+    assert unplanned(SWEPT % 64, profile="large") == [""]
+
+
+def test_a_point_that_no_profile_plans_is_an_error_with_and_without_a_profile() -> None:
+    for profile in (None, "quick", "large"):
+        assert [item.code for item in refused(SWEPT % 33, profile=profile)] == ["E236"]
+    assert [item.code for item in refused(SWEPT % 33, ("depth.iodepth=8",))] == ["E236"]
+
+
+def test_profiles_and_set_change_bounds_by_id_or_metric() -> None:
+    def bounds(*sets: str, profile: str | None = None) -> list[tuple[float | None, str, str]]:
+        found = resolved(SWEPT % 8, sets, profile).checks
+        return [(check.min, check.severity, check.text.rpartition(": ")[2]) for check in found]
+
+    assert bounds() == [(100.0, "warn", "at least 100")]
+    assert bounds(profile="loose") == [(50.0, "fail", "at least 50")]
+    assert bounds("expect.deep.min=70") == [(70.0, "warn", "at least 70")]
+    assert bounds("expect.depth.iops.min=1k", profile="loose") == [(1000.0, "fail", "at least 1k")]
+
+
+def test_a_changed_bound_keeps_the_line_of_its_expectation() -> None:
+    lines = [check.span.line for check in resolved(SWEPT % 8, profile="loose").checks if check.span]
+    assert lines == [check.span.line for check in resolved(SWEPT % 8).checks if check.span]
+
+
+def test_an_expectation_that_is_not_planned_does_not_change_the_hash() -> None:
+    bare = (
+        (SWEPT % 32)
+        .replace("expect: [{id: deep", "expect: []  # [{id: deep")
+        .replace("  loose: {expect", "  # {expect")
+    )
+    assert resolved(SWEPT % 32, profile="quick").hash == resolved(bare, profile="quick").hash
+    assert resolved(SWEPT % 32).hash != resolved(bare).hash

@@ -90,7 +90,7 @@ expect: [{metric: disk.iops, at: {iodepth: 2}, min: 1}]
     assert [dict(point.swept) for point in found.jobs[0].points] == [
         {"iodepth": 64, "block_size": 4096}, {"iodepth": 64, "block_size": 8192},
     ]  # fmt: skip
-    assert [item.severity for item in found.diagnostics] == ["warning"]
+    assert [check.unplanned for check in found.checks] == ["`iodepth` is never 2 in `disk`"]
     zipped = "benchmarks: [{uses: disk, sweep: {zip: [{iodepth: [1, 2], numjobs: [3, 4]}]}}]"
     assert [point.swept["numjobs"] for point in job(zipped, None, ("disk.iodepth=64",)).points] == [3, 4]
 
