@@ -112,7 +112,7 @@ def _verdicts(console: Console, run: Run) -> None:
     for verdict in run.verdicts:
         if verdict.outcome != "pass":
             word = word_of(verdict)
-            first, *rest = wrapped(f"{word:<8}{verdict_text(verdict)}", console.width, "", " " * 8)
+            first, *rest = wrapped(f"{word:<7} {verdict_text(verdict)}", console.width, "", " " * 8)
             console.line(Text(word, style=_STYLES[TONES[word]]).append(first[len(word) :], style="none"))
             for line in rest:
                 console.line(line)

@@ -54,7 +54,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def _verdict(verdict: Verdict, width: int) -> str:
     """Return the outcome and the text of a verdict. Continuation lines are aligned with the text."""
-    lead = f"{word_of(verdict):<9}"
+    lead = f"{word_of(verdict):<8} "
     wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
