@@ -1,0 +1,41 @@
+"""Values with known visits, and noise of three kinds from which visits are drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from asct.analysis.groups import MetricGroup
+from asct.sdk.record import Record, Stats
+from asct.statistics.visits import summarise_visits
+
+Noise = Literal["normal", "heavy-tailed", "two states"]
+NOISES: tuple[Noise, ...] = get_args(Noise)
+_RARE = 0.1
+_TAIL = 5.0
+_STATES = (0.0, 0.1)
+
+
+def draw(noise: Noise, spread: float, rng: random.Random) -> float:
+    """Return the relative deviation of one visit. `spread` is the standard deviation of the normal part: one visit in
+    ten of the heavy-tailed kind deviates five times as far, and visits with two states differ by another 10 %."""
+    wide = _TAIL if noise == "heavy-tailed" and rng.random() < _RARE else 1.0
+    state = rng.choice(_STATES) if noise == "two states" else 0.0
+    return max(-0.9, rng.gauss(0.0, spread * wide) + state)
+
+
+def sampled(values: Sequence[float], **changes: Any) -> MetricGroup:
+    """Return a value with these visits, as one repeat of a memory benchmark records it."""
+    found = summarise_visits(values)
+    stats = Stats(
+        n=21, median=found.median, mad=0.0, ci95=found.ci95, min=min(values), max=max(values), visits=len(values),
+        visit_values=tuple(values),
+    )  # fmt: skip
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {},
+        "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": found.median,
+        "unit": "s", "better": "lower", "stats": stats, "raw": "jobs/a/job/p1/r1",
+    }  # fmt: skip
+    record = Record(**{**body, **changes})
+    return MetricGroup(record.host, record.id, record.metric, record.coords, (record,))
