@@ -198,6 +198,20 @@ def test_a_controller_that_is_started_anew_concerns_no_job(slurm: Slurm, into: I
     slurm.await_empty()
 
 
+def test_a_run_that_is_interrupted_between_two_jobs_leaves_nothing(slurm: Slurm, own_state: Path) -> None:
+    host = host_of()
+    host.open(SESSION)
+    host.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
+    host.begin_job("a")
+    host.interrupt()
+    with pytest.raises(HostLost) as error:
+        host.begin_job("b")
+    host.close()
+    assert (code_of(error), list(own_state.rglob("*.json"))) == ("E353", [])
+    slurm.await_empty()
+    assert slurm.left() == []
+
+
 def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
     host = host_of()
     host.open()

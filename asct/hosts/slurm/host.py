@@ -262,7 +262,25 @@ class SlurmHost(RemoteHost):
         finally:
             self.close()
 
+    def _regain_node(self) -> None:
+        """Submit a short job if the run was interrupted between two jobs: without a job, nothing on the node can be
+        removed. A second interruption, or END_S, ends the wait for it."""
+        if not self.work or self._memory.held is not None:
+            return
+        self._over.clear()
+        deadline = threading.Timer(END_S, self._over.set)
+        deadline.start()
+        with contextlib.suppress(AsctError):
+            allocation = self._submit("clean up", FIRST_JOB_S, JobOrder())
+            self._planned["clean up"] = allocation  # `close` cancels it if it does not start
+            node = self._await(allocation)
+            del self._planned["clean up"]
+            self._hold(self._memory.id, allocation, node)
+            self._session.reattach()
+        deadline.cancel()
+
     def close(self) -> None:
+        self._regain_node()
         tidy = self._link.alive() if self.work else not self._memory.work
         super().close()
         self._steps.close()
