@@ -53,9 +53,10 @@ def summarize(view: RunView) -> VerdictSummary:
     run = view.run
     judged = [item for item in run.verdicts if item.outcome != "not planned"]
     counting = [item for item in judged if item.severity == "fail" or is_blocking(item)]
-    problems = [*_problems(view, counting), *_doubts(view)]
+    problems = list(_problems(view, counting))
     if not problems and run.exit_code:
         problems = [("missing", f"the run ended with exit code {run.exit_code}")]
+    problems += _doubts(view)
     if not problems:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
     (tone, first), *rest = problems
@@ -96,7 +97,8 @@ def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Itera
     for tone in tones:
         if number := lost.get(tone, 0):
             one, several = _OF_REPEATS[tone]
-            yield tone, f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
+            told = f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
+            yield "invalid" if tone == "doubt" else tone, told  # the color of doubt is for runs with exit code 0
 
 
 def _doubts(view: RunView) -> Iterator[Problem]:

@@ -154,8 +154,13 @@ class Console:
             self.out.print(harmless(text))
 
     def annotations(self, lines: str) -> None:
-        """Print commands for GitHub's runner to stdout. Their values must already be escaped."""
-        _write(sys.stdout, f"{lines}\n")
+        """Print commands for GitHub's runner to stdout, or with --json to stderr. Their values must already be
+        escaped."""
+        _write(sys.stderr if self.style.json else sys.stdout, lines)
+
+    def runner_command(self, line: str) -> None:
+        """Print a command for GitHub's runner to stderr, between the lines of progress."""
+        _write(sys.stderr, f"{line}\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
         """Print a JSON document to stdout, with `schema` as its first key."""

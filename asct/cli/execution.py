@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from asct.analysis.expectations import judge
 from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
 from asct.analysis.view import RunView
+from asct.cli.ci import folded, publish, report_names
 from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.progress import choose, describe
@@ -31,18 +31,15 @@ from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext
-from asct.errors import AsctError, PlanError, StoreError, UsageError, exhausted
-from asct.export import render as render_report
+from asct.errors import AsctError, PlanError, exhausted
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
 from asct.registry import installed
 from asct.store.documents import store_error, way_out
-from asct.store.files import writing
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
-from asct.store.outputs import open_output
 from asct.store.reader import StoredRun, read_run
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -67,17 +64,15 @@ def execute(
 ) -> CommandOutcome:
     """Run a plan, or measure what is missing in the run `resume`, and print a summary.
 
-    With `ci`, also write junit.xml, and print annotations under GitHub Actions. Raises StoreError if the run cannot be
-    written.
+    With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """
     reports: dict[str, Path] = {}
     views: list[RunView] = []
 
     def render(layout: RunLayout) -> Mapping[str, str]:
-        names = (*resolved.report.formats, "junit") if ci else resolved.report.formats
         view = view_of(layout.root)
         views.append(view)
-        for name in dict.fromkeys(names):
+        for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
             try:
                 reports[name] = write_report(view, name, layout.root)[0]
             except (AsctError, MemoryError) as problem:  # it must not hide the results
@@ -91,15 +86,16 @@ def execute(
     gc.set_threshold(100_000, 50, 100)
     with RunLog(options.log_level) as log, choose(options.console) as progress:
         how = replace(how, command=(PROGRAM, *sys.argv[1:]))
-        run = apply(resolved, how, listeners=[log, progress], resume=resume)
+        with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
+            run = apply(resolved, how, listeners=[log, progress], resume=resume)
         if run.stop.signal is not None:
             discard_closed_outputs()
         verdicts, rejected = _judged(resolved, run)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True
     print_summary(options.console, views[-1], reports)
-    if ci and os.environ.get("GITHUB_ACTIONS"):
-        _annotate(options, views[-1], run.writer.layout)
+    if ci:
+        publish(options.console, views[-1])
     return CommandOutcome(run.writer.layout.root, code)
 
 
@@ -118,6 +114,8 @@ def resume_run(
     options.console.line(f"{stored.layout.root}: {counted(number, 'measurement')} missing")
     complete = not (number or found.differs or stored.torn()) and stored.run.status == "complete"
     if complete and stored.run.exit_code is not None:
+        if ci:
+            publish(options.console, view_of(stored.layout.root))
         return stored.run.exit_code
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
 
@@ -156,19 +154,6 @@ def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], boo
         hint = "reduce other activity on the host and measure both again; see `asct explain disagrees`"
         run.events.notice(side.host, Diagnostic("E617", message, hint=hint, severity="warning"))
     return verdicts, bool(rejected)
-
-
-def _annotate(options: GlobalOptions, view: RunView, layout: RunLayout) -> None:
-    """Print annotations for GitHub Actions, and append the report summary.md (at most 1 MiB) to the job summary."""
-    lines = render_report(view, "github")
-    options.console.annotations(str(lines).rstrip("\n"))
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary and layout.markdown.exists():
-        try:
-            with writing(Path(summary)), open_output(Path(summary), append=True) as target:
-                target.write(layout.markdown.read_text(encoding="utf-8"))
-        except (StoreError, UsageError) as error:  # the results are in the run's folder
-            options.console.diagnostics(error.diagnostics)
 
 
 class RunLog(AbstractContextManager["RunLog"]):

@@ -23,7 +23,10 @@ FORMAT = click.option(
     help="Output format.",
 )  # fmt: skip
 CI = click.option(
-    "--ci", is_flag=True, help="Print plain output and write junit.xml; under GitHub Actions, also print annotations."
+    "--ci",
+    is_flag=True,
+    help="For CI: print plain output, and write junit.xml and summary.md. Also write annotations and a job summary for "
+    "GitHub Actions, or a Code Quality report for GitLab.",
 )
 YES = click.option(
     "--yes",

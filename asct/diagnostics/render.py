@@ -29,7 +29,8 @@ _STYLES = {"error": "31", "warning": "33", "note": "36", "caret": "31", "hint": 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 Level = Literal["error", "warning", "notice"]
-_LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note": "notice"}
+LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note": "notice"}
+"""The level of the annotation for each severity."""
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -183,13 +184,6 @@ def annotation(
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
     return f"::{level} {listed}::{_data(message)}"
-
-
-def github_line(item: Diagnostic) -> str:
-    """Return the annotation for a diagnostic, with its hint in parentheses."""
-    location = None if item.span is None else (item.span.file, item.span.line, item.span.column)
-    text = item.message + (f" ({item.hint})" if item.hint else "")
-    return annotation(_LEVELS[item.severity], item.code, text, location)
 
 
 def _data(text: str) -> str:

@@ -1,92 +1,38 @@
-"""GitHub workflow commands, which annotate the plan with failed expectations and points."""
+"""GitHub workflow commands, which annotate the lines of the plan with the problems of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
 
-from asct.analysis.expectations import is_blocking
-from asct.analysis.grid import coordinates_text
-from asct.analysis.outcomes import planned, share
-from asct.analysis.provenance import failures_of, remarks_of
-from asct.analysis.report import build
-from asct.analysis.verdict import measured_text, summarize, word_of
+from asct.analysis.ci import ci_job
+from asct.analysis.problems import Problem, problems_of
 from asct.analysis.view import RunView
 from asct.diagnostics.render import Level, annotation
-from asct.store.model import Verdict
 
 NAME = "github"
 FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
-"""Maximum number of errors that GitHub shows per step. The same limit applies to warnings."""
-
-
-_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Note:
-    level: Level
-    title: str
-    message: str
-    file: str = ""
-    line: int | None = None
+"""Maximum number of annotations of each level that GitHub shows per step."""
 
 
 def render(view: RunView) -> str:
-    """Return at most ten errors and ten warnings, the most severe first. A final notice states how many were
-    omitted."""
-    notes = [*_expectations(view), *_points(view), *_findings(view)]
-    if view.run.exit_code != 0 and all(note.level != "error" for note in notes):
-        notes.append(_Note("error", "asct", summarize(view).sentence, view.run.plan_file))
-    lines: list[str] = []
-    left = 0
-    levels: tuple[Level, ...] = ("error", "warning")
+    """Return the annotations for a run."""
+    return annotate(problems_of(view), "see summary.md and junit.xml of the run")
+
+
+def annotate(problems: Sequence[Problem], rest: str) -> str:
+    """Return at most ten annotations of each level. A final notice states how many were omitted; `rest` says where they
+    are."""
+    job, lines, left = ci_job(), [], []
+    levels: tuple[Level, ...] = ("error", "warning", "notice")
     for level in levels:
-        found = [note for note in notes if note.level == level]
-        lines += [_line(note) for note in found[:MOST]]
-        left += max(0, len(found) - MOST)
+        found = [item for item in problems if item.level == level]
+        for item in found[:MOST]:
+            lines.append(annotation(level, item.title, item.message, (job.path(item.file), item.line, item.column)))
+        if (more := len(found) - MOST) > 0:
+            left.append(f"{more} more {level}{'' if more == 1 else 's'}")
     if left:
-        lines.append(_line(_Note("notice", "asct", f"{left} more findings are in summary.md")))
+        lines.append(annotation("notice", "asct", f"{' and '.join(left)}: {rest}"))
     return "".join(line + "\n" for line in lines)
-
-
-def _expectations(view: RunView) -> Iterable[_Note]:
-    for verdict in view.run.verdicts:
-        grave = is_blocking(verdict)
-        if verdict.outcome in ("pass", "not planned") or (verdict.severity == "info" and not grave):
-            continue
-        title = f"expectation {_WORDS.get(word_of(verdict), 'unknown')}: {verdict.id}.{verdict.metric}"
-        yield _Note("error" if grave else "warning", title, _verdict_text(verdict), verdict.file or "", verdict.line)
-
-
-def _verdict_text(verdict: Verdict) -> str:
-    host = f"host {verdict.host}" if verdict.host else ""
-    where = ", ".join(filter(None, (coordinates_text(verdict.at), host)))
-    return "; ".join(filter(None, (measured_text(verdict), where, verdict.reason)))
-
-
-def _points(view: RunView) -> Iterable[_Note]:
-    for job in view.jobs:
-        for failure in failures_of(view.root, job):
-            text = f"{failure.label}: {failure.message or failure.status}"
-            yield _Note("error", f"{failure.status}: {job.key}", text, view.run.plan_file)
-        if noisy := 0 if job.entry.strict else job.entry.counts.get("noisy", 0):
-            text = f"{share(noisy, planned([job.entry]), 'measurement')}: {'; '.join(remarks_of(job)[:1])}"
-            yield _Note("warning", f"noisy: {job.key}", text, view.run.plan_file)
-
-
-def _findings(view: RunView) -> Iterable[_Note]:
-    for item in build(view).warnings:
-        level: Level = "error" if item.severity == "error" else "warning"
-        host = f"{item.host}: " if item.host else ""
-        hint = f" ({item.hint})" if item.hint else ""
-        if item.severity != "note":
-            yield _Note(level, item.code or "asct", f"{host}{item.message}{hint}", view.run.plan_file)
-
-
-def _line(note: _Note) -> str:
-    return annotation(note.level, note.title, note.message, (note.file, note.line, None))

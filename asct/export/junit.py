@@ -82,7 +82,7 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: Sequenc
     swept = coordinates_text(next((item.command.swept for item in repeats if item.command), {}))
     seconds = sum(item.status.elapsed_s for item in repeats if item.status)
     case = _case(suite, swept or job.entry.id, job.key, seconds)
-    bad = [item for item in repeats if not item.measured]
+    bad = [item for item in repeats if item.repeat >= 1 and not item.measured]  # a failed warm-up changes nothing
     words = Counter(item.word for item in repeats)
     counts = ", ".join(f"{number} {word}" for word, number in words.items())
     if bad:

@@ -146,7 +146,7 @@ def _values_from(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job_from(body: Mapping[str, Any]) -> Job:
-    given = _located(body, "tags")
+    given = {"span": None, **_located(body, "tags")}  # plans frozen by earlier versions do not contain span
     shared = _values_from(body["settings"])
     points = []
     for item in body["points"]:

@@ -53,6 +53,8 @@ class Job(NamedTuple):
     """Maps each alias to the id of a job on the same host whose results this job reads."""
     reason: str = "named in the plan"
     origins: Mapping[str, Origin] = {}
+    span: Span | None = None
+    """The location of the entry in the plan."""
 
     @property
     def key(self) -> str:

@@ -124,19 +124,6 @@ def test_ad_hoc_files_are_those_of_the_format(asct: Asct, tmp_path: Path) -> Non
     assert asct("run", "noop", "-o", "out", "--force", "-q").err == ""
 
 
-def test_a_workflow_gets_a_summary_and_goes_on_without(
-    asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summary = tmp_path / "step.md"
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    assert asct("apply", "small.yaml", "--ci").code == 0
-    assert "## Coverage by host" in summary.read_text()
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "step.md"))
-    ended = asct("apply", "small.yaml", "--ci")
-    assert (ended.code, "nowhere/step.md" in ended.err.replace("\n", "")) == (0, True)
-
-
 @pytest.mark.parametrize("name", ["run.json", "plan.resolved.json", "journal.jsonl"])
 @pytest.mark.parametrize("damage", ["cut", "changed"])
 def test_what_resume_cannot_repair_is_not_advised_to_be_resumed(

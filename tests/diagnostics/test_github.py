@@ -3,14 +3,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asct.analysis.problems import problem_of
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.render import annotation, github_line
+from asct.diagnostics.render import annotation
+from asct.export.github import annotate
 
 
 def test_place_title_message_and_hint() -> None:
     item = Diagnostic("E104", "unknown key `a`", Span("x.yaml", 5, 3), hint="did you mean `b`?")
-    assert github_line(item) == "::error file=x.yaml,line=5,col=3,title=E104::unknown key `a` (did you mean `b`?)"
-    assert github_line(Diagnostic("E702", "no", severity="note")) == "::notice title=E702::no"
+    others = [problem_of(Diagnostic("E702", "no", severity="note"))] * 11
+    assert annotate([problem_of(item), *others], "see the log").splitlines() == [
+        "::error file=x.yaml,line=5,col=3,title=E104::unknown key `a` (did you mean `b`?)",
+        *["::notice title=E702::no"] * 10,
+        "::notice title=asct::1 more notice: see the log",
+    ]
 
 
 def test_what_others_wrote_is_escaped() -> None:

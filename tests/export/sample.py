@@ -77,7 +77,7 @@ def write_sample(results: Path, sample: Sample = Sample()) -> Path:
             writer.document(writer.layout.disturbances(host), disturbances(host, sample.text))
             _latency(writer, host, 1 + 0.12 * number)
             _depths(writer, sample, host, 1 + 0.2 * number)
-        writer.finish(ended_at="2026-11-21T04:29:41Z", status=sample.status, exit_code=0)
+        writer.finish(ended_at="2026-11-21T04:29:41Z", status=sample.status, exit_code=_exit_code(sample))
         writer.seal()
     finally:
         writer.close()
@@ -170,6 +170,10 @@ def _run(sample: Sample) -> Run:
         ],
         command=["asct", "apply", "plans/quickstart.yaml"],
     )  # fmt: skip
+
+
+def _exit_code(sample: Sample) -> int:
+    return 3 if sample.fail_depth else 1 if sample.verdicts else 0
 
 
 def _lost(sample: Sample) -> int:

@@ -11,14 +11,17 @@ import json
 import pkgutil
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import asct.export
+from asct.analysis import markup
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.errors import UsageError
 from asct.export import get, markdown, render, text, write, write_all
@@ -35,7 +38,18 @@ HOSTILE = '`|"><script>alert(1)</script>\n::error::x\x1b[31m%0A]]></a>**b** @tea
 
 def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
     found = report_formats()
-    assert set(found) == {"csv", "github", "html", "json", "jsonl", "junit", "markdown", "parquet", "stdout"}
+    assert set(found) == {
+        "codequality",
+        "csv",
+        "github",
+        "html",
+        "json",
+        "jsonl",
+        "junit",
+        "markdown",
+        "parquet",
+        "stdout",
+    }
     assert {item.module for item in found.values()} == {
         info.name for info in pkgutil.iter_modules(asct.export.__path__)
     }
@@ -180,7 +194,46 @@ def test_github_annotations_are_escaped_and_capped(view: Viewer) -> None:
     assert [sum(line.startswith(f"::{level}") for line in lines) for level in ("error", "warning", "notice")] == [
         10, 10, 1,
     ]  # fmt: skip
-    assert "42 more" in lines[-1]
+    assert lines[-1].endswith("20 more errors and 22 more warnings: see summary.md and junit.xml of the run")
+
+
+def test_annotations_of_points_are_on_the_lines_of_their_entries(view: Viewer) -> None:
+    run = view(fail_depth=8)
+    jobs = [{**job, "span": ["plans/quickstart.yaml", 3, 29, 22]} for job in run.resolved["jobs"]]
+    text = str(render(replace(run, resolved={"jobs": jobs}), "github"))
+    assert "::error file=plans/quickstart.yaml,line=3,title=failed%3A local/storage-io-depth-sweep::iodepth 8" in text
+
+
+# ---- code quality ----
+
+DEGRADATION = {
+    "type": "object",
+    "required": ["description", "check_name", "fingerprint", "severity", "location"],
+    "properties": {
+        "description": {"type": "string"},
+        "check_name": {"type": "string"},
+        "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+        "location": {
+            "type": "object",
+            "required": ["path", "lines"],
+            "properties": {
+                "path": {"type": "string", "minLength": 1},
+                "lines": {"type": "object", "required": ["begin"], "properties": {"begin": {"type": "integer"}}},
+            },
+        },
+    },
+}
+"""What docs.gitlab.com lists under "Code Quality report format". GitLab's own schema requires less."""
+
+
+@pytest.mark.parametrize("text_of_others", ["", HOSTILE])
+def test_code_quality_has_the_format_that_gitlab_documents(view: Viewer, text_of_others: str) -> None:
+    body = str(render(view(text=text_of_others, fail_depth=8), "codequality"))
+    items = json.loads(body, parse_constant=pytest.fail)
+    jsonschema.validate(items, {"type": "array", "items": DEGRADATION})
+    assert {"expectation-failed", "failed", "E411"} <= {item["check_name"] for item in items}
+    assert body.startswith("[") and "\x1b" not in body, "no byte order mark, no control characters"
 
 
 # ---- markdown ----
@@ -226,16 +279,17 @@ def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: 
     body = str(render(view(), "markdown"))
     assert len(body.encode()) <= 2500
     assert body.rstrip().endswith("The other reports are complete._")
+    assert body.startswith("# Quickstart\n\n❌ **1 of 3 expectations failed**\n")
 
 
 @given(st.text(max_size=60))
 @example("\\|")
 @example("a\\\\\\||")
 def test_markdown_cells_keep_to_one_cell(value: str) -> None:
-    for made in (markdown.escape(value), markdown.code(value), markdown.prose(value)):
+    for made in (markup.escape(value), markup.code(value), markup.prose(value)):
         assert "\n" not in made
         assert not re.search(r"(?<!\\)(\\\\)*\|", made)
-    assert "<" not in re.sub(r"\\[<\\]|(?<=[@#-])<!-- -->", "", markdown.escape(value))
+    assert "<" not in re.sub(r"\\[<\\]|(?<=[@#-])<!-- -->", "", markup.escape(value))
 
 
 @pytest.mark.parametrize("name", ["markdown", "stdout", "html"])

@@ -3,20 +3,22 @@ of a run that did not end well is green."""
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from asct.analysis import markup
 from asct.analysis.outcomes import TONES
 from asct.analysis.report import build
 from asct.analysis.verdict import summarize
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.engine.run import exit_code
-from asct.export import github, html, junit, markdown, text
+from asct.export import codequality, github, html, junit, markdown, text
 from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
 from tests.export.jenkins import violations
 
@@ -31,17 +33,19 @@ CAUSES = {
 STATUSES = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
 
 
-def repeat(host: str, job: str, number: int, status: str, strict: bool) -> RepeatView:
+def repeat(host: str, job: str, number: int, status: str, strict: bool, count: int = 1) -> RepeatView:
     cause = CAUSES.get(status) if status != "noisy" or strict else None
     body: dict[str, Any] = {
-        "status": status, "point_id": f"{number:012x}", "repeat": 1, "started_at": "2026-11-21T04:28:13Z",
+        "status": status, "point_id": f"{number:012x}", "repeat": count, "started_at": "2026-11-21T04:28:13Z",
         "elapsed_s": 1234.5, "diagnostic": {"code": cause[0], "message": cause[1], "hint": "look"} if cause else None,
     }  # fmt: skip
-    folder = f"jobs/{host}/{job}/{number:012x}/r1"
-    return RepeatView(host, job, f"{number:012x}", 1, folder, Status.model_validate(body), None)
+    folder = f"jobs/{host}/{job}/{number:012x}/r{count}"
+    return RepeatView(host, job, f"{number:012x}", count, folder, Status.model_validate(body), None)
 
 
-def job_of(name: str, statuses: list[str], unstarted: int = 0, strict: bool = False, refused: bool = False) -> JobView:
+def job_of(
+    name: str, statuses: list[str], unstarted: int = 0, strict: bool = False, refused: bool = False, warmup: str = ""
+) -> JobView:
     refused = refused or "refused" in statuses
     counts = {status: statuses.count(status) for status in statuses}
     note = next((" ".join(CAUSES[one]) for one in statuses if one in CAUSES and (one != "noisy" or strict)), "")
@@ -50,9 +54,9 @@ def job_of(name: str, statuses: list[str], unstarted: int = 0, strict: bool = Fa
         strict=strict, refused=refused, note=note or ("E430 /dev/sdb is mounted" if refused else ""),
     )  # fmt: skip
     entry = entry.model_copy(update={"counts": {**counts, **entry.lacking()}})
-    return JobView(
-        entry, None, (), tuple(repeat("h", name, number, one, strict) for number, one in enumerate(statuses)), (), ()
-    )
+    repeats = [repeat("h", name, number, one, strict) for number, one in enumerate(statuses)]
+    warmups = [repeat("h", name, 0, warmup, strict, 0)] if warmup and statuses else []
+    return JobView(entry, None, (), (*warmups, *repeats), (), ())
 
 
 def view_of(jobs: list[JobView], verdicts: list[Verdict], findings: bool = False, signal: int | None = None) -> RunView:
@@ -85,6 +89,7 @@ JOBS = st.lists(
         st.integers(0, 2),
         st.booleans(),
         st.booleans(),
+        st.sampled_from(["", "", "failed"]),
     ).filter(lambda job: job.entry.points > 0),
     min_size=1,
     max_size=3,
@@ -92,7 +97,7 @@ JOBS = st.lists(
 VERDICTS = st.lists(
     st.builds(
         verdict,
-        st.sampled_from(["pass", "fail", "unknown"]),
+        st.sampled_from(["pass", "fail", "unknown", "not planned"]),
         st.sampled_from(["fail", "warn", "info"]),
         st.sampled_from(["fail", "warn", "pass"]),
     ),
@@ -102,6 +107,7 @@ RUNS = st.builds(view_of, JOBS, VERDICTS, st.booleans(), st.sampled_from([None, 
 
 
 @given(RUNS)
+@example(view_of([job_of("j", ["ok"], warmup="failed")], []))
 def test_junit_is_red_exactly_if_the_exit_code_is_and_jenkins_accepts_it(view: RunView) -> None:
     root = ET.fromstring(junit.render(view))
     assert violations(root) == []
@@ -125,9 +131,15 @@ def test_nothing_is_green_unless_everything_is_well(view: RunView) -> None:
 
 
 @given(RUNS)
-def test_a_run_that_did_not_end_well_is_annotated(view: RunView) -> None:
-    errors = [line for line in github.render(view).splitlines() if line.startswith("::error")]
-    assert bool(errors) == (view.run.exit_code != 0)
+@example(view_of([job_of("j", ["noisy"], strict=True)], []))
+@example(view_of([job_of("j", ["noisy"])], [], findings=True))
+@example(view_of([job_of("j", ["ok"], warmup="failed")], []))
+def test_every_report_for_ci_is_red_exactly_if_the_exit_code_is_not_zero(view: RunView) -> None:
+    red = view.run.exit_code != 0
+    assert any(line.startswith("::error") for line in github.render(view).splitlines()) == red
+    assert ("critical" in {item["severity"] for item in json.loads(codequality.render(view))}) == red
+    assert (summarize(view).tone not in ("good", "doubt")) == red
+    assert (markdown.render(view).splitlines()[2].partition(" ")[0] not in ("✅", "⚠️")) == red
 
 
 @pytest.mark.parametrize("status", [*CAUSES])
@@ -143,7 +155,7 @@ def test_the_cause_travels_unchanged_into_every_report(status: str) -> None:
     assert f"error file=p.yaml,title={status}%3A h/j0::000000000000, repeat 1: {cause}" in github.render(view)
     body = text.render(view, 400)
     assert body.count(cause) >= 3, "the verdict, the expectation and the point"
-    assert markdown.prose(cause) in markdown.render(view)
+    assert markup.prose(cause) in markdown.render(view)
     page = html.render(view)
     assert page.count(CAUSES[status][0]) >= 3
 
@@ -166,7 +178,7 @@ def test_each_kind_of_outcome_has_its_own_colour_everywhere() -> None:
     tones = [TONES[word] for word in kinds]
     assert len(set(tones)) == len(kinds)
     assert len({_STYLES[tone] for tone in tones}) == len(kinds)
-    assert len({markdown._SIGNS[tone] for tone in tones}) == len(kinds)
+    assert len({markup.SIGNS[tone] for tone in tones}) == len(kinds)
     css = (Path(__file__).parents[2] / "templates" / "report.css").read_text()
     assert all(f".{tone} {{ --tone: var(--{tone});" in css for tone in tones)
 

@@ -157,6 +157,13 @@ def test_a_plan_frozen_before_limit_s_existed_is_accepted() -> None:
     assert thaw(_resealed(body)).limit_s is None
 
 
+def test_a_plan_frozen_before_jobs_had_a_location_is_accepted() -> None:
+    body = document()
+    for job in body["jobs"]:
+        del job["span"]
+    assert {job.span for job in thaw(_resealed(body)).jobs} == {None}
+
+
 def test_a_newer_version_is_refused_by_name() -> None:
     with pytest.raises(PlanError) as caught:
         thaw({**document(), "schema": "asct.plan/2"})

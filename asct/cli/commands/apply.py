@@ -60,10 +60,15 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
 
     Several plans run one after the other; the exit code is the most severe one.
     """
+    from asct.cli.ci import reporting
+
+    with reporting(options, given["ci"]):
+        return _apply(options, plans, selection, given)
+
+
+def _apply(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, given: dict[str, Any]) -> int:
     from asct.cli.preview_text import dry_run, require_confirmation
 
-    if given["ci"]:
-        options.progress, options.colour = False, "never"
     plans, resume = _plans_and_resume(plans, given["resume"])
     resolved = load_all(options, plans, selection)
     if given["approve"] is not None:

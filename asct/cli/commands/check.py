@@ -10,7 +10,7 @@ from asct.cli.loading import load
 from asct.cli.options import GlobalOptions, PlanSelection, plan_options, shared_options
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic, errors
-from asct.diagnostics.render import github_line, in_order
+from asct.diagnostics.render import in_order
 from asct.errors import PlanError
 
 _MOST_SHOWN = 200
@@ -52,8 +52,10 @@ def _show(options: GlobalOptions, findings: Sequence[Diagnostic], sizes: dict[st
         options.console.document(document)
         return
     if form == "github":
-        for item in in_order(findings):
-            options.console.annotations(github_line(item))
+        from asct.analysis.problems import problem_of
+        from asct.export.github import annotate
+
+        options.console.annotations(annotate(list(map(problem_of, in_order(findings))), "`asct check` prints them"))
         return
     options.console.diagnostics(in_order(findings)[:_MOST_SHOWN])
     for name, (jobs, points) in sizes.items():

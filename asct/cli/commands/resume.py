@@ -23,9 +23,9 @@ def command(options: GlobalOptions, run: str, results: str, forks: int, wait: fl
     The run continues with the plan that it started with. RUN is a directory, a run id or the start of one, a label,
     `latest`, or PLAN/latest.
     """
+    from asct.cli.ci import reporting
     from asct.cli.execution import resume_run
 
-    if ci:
-        options.progress, options.colour = False, "never"
     how = RunOptions(results=Path(results), forks=forks, wait_s=wait or 0.0)
-    return resume_run(options, run, how, ci=ci)
+    with reporting(options, ci):
+        return resume_run(options, run, how, ci=ci)

@@ -1,0 +1,52 @@
+"""The CI job that this process belongs to, as its environment variables describe it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from asct.analysis.grid import plain
+
+_URL = re.compile(r"https?://[\w.:/~%+-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CiJob:
+    """A job on a CI server; `server` is empty outside CI. `artifacts` is the page that links to the job's artifacts;
+    empty if it is unknown."""
+
+    server: Literal["", "github", "gitlab"] = ""
+    checkout: str = ""
+    artifacts: str = ""
+
+    def path(self, file: str) -> str:
+        """Return the path of a file relative to the checkout, because CI servers show files of the repository. A file
+        elsewhere keeps its path."""
+        file = plain(file)
+        whole, root = Path(os.path.normpath(Path.cwd() / file)), os.path.realpath(self.checkout)
+        inside = self.checkout and file and whole.is_relative_to(root)
+        return whole.relative_to(root).as_posix() if inside else file
+
+
+def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
+    """Return the job that the environment describes (docs.github.com, "Variables reference"; docs.gitlab.com,
+    "Predefined CI/CD variables reference")."""
+    if environ.get("GITHUB_ACTIONS"):
+        server, repository, run = (
+            environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+        )
+        url = f"{server}/{repository}/actions/runs/{run}" if repository and run else ""
+        return CiJob("github", environ.get("GITHUB_WORKSPACE", ""), _checked(url))
+    if environ.get("GITLAB_CI"):
+        job = environ.get("CI_JOB_URL", "")
+        return CiJob("gitlab", environ.get("CI_PROJECT_DIR", ""), _checked(f"{job}/artifacts/browse" if job else ""))
+    return CiJob()
+
+
+def _checked(url: str) -> str:
+    """Return a URL that cannot end a Markdown link; empty for anything else."""
+    return url if _URL.fullmatch(url) else ""

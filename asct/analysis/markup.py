@@ -1,0 +1,81 @@
+"""Markdown: escaped text, inline code, pipe tables and sections that a reader can open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from asct.analysis.grid import TableCell, TextTable, Tone, plain
+
+MOST_ROWS = 200
+"""Maximum number of rows of a table."""
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
+_REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
+"""Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping is
+not sufficient; an invisible empty comment breaks them up (github/cmark-gfm, issue 181)."""
+SIGNS: Final[Mapping[Tone, str]] = {
+    "good": "✅", "doubt": "⚠️", "invalid": "🟣", "bad": "❌", "refused": "⛔", "missing": "🔵", "unknown": "❔",
+}  # fmt: skip
+"""The signs that represent the colors of outcomes, because Markdown has no colors."""
+
+
+def escape(text: str) -> str:
+    """Return `text` as one line, escaped so that it contains no markup, HTML, mention or reference and cannot end a
+    table cell."""
+    one_line = re.sub(r"\s+", " ", plain(text)).strip()
+    safe = _SPECIAL.sub(r"\\\1", one_line)
+    safe = re.sub(r"^(\d*)([-+.)=])(?=\s|$|[-=]+$)", r"\1\\\2", _REFERENCE.sub(r"\1<!-- -->", safe))
+    return re.sub(r"(?i)\b(https?|ftp)://", r"\1:\\/\\/", re.sub(r"(?i)\bwww\.", r"www\\.", safe))
+
+
+def code(text: str) -> str:
+    """Return `text` as inline code (CommonMark 6.1), also for use in a table. The text cannot end the code.
+
+    If the number of backslashes before a vertical bar is odd, another one is added. Otherwise, some renderers would
+    pair the last one with the backslash that escapes the bar, and treat the bar as the end of the cell.
+    """
+    one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
+    longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if one_line.startswith("`") or one_line.endswith("`") or not one_line else ""
+    return f"{fence}{pad}{one_line}{pad}{fence}"
+
+
+def prose(text: str) -> str:
+    """Return `text` escaped, and the parts between backticks as code."""
+    parts = plain(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    kept = []
+    for number, part in enumerate(parts):
+        space = " " if part[:1].isspace() else ""
+        trail = " " if part[-1:].isspace() and part.strip() else ""
+        kept.append(code(part) if number % 2 else f"{space}{escape(part)}{trail}")
+    return "".join(kept).strip()
+
+
+def table(grid: TextTable, most: int = MOST_ROWS) -> str:
+    """Return a pipe table. If it has more than `most` rows, truncate it and add a note."""
+    aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
+    lines = [row_text(escape(head.title) for head in grid.heads), row_text(aligns)]
+    lines += [row_text(map(_cell, row)) for row in grid.rows[:most]]
+    if len(grid.rows) > most:
+        lines += ["", f"_{len(grid.rows) - most} more rows are in the other reports._"]
+    lines += [f"\n_{escape(note)}_" for note in grid.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(cell: TableCell) -> str:
+    sign = SIGNS.get(cell.tone, "")
+    return f"{sign} {prose(cell.text)}" if sign else prose(cell.text)
+
+
+def row_text(cells: Iterable[str]) -> str:
+    """Return a row of a pipe table, whose cells are Markdown."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def details(title: str, lines: Sequence[str]) -> list[str]:
+    """Return a section that is closed until the reader opens it. `title` and `lines` are Markdown."""
+    return [f"<details><summary>{title}</summary>", "", *lines, "", "</details>", ""]

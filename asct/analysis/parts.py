@@ -1,0 +1,133 @@
+"""The parts of a report in Markdown, from the full version to the briefest, for documents of limited size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from asct.analysis.budget import Part
+from asct.analysis.grid import TextTable
+from asct.analysis.markup import MOST_ROWS, SIGNS, code, escape, prose, row_text, table
+from asct.analysis.outcomes import short_names
+from asct.analysis.report import Caution, HostCard, HostPart, ReportSection, RunReport
+
+MOST_HOSTS = 4
+"""Maximum number of hosts for which facts, fixes and tables are shown."""
+_LONGEST = 1000
+"""Maximum number of characters of each text at the beginning of a report."""
+_FEWER = (MOST_ROWS, 50, 10)
+"""The numbers of rows of a table in its versions."""
+
+
+def clipped(text: str, most: int = _LONGEST) -> str:
+    """Return the beginning of a text that is too long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def verdict_lines(report: RunReport) -> list[str]:
+    """Return the verdict on the run with its details."""
+    lines = [f"{SIGNS[report.summary.tone]} **{prose(clipped(report.summary.sentence))}**"]
+    if report.summary.details:
+        lines += ["", prose(". ".join(map(clipped, report.summary.details))) + "."]
+    return lines
+
+
+def hosts_line(report: RunReport) -> str:
+    """Return a line that describes the only host or lists the names of all hosts."""
+    if len(report.hosts) == 1:
+        return host_line(report.hosts[0])
+    return f"{len(report.hosts)} hosts: {escape(clipped(short_names([host.name for host in report.hosts])))}"
+
+
+def host_line(host: HostCard) -> str:
+    """Return the name, the state and the description of a host."""
+    state = "" if host.status == "ok" else f" ({escape(host.status)}: {escape(clipped(host.reason))})"
+    return f"**{escape(host.name)}**{state} {escape(clipped(host.line))}".rstrip()
+
+
+def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list[Part]:
+    """Return a part with tables below a title, with fewer rows in each version; nothing if there are no tables."""
+    if not grids:
+        return []
+
+    def version(most: int) -> str:
+        named = [(f"**{escape(grid.caption)}**\n", table(grid, most)) if len(grids) > 1 else ("", table(grid, most))
+                 for grid in grids]  # fmt: skip
+        return "\n".join(filter(None, [f"{title}\n" if title else "", *(text for pair in named for text in pair)]))
+
+    longest = max(len(grid.rows) for grid in grids)
+    fewer = [most for number, most in enumerate(_FEWER) if number == 0 or most < longest]
+    return [Part(name, rank, tuple(map(version, fewer)))]
+
+
+def headlines(report: RunReport, rank: int, title: str) -> list[Part]:
+    """Return the key results."""
+    if report.headline_grids or not report.headlines:
+        return tables("key results", rank, title, report.headline_grids)
+    rows = []
+    for item in report.headlines:
+        detail = "; ".join(text for text in (item.detail, item.doubt) if text)
+        cells = (item.id, item.label, f"{item.value} {item.unit}".rstrip(), detail)
+        rows.append(row_text(escape(text) for text in cells))
+    head = [title, "", "| Benchmark | Metric | Value | |", "| --- | --- | ---: | --- |"]
+    left = len(rows) - MOST_ROWS
+    more = [f"_{left} more are in the other reports._", ""] if left > 0 else []
+    return [Part("key results", rank, ("\n".join([*head, *rows[:MOST_ROWS], "", *more]),))]
+
+
+def warnings(report: RunReport, rank: int, title: str) -> list[Part]:
+    """Return the warnings as a list."""
+    lines = [_caution(item) for item in report.warnings]
+    if not lines:
+        return []
+    texts = ["\n".join([title, "", *lines, ""])]
+    if len(lines) > 10:
+        texts.append("\n".join([title, "", *lines[:10], f"- and {len(lines) - 10} more", ""]))
+    return [Part("warnings", rank, tuple(texts))]
+
+
+def _caution(item: Caution) -> str:
+    host = f"{escape(item.host)}: " if item.host else ""
+    hint = f" Fix: {prose(item.hint)}" if item.hint else ""
+    return f"- **{escape(item.severity)}** {code(item.code)} {host}{prose(item.message)}.{hint}"
+
+
+def section_lines(section: ReportSection, hosts: int, most: int = MOST_ROWS) -> list[str]:
+    """Return the section of a benchmark entry, without its title.
+
+    If there are many hosts, the section lists only problems, because the key results show the values.
+    """
+    lines = [prose(section.summary), ""] if section.summary else []
+    for part in section.parts:
+        if hosts <= MOST_HOSTS or part.failures or part.remarks or part.note:
+            lines += _part(part, hosts, most)
+    lines += [] if hosts <= MOST_HOSTS else ["_The other reports contain the tables of each host._", ""]
+    return [*lines, *(f"- {code(flag)}: {prose(text)}" for flag, text in section.flags), *[""] * bool(section.flags)]
+
+
+def _part(part: HostPart, hosts: int, most: int) -> list[str]:
+    lines = [f"### {escape(part.host)}", ""] if hosts > 1 else []
+    lines += [f"{escape(part.line)}.", ""]
+    if part.note:
+        lines += [f"_{escape(part.note)}_", ""]
+    lines += _doubts(part)
+    for grid in part.grids if hosts <= MOST_HOSTS else ():
+        lines += [f"**{escape(grid.caption)}**", "", table(grid, most)]
+    return [*lines, *_failures(part)]
+
+
+def _doubts(part: HostPart) -> list[str]:
+    names = ", ".join(f"**{escape(item.title)}**" for item in part.disturbed)
+    doubts = [f"- ⚠️ affected by {names}"] if names else []
+    doubts += [f"- ⚠️ {prose(remark)}" for remark in part.remarks]
+    return [*doubts, ""] if doubts else []
+
+
+def _failures(part: HostPart) -> Iterable[str]:
+    for failure in part.failures:
+        message = f"{escape(failure.status)}: {escape(failure.label)}: {prose(failure.message)}"
+        where = f" ({code(failure.folder)})" if failure.folder else ""
+        yield f"- {SIGNS[failure.tone]} {message}{where}"
+    if part.failures_left:
+        yield f"- and {part.failures_left} more"
+    if part.failures:
+        yield ""

@@ -1,0 +1,108 @@
+"""The problems of a run, with their locations in the plan: expectations that were not met, points that were not
+measured, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from asct.analysis.expectations import is_blocking
+from asct.analysis.grid import coordinates_text
+from asct.analysis.outcomes import planned, share
+from asct.analysis.provenance import failures_of, remarks_of
+from asct.analysis.report import build
+from asct.analysis.verdict import measured_text, summarize, word_of
+from asct.analysis.view import RunView
+from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.render import LEVELS, Level
+from asct.store.model import Verdict
+
+_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem for people who read the results of a CI job. Errors are the problems that cause a nonzero exit code.
+
+    `check` names the kind of problem. `identity` is the same in every run that has this problem, no matter what was
+    measured.
+    """
+
+    level: Level
+    check: str
+    title: str
+    message: str
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    identity: tuple[str, ...] = ()
+
+
+def problems_of(view: RunView) -> list[Problem]:
+    """Return the problems of a run. They include an error exactly if the exit code is not 0."""
+    found = [*_expectations(view), *_points(view), *_warnings(view)]
+    if view.run.exit_code == 0:  # for example, a warm-up failed
+        return [replace(item, level="warning") if item.level == "error" else item for item in found]
+    if all(item.level != "error" for item in found):
+        found.append(Problem("error", "run", "asct", summarize(view).sentence, view.run.plan_file, identity=("run",)))
+    return found
+
+
+def problem_of(item: Diagnostic) -> Problem:
+    """Return a diagnostic as a problem."""
+    file, line, column = (item.span.file, item.span.line, item.span.column) if item.span else ("", None, None)
+    text = item.message + (f" ({item.hint})" if item.hint else "")
+    return Problem(LEVELS[item.severity], item.code, item.code, text, file, line, column)
+
+
+def _expectations(view: RunView) -> Iterable[Problem]:
+    for verdict in view.run.verdicts:
+        grave = is_blocking(verdict)
+        if verdict.outcome in ("pass", "not planned") or (verdict.severity == "info" and not grave):
+            continue
+        check = f"expectation {_WORDS.get(word_of(verdict), 'unknown')}"
+        name, at = f"{verdict.id}.{verdict.metric}", coordinates_text(verdict.at)
+        yield Problem(
+            "error" if grave else "warning", check.replace(" ", "-"), f"{check}: {name}", _verdict_text(verdict, at),
+            verdict.file or view.run.plan_file, verdict.line, identity=(check, name, at, verdict.host or ""),
+        )  # fmt: skip
+
+
+def _verdict_text(verdict: Verdict, at: str) -> str:
+    host = f"host {verdict.host}" if verdict.host else ""
+    return "; ".join(filter(None, (measured_text(verdict), ", ".join(filter(None, (at, host))), verdict.reason)))
+
+
+def _points(view: RunView) -> Iterable[Problem]:
+    places = _places(view.resolved)
+    for job in view.jobs:
+        file, line = places.get(job.key, (view.run.plan_file, None))
+        for failure in failures_of(view.root, job):
+            text = f"{failure.label}: {failure.message or failure.status}"
+            point = failure.folder.rpartition("/")[0]
+            yield Problem("error", failure.status, f"{failure.status}: {job.key}", text, file, line,
+                          identity=(failure.status, job.key, point))  # fmt: skip
+        if noisy := 0 if job.entry.strict else job.entry.counts.get("noisy", 0):
+            text = f"{share(noisy, planned([job.entry]), 'measurement')}: {'; '.join(remarks_of(job)[:1])}"
+            yield Problem("warning", "noisy", f"noisy: {job.key}", text, file, line, identity=("noisy", job.key))
+
+
+def _places(resolved: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the file and line of each job's entry in the plan, according to plan.resolved.json."""
+    places = {}
+    for job in resolved.get("jobs") or ():
+        match job:
+            case {"host": host, "id": name, "span": [str(file), int(line), *_]}:
+                places[f"{host}/{name}"] = (file, line)
+    return places
+
+
+def _warnings(view: RunView) -> Iterable[Problem]:
+    for item in build(view).warnings:
+        host = f"{item.host}: " if item.host else ""
+        hint = f" ({item.hint})" if item.hint else ""
+        if item.severity != "note":
+            code = item.code or "asct"
+            yield Problem("error" if item.severity == "error" else "warning", code, code, f"{host}{item.message}{hint}",
+                          view.run.plan_file, identity=(code, item.host, item.message))  # fmt: skip

@@ -1,0 +1,102 @@
+"""What `--ci` adds to a command: reports that CI servers read and, under GitHub Actions, annotations, a job summary and
+the step output `run`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from asct.analysis.ci import ci_job
+from asct.analysis.markup import SIGNS, code, escape, prose
+from asct.analysis.problems import Problem, problem_of, problems_of
+from asct.analysis.view import RunView
+from asct.cli.console import Console
+from asct.cli.options import GlobalOptions
+from asct.diagnostics.render import in_order
+from asct.errors import AsctError, StoreError, UsageError
+from asct.export.github import annotate
+from asct.export.markdown import MOST_BYTES, within
+from asct.store.files import writing
+from asct.store.outputs import open_output
+
+_MOST_LISTED = 100
+
+
+def report_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """Return the report formats that a plan asks for, and those that CI servers read."""
+    gitlab = ("codequality",) if ci_job().server == "gitlab" else ()
+    return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
+
+
+@contextmanager
+def reporting(options: GlobalOptions, ci: bool) -> Iterator[None]:
+    """With `ci`, print plain output, and report the errors that end the command as annotations and in the job
+    summary."""
+    if ci:
+        options.progress, options.colour = False, "never"
+    try:
+        yield
+    except AsctError as problem:
+        if ci and ci_job().server == "github":
+            problems = [problem_of(item) for item in in_order(problem.diagnostics)]
+            text = _refusal(problems, problem.exit_code)
+            options.console.annotations(annotate(problems, "see the log"))
+            _append(options.console, "GITHUB_STEP_SUMMARY", lambda _: text)
+        raise
+
+
+def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
+    """Return the job summary of a command that ended before a run started."""
+    lines = [f"{SIGNS['bad']} **asct ended with exit code {exit_code} before it measured anything**", ""]
+    for item in problems[:_MOST_LISTED]:
+        place = ":".join(str(part) for part in (item.file, item.line) if part)
+        where = f"{code(place)}: " if place else ""
+        lines.append(f"- **{escape(item.level)}** {code(item.title)} {where}{prose(item.message)}")
+    left = len(problems) - _MOST_LISTED
+    return "\n".join([*lines, *([f"- and {left} more"] if left > 0 else []), ""])
+
+
+@contextmanager
+def folded(console: Console, title: str) -> Iterator[None]:
+    """Under GitHub Actions, fold the progress that is printed in this context into a group of the log."""
+    shown = ci_job().server == "github" and not (console.style.quiet or console.style.json)
+    if shown:
+        console.runner_command(f"::group::{title}")
+    try:
+        yield
+    finally:
+        if shown:
+            console.runner_command("::endgroup::")
+
+
+def publish(console: Console, view: RunView) -> None:
+    """Under GitHub Actions, annotate the plan, append the report to the job summary, and set the step output `run` to
+    the folder of the run."""
+    if ci_job().server != "github":
+        return
+    console.annotations(annotate(problems_of(view), "see summary.md and junit.xml of the run"))
+    _append(console, "GITHUB_STEP_SUMMARY", lambda room: within(view, room))
+    folder = str(view.root)
+    if folder.isprintable():  # a line break would set further outputs
+        _append(console, "GITHUB_OUTPUT", lambda _: f"run={folder}\n")
+
+
+def _append(console: Console, variable: str, text_of: Callable[[int], str]) -> None:
+    """Append a text to the file that an environment variable names. `text_of` receives the number of bytes that may be
+    added. A failure is only reported, because the results are in the run's folder."""
+    name = os.environ.get(variable)
+    if not name:
+        return
+    path = Path(name)
+    try:
+        with writing(path), open_output(path, append=True) as target:
+            room = MOST_BYTES - os.fstat(target.fileno()).st_size
+            text = text_of(room)
+            if len(text.encode()) <= room:
+                target.write(text)
+            else:
+                console.line(f"{path} has no room for the summary of this run: GitHub shows at most 1 MiB per step")
+    except (StoreError, UsageError) as error:
+        console.diagnostics(error.diagnostics)
