@@ -125,10 +125,13 @@ def read_text(path: Path) -> str:
         raise unreadable(path, error) from error
 
 
-def parse_object(text: str, place: str) -> dict[str, Any]:
-    """Return the JSON object in `text`. Raises StoreError (E508) that names `place`, line and column."""
+def parse_object(text: str, place: str, *, nan: bool = False) -> dict[str, Any]:
+    """Return the JSON object in `text`. Raises StoreError (E508) that names `place`, line and column.
+
+    With `nan`, the object may contain NaN and Infinity, which are not JSON but which other programs write.
+    """
     try:
-        value = _DECODER.decode(text)
+        value = (_TOLERANT if nan else _DECODER).decode(text)
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
@@ -145,6 +148,7 @@ def _refuse_constant(name: str) -> float:
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """The decoder is created only once, because creating it takes as long as decoding a line."""
+_TOLERANT = json.JSONDecoder()
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:

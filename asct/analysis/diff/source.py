@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from asct.analysis.agreement import agreed
+from asct.analysis.agreement import Place, agreed
 from asct.analysis.diff.machine import machine_facts
 from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import Record
-from asct.store.find import open_run
 from asct.store.model import Run
 from asct.store.reader import StoredRun
 
@@ -37,10 +36,9 @@ class DiffSource:
     A run of another tool is represented as follows: it has one host, named as in its files or `local`. `id` and
     `benchmark` of its records are the name of the corresponding benchmark of asct, and metrics, units, directions and
     coordinates are those of that benchmark. `point` is empty unless the tool swept a setting, and `point_id` is a
-    digest of all settings that affect the value. `version` names the tool and its version (`ASCT 0.6.0`), because
-    values that different programs measured are not comparable. `repeat` is 1, `raw` is the file that contains the
-    value, and `stats` is None: such a value counts as one sample. Facts and settings that the files do not contain are
-    left out.
+    digest of all settings that affect the value. `version` is the name of the tool. `repeat` is 1, unless a value was
+    measured several times, `raw` is the file that contains the value, and `stats` is None: such a value counts as one
+    sample. Facts and settings that the files do not contain are left out.
     """
 
     name: str
@@ -62,6 +60,8 @@ class DiffSource:
     with gaps cannot pass."""
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
+    unlike: Mapping[Place, str] = field(default_factory=dict)
+    """Why values of another tool cannot be compared with those of asct, by place. The others measure the same."""
 
     @property
     def hosts(self) -> list[str]:
@@ -72,14 +72,6 @@ class DiffSource:
     def title(self) -> str:
         """A short name for headings: the label, or else the last part of the name."""
         return self.label or self.name.rstrip("/").rpartition("/")[2]
-
-
-def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
-    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
-
-    This function alone decides, by the content of the folder, which tool wrote it. Raises NoSuchRun or StoreError.
-    """
-    return of_stored(open_run(results, name), catalog)
 
 
 def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:

@@ -1,0 +1,307 @@
+"""The values in the results of Arm's ASCT, as metrics of the corresponding benchmarks.
+
+ASCT calls a benchmark a recipe. Where a recipe measures something else than the benchmark of the same name, its values
+say why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT) contains the
+complete list with the reasons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any, Final
+
+from asct.analysis.diff.arm_tables import ArmTable, misfit, table_of
+from asct.sdk.metric import Better
+from asct.sdk.record import Scalar
+from asct.values.error import shown
+from asct.values.grouping import grouped
+
+_TICKS: Final = "ASCT counts ticks of a timer with a constant frequency, not core cycles"
+_LINES: Final = "ASCT counts 64 bytes for each load of 8 bytes"
+_ONE_NODE: Final = "ASCT measures one node and extrapolates to all CPUs"
+_UNKNOWN_NODES: Final = "ASCT measures one node, and the folder does not say how many there are"
+_DIMMS: Final = "ASCT counts each memory module as a channel"
+_TURNS: Final = "ASCT delays the load by turns of an empty loop, asct by NOP instructions"
+_FASTEST: Final = "ASCT reports the fastest walk, asct the median"
+_FEW_CPUS: Final = "ASCT runs any number of processes on the same CPUs (as many as `numjobs`)"
+_MEBI: Final = 1 << 20
+_SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
+_NODE: Final = re.compile(r"Node ([0-9]{1,4})")
+
+TICK_METRICS: Final[Mapping[str, tuple[str, Better]]] = {
+    "latency_ticks": ("ticks", "lower"),
+    "bandwidth_ticks": ("B/tick", "higher"),
+    "bus_bandwidth_ticks": ("B/tick", "higher"),
+}
+"""Units and directions of the metrics that no benchmark of asct has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmValue:
+    """One value, in the base unit of its metric. `point` contains the swept setting, if any. `unlike` is the reason why
+    the value cannot be compared with values that asct measured."""
+
+    metric: str
+    value: float
+    coords: Mapping[str, Scalar]
+    point: Mapping[str, Scalar] = field(default_factory=dict)
+    unlike: str = ""
+
+
+@dataclass(slots=True)
+class ArmRecipe:
+    """The results of one recipe. `data` and `summary` are its tables as read from JSON; `place` is the file that
+    contains `data`, and `nodes` the number of NUMA nodes. `config` contains the settings that ASCT recorded."""
+
+    name: str
+    place: str
+    data: Mapping[str, Any]
+    summary: Mapping[str, Any] | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    nodes: int | None = None
+    tables: list[ArmTable] = field(default_factory=list)
+
+    @property
+    def ticks(self) -> bool:
+        """Whether the values are in ticks (`cycle_base`), where the names of the columns do not tell."""
+        return self.config.get("cycle_base") is True
+
+    @property
+    def blank(self) -> int:
+        """The number of cells without a value."""
+        return sum(table.blank for table in self.tables)
+
+    def table(self, content: object, part: str = "") -> ArmTable:
+        """Return a table of the recipe; `part` is its place within the file. Raises StoreError (E530)."""
+        self.tables.append(table_of(content, f"{self.place}{part}"))
+        return self.tables[-1]
+
+    def curve(self) -> ArmTable:
+        """Return all sizes that a sweep measured; empty if the file does not contain them."""
+        content = self.data.get("sweep_data", self.data if "sizes" in self.data else {})
+        return self.table(content, ": sweep_data")
+
+    def levels(self) -> ArmTable:
+        """Return the summary of a sweep, one row per level; empty if the file does not contain it."""
+        alone = {} if {"sweep_data", "sizes"} & self.data.keys() else self.data
+        content = self.data.get("summary", alone if self.summary is None else self.summary)
+        return self.table(content, ": summary")
+
+
+def _latency(value: float, unit: str, **given: Any) -> ArmValue:
+    """Return a latency in ns or in ticks."""
+    if unit == "ns":
+        return ArmValue("latency", value / 1e9, **given)
+    return ArmValue("latency_ticks", value, **{**given, "unlike": _TICKS})
+
+
+def _bandwidth(metric: str, value: float, unit: str, **given: Any) -> ArmValue:
+    """Return a bandwidth in GB/s (1e9 bytes per second) or in bytes per tick."""
+    if unit == "GB/s":
+        return ArmValue(metric, value * 1e9, **given)
+    return ArmValue(f"{metric}_ticks", value, **{**given, "unlike": _TICKS})
+
+
+def _unit(column: str) -> str:
+    """Return the unit in the name of a column: `ns` for `Latency [ns]`."""
+    return column.rpartition("[")[2].removesuffix("]")
+
+
+def _latency_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    curve, levels = recipe.curve(), recipe.levels()
+    measured: dict[int, float] = {}
+    for row in curve.rows:
+        size, latency = curve.whole(row, "sizes"), curve.number(row, "average_latency_ns")
+        if size is not None and latency is not None:
+            measured[size] = latency
+            yield _latency(latency, "ns", coords={"size": size})
+    for row in levels.rows:
+        at: dict[str, Scalar] = {"level": row}
+        bounds = {"lower_bound": "Lower Bound", "upper_bound": "Upper Bound", "optimum_size": "Optimum Datasize"}
+        found = {metric: levels.whole(row, column) for metric, column in bounds.items()}
+        yield from (ArmValue(metric, size, at) for metric, size in found.items() if size is not None)
+        for column in levels.named("Latency ["):
+            value = levels.number(row, column)
+            if value is not None:
+                yield _latency(value, _unit(column), coords=at)
+        optimum = found["optimum_size"]
+        if "Latency [ns]" not in levels.columns and optimum in measured:
+            yield _latency(measured[optimum], "ns", coords=at)
+
+
+def _bandwidth_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    curve, levels = recipe.curve(), recipe.levels()
+    for row in curve.rows:
+        size, rate = curve.whole(row, "sizes"), curve.number(row, "total_bandwidth_mbps")
+        if size is not None and rate is not None:
+            yield ArmValue("bandwidth", rate * 1e6, {"size": size, "traffic": "all-reads"}, unlike=_LINES)
+    for row in levels.rows:
+        level = levels.text(row, "Level")
+        at: dict[str, Scalar] = {"level": level or "", "traffic": "all-reads"}
+        for column in levels.named("Bandwidth [") if level else ():
+            value = levels.number(row, column)
+            if value is not None:  # from memory, whole lines are transferred, however many of their bytes are loaded
+                yield _bandwidth("bandwidth", value, _unit(column), coords=at, unlike="" if level == "DRAM" else _LINES)
+
+
+def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
+    """Yield the cells of a matrix, whose rows are the nodes of CPUs and whose columns are the nodes of memory."""
+    table = recipe.table(recipe.data)
+    for row in table.rows:
+        for column in table.columns:
+            value = table.number(row, column)
+            if value is not None:
+                yield {"run_node": _node(row, table), "memory_node": _node(column, table)}, value
+
+
+def _node(label: str, table: ArmTable) -> int:
+    found = _NODE.fullmatch(label)
+    if found is None:
+        raise misfit(f"{table.place}: `{shown(label)}` is not the name of a node")
+    return int(found[1])
+
+
+def _idle_latency(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    for pair, value in _matrix(recipe):
+        yield _latency(value, "ticks" if recipe.ticks else "ns", coords=pair)
+
+
+def _cross_numa_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    for pair, value in _matrix(recipe):
+        yield _bandwidth("bandwidth", value, "ticks" if recipe.ticks else "GB/s", coords=pair)
+
+
+_TRAFFIC: Final = {
+    "All Reads": "all-reads", "3:1 Reads-Writes": "3:1", "2:1 Reads-Writes": "2:1", "1:1 Reads-Writes": "1:1",
+    "2:1 Rd-Wr (Non-Temporal)": "2:1-nt",
+}  # fmt: skip
+
+
+def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    """Yield the bandwidths on the bus: ASCT counts the line that a store reads first as well."""
+    table = recipe.table(recipe.data)
+    whole = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
+    for row in table.rows:
+        title = table.text(row, "Traffic type") or ""
+        at: dict[str, Scalar] = {"traffic": _TRAFFIC.get(title, title)}
+        for column in table.named("Peak BW ["):
+            value = table.number(row, column)
+            if value is not None:
+                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=whole)
+        share = table.number(row, "% of Peak Theoretical")
+        if share is not None:
+            yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
+
+
+def _loaded_latency(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    table = recipe.table(recipe.data)
+    for row in table.rows:
+        delay = table.whole(row, "Injected NOPs")
+        if delay is None:
+            continue
+        at: dict[str, Scalar] = {"delay": delay}
+        for column in (*table.named("Loaded latency ["), *table.named("Bandwidth [")):
+            value = table.number(row, column)
+            if value is not None and column.startswith("Loaded"):
+                yield _latency(value, _unit(column), coords=at, unlike=_TURNS)
+            elif value is not None:
+                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=_TURNS)
+        share = table.number(row, "% of Peak Theoretical BW")
+        if share is not None:
+            yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
+
+
+def _core_to_core(recipe: ArmRecipe) -> Iterator[ArmValue]:
+    """Yield the latency of each pair of CPUs, and the medians over all pairs."""
+    table = recipe.table(recipe.data)
+    names = {"cpu_a": "CPUA", "cpu_b": "CPUB", "node_a": "CPUA_NODE", "memory_node": "MEMBIND_NODE"}
+    found: list[tuple[dict[str, Scalar], float]] = []
+    for row in table.rows:
+        cells = {name: table.whole(row, column) for name, column in names.items()}
+        pair: dict[str, Scalar] = {name: cell for name, cell in cells.items() if cell is not None}
+        latency = table.number(row, "LATENCY")
+        if latency is not None and len(pair) == len(names):
+            found.append(({**pair, "method": "chain"}, latency))
+    nodes = {pair["cpu_a"]: pair["node_a"] for pair, _ in found}
+    pairs = [
+        _latency(value, "ns", coords={**pair, **_node_of(pair["cpu_b"], nodes)}, unlike=_FASTEST)
+        for pair, value in found
+    ]
+    local = grouped(pairs, lambda value: value.coords["node_a"] == value.coords["memory_node"])
+    for near, mine in local.items():
+        at: dict[str, Scalar] = {"method": "chain", "data": "local" if near else "remote"}
+        yield replace(mine[0], value=median(one.value for one in mine), coords=at)
+    yield from pairs
+
+
+def _node_of(cpu: Scalar, nodes: Mapping[Scalar, Scalar]) -> dict[str, Scalar]:
+    """Return the coordinate of the second CPU's node, which ASCT writes only for the first CPU of a pair."""
+    return {"node_b": nodes[cpu]} if cpu in nodes else {}
+
+
+def _storage(axis: str) -> Callable[[ArmRecipe], Iterator[ArmValue]]:
+    def values(recipe: ArmRecipe) -> Iterator[ArmValue]:
+        table = recipe.table(recipe.data)
+        for row in table.rows:
+            point = {axis: _step(axis, row, table)}
+            for value in _of_point(table, row):
+                yield replace(value, point=point, unlike=_FEW_CPUS if axis == "numjobs" else "")
+
+    return values
+
+
+def _step(axis: str, label: str, table: ArmTable) -> Scalar:
+    """Return the swept setting of a row: the label is a size for `block_size`, a pattern for `rw`, or a count."""
+    if axis == "rw":
+        return label
+    found = _SIZE.fullmatch(label)
+    if found is None or (axis != "block_size" and not label.isdecimal()):
+        raise misfit(f"{table.place}: row `{shown(label)}` is not a value of {axis}")
+    factor: int = 1024 ** " KMGT".index(found[2] or " ")
+    return round(float(found[1]) * factor)
+
+
+def _of_point(table: ArmTable, row: str) -> Iterator[ArmValue]:
+    """Yield the values of one step. Those of a direction without requests are zeros, which measure nothing."""
+    for prefix, title in (("", ""), ("read_", "Read "), ("write_", "Write ")):
+        rate = table.number(row, f"{title}Thruput (kops)")
+        if not rate:
+            continue
+        yield ArmValue(f"{prefix}iops", rate * 1e3, {})
+        bandwidth = table.number(row, f"{title or 'Total '}BW (MB/s)")
+        if bandwidth is not None:  # the unit is MiB/s, whatever the name of the column
+            yield ArmValue(f"{prefix}bandwidth", bandwidth * _MEBI, {})
+        latency = table.number(row, f"{title}Lat. (us)")
+        if latency is not None:
+            yield ArmValue(f"{prefix}latency", latency / 1e6, {})
+    for name in ("usr", "sys", "iowait"):
+        share = table.number(row, f"CPU {name} (%)")
+        if share is not None:
+            yield ArmValue(f"used_cpu_{name}", share, {})
+
+
+RECIPES: Final[Mapping[str, Callable[[ArmRecipe], Iterator[ArmValue]]]] = {
+    "latency-sweep": _latency_sweep,
+    "bandwidth-sweep": _bandwidth_sweep,
+    "idle-latency": _idle_latency,
+    "peak-bandwidth": _peak_bandwidth,
+    "cross-numa-bandwidth": _cross_numa_bandwidth,
+    "loaded-latency": _loaded_latency,
+    "c2c-latency": _core_to_core,
+    "storage-request-size-sweep": _storage("block_size"),
+    "storage-io-depth-sweep": _storage("iodepth"),
+    "storage-process-count-sweep": _storage("numjobs"),
+    "storage-access-pattern-sweep": _storage("rw"),
+}
+"""The recipes with a corresponding benchmark, whose name or alias is that of the recipe, and functions that return
+their values."""
+NOT_COMPARED: Final[Mapping[str, str]] = {
+    "system-info": "",
+    **dict.fromkeys(("cmn", "sysreg", "ucie", "dms", "pss"), "registers"),
+    "network-info": "network interfaces",
+    **dict.fromkeys(("iperf3-tcp-sweep", "iperf3-udp-sweep"), "results of network benchmarks"),
+}
+"""What the other recipes contain. The content of system-info is compared as facts."""

@@ -1,0 +1,77 @@
+"""Tables in the files of Arm's ASCT: a JSON object of columns, each an object of cells by row label.
+
+pandas writes NaN for a cell without a value, so such a cell is skipped and counted. Any other unexpected content is an
+error that names the file, the row and the column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from asct.errors import StoreError
+from asct.store.documents import store_error
+from asct.values.error import shown
+
+_AGAIN: Final = "restore the file from a copy, or measure again with ASCT"
+
+
+def misfit(message: str) -> StoreError:
+    """Return the error for content that ASCT does not write."""
+    return store_error("E530", message, _AGAIN)
+
+
+@dataclass(slots=True)
+class ArmTable:
+    """A table. `place` is the file, and the part of it, that contains the table; `blank` counts the cells that were
+    read and have no value."""
+
+    columns: Mapping[str, Mapping[str, Any]]
+    place: str
+    blank: int = field(default=0, compare=False)
+
+    @property
+    def rows(self) -> list[str]:
+        """The labels of the rows, in the order of the file."""
+        return list(dict.fromkeys(row for cells in self.columns.values() for row in cells))
+
+    def named(self, start: str) -> list[str]:
+        """Return the columns whose name begins with `start`: `Latency [ns]` for `Latency [`."""
+        return [name for name in self.columns if name.startswith(start)]
+
+    def number(self, row: str, column: str) -> float | None:
+        """Return the number in a cell; None if it has no value. Raises StoreError (E530) for anything else."""
+        cell = self.columns.get(column, {}).get(row)
+        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
+            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not a number")
+        try:
+            value = math.nan if cell is None else float(cell)
+        except OverflowError:
+            value = math.inf
+        if math.isfinite(value):
+            return value
+        self.blank += column in self.columns
+        return None
+
+    def whole(self, row: str, column: str) -> int | None:
+        """Return the number in a cell as an integer; None if it has no value. Raises StoreError (E530)."""
+        value = self.number(row, column)
+        if value is not None and not value.is_integer():
+            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: {value} is not a whole number")
+        return None if value is None else int(value)
+
+    def text(self, row: str, column: str) -> str | None:
+        """Return the text in a cell; None if it has no value. Raises StoreError (E530)."""
+        cell = self.columns.get(column, {}).get(row)
+        if cell is not None and not isinstance(cell, str):
+            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not text")
+        return cell
+
+
+def table_of(content: object, place: str) -> ArmTable:
+    """Return the table in `content`. Raises StoreError (E530) if there is none."""
+    if not isinstance(content, dict) or not all(isinstance(cells, dict) for cells in content.values()):
+        raise misfit(f"{place}: contains no table of columns and rows")
+    return ArmTable(content, place)
