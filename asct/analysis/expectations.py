@@ -74,6 +74,8 @@ def judge(
     changes = _changes(checks, places, against, facts)
     verdicts: list[Verdict] = []
     for check, own in zip(checks, changes, strict=True):
+        if not check.bounded:
+            continue
         if check.unplanned:
             verdicts.append(_verdict(check, None, check.unplanned, outcome="not planned"))
         elif check.versus is None:
@@ -127,6 +129,11 @@ def _judge_one(
         verdicts.extend(map(judge_place, matching))
         verdicts.extend(_gaps(check, host, matching, ended))
     return verdicts
+
+
+def selects(check: Check, place: MetricGroup) -> bool:
+    """Return whether an expectation applies to a value."""
+    return (check.hosts is None or place.host in check.hosts) and _matches(check, place)
 
 
 def _matches(check: Check, place: MetricGroup) -> bool:
@@ -184,8 +191,7 @@ def _changes(
     pairs: list[tuple[int, MetricGroup]] = []
     for number, check in enumerate(checks):
         for place in places if check.versus and not (check.unplanned or baseline.problem) else ():
-            selected = (check.hosts is None or place.host in check.hosts) and _matches(check, place)
-            if selected and baseline.compares(place):
+            if selects(check, place) and baseline.compares(place):
                 pairs.append((number, place))
     raw = []
     for number, place in pairs:

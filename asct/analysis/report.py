@@ -17,6 +17,7 @@ from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
+from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
 from asct.analysis.topology import drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
@@ -114,6 +115,8 @@ class RunReport:
     description: str
     summary: VerdictSummary
     expectations: TextTable | None
+    references: TextTable | None
+    """The values for which the plan contains a reference."""
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     findings: tuple[DisturbanceCard, ...]
@@ -134,13 +137,15 @@ def build(view: RunView) -> RunReport:
     run = view.run
     slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
-    sections = [_section(view, name, unique, findings) for name, unique in zip(view.ids(), slugs, strict=True)]
+    rated = rated_values(view)
+    sections = [_section(view, name, unique, findings, rated) for name, unique in zip(view.ids(), slugs, strict=True)]
     found = [item for job in view.jobs for item in headlines(job)]
     return RunReport(
         title=plain(run.title or run.plan),
         description=plain(run.description),
         summary=summarize(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
+        references=reference_grid(rated),
         warnings=tuple(_warnings(view)),
         hosts=tuple(_host_cards(view, findings)),
         findings=findings.cards,
@@ -197,10 +202,13 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         )  # fmt: skip
 
 
-def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSummary) -> ReportSection:
+def _section(
+    view: RunView, job_id: str, unique: str, findings: DisturbanceSummary, rated: Sequence[RatedValue]
+) -> ReportSection:
     jobs = [job for job in view.jobs if job.entry.id == job_id]
     first = jobs[0]
-    figures = combined_figures({job.entry.host: job.figures for job in jobs})
+    combined = combined_figures({job.entry.host: job.figures for job in jobs})
+    figures = with_references(combined, [item for item in rated if item.place.id == job_id])
     names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
     hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
     return ReportSection(

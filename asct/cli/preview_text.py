@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from asct.cli.options import GlobalOptions
 from asct.cli.text import counted, short_time
+from asct.values.grouping import grouped
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -72,10 +73,11 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         console.result(f"of these, up to {counted(shown.reusable, 'point')} can be reused from earlier runs")
     for host in shown.hosts:
         _print_host(console, host)
-    if resolved.checks:
+    ordered = sorted(resolved.checks, key=lambda check: not check.bounded)
+    for noun, checks in grouped(ordered, lambda check: "expectation" if check.bounded else "reference").items():
         console.result("")
-        console.result(f"{counted(len(resolved.checks), 'expectation')}:")
-        for check in resolved.checks:
+        console.result(f"{counted(len(checks), noun)}:")
+        for check in checks:
             console.result(f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from asct.analysis.budget import Part, fit
 from asct.analysis.disturbances import DisturbanceCard, Remedy
+from asct.analysis.grid import TextTable
 from asct.analysis.markup import code, details, escape, prose, row_text, table
 from asct.analysis.parts import (
     MOST_HOSTS,
@@ -47,10 +48,10 @@ def _note(names: Sequence[str]) -> str:
 
 def _parts(report: RunReport) -> list[Part]:
     few = len(report.hosts) <= MOST_HOSTS
-    expectations = [report.expectations] if report.expectations is not None else []
     return [
         Part("title", 0, (_head(report),)),
-        *tables("expectations", 1, "", expectations),
+        *tables("expectations", 1, "", _given(report.expectations)),
+        *tables("references", 2, "**References**", _given(report.references)),
         *headlines(report, 2, "## Key results"),
         *warnings(report, 2, "## Warnings"),
         Part("coverage", 2, (_coverage(report),)),
@@ -59,6 +60,10 @@ def _parts(report: RunReport) -> list[Part]:
         *(_section(section, len(report.hosts)) for section in report.sections),
         Part("run details", 3, (_tail(report),)),
     ]
+
+
+def _given(grid: TextTable | None) -> list[TextTable]:
+    return [] if grid is None else [grid]
 
 
 def _head(report: RunReport) -> str:

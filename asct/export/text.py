@@ -29,6 +29,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
     report = build(view)
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
+    blocks += [_titled(report.references, width)] if report.references is not None else []
     for item in report.warnings:
         host = f"{item.host}: " if item.host else ""
         hint = f"\n{_wrapped(item.hint, width, '    ')}" if item.hint else ""
@@ -74,16 +75,18 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
     if part.disturbed:
         blocks.append(_wrapped(f"affected by: {', '.join(item.title for item in part.disturbed)}", width))
     blocks += [_wrapped(remark, width) for remark in part.remarks]
-    for grid in part.grids:
-        title = grid.caption
-        rule = "-" * min(width, display_width(title))
-        notes = "".join(f"\n{_wrapped(note, width)}" for note in grid.notes)
-        blocks.append(f"{title}\n{rule}\n{table(grid, width)}{notes}")
+    blocks += [_titled(grid, width) for grid in part.grids]
     for failure in part.failures:
         lines = [_wrapped(f"{failure.status}: {failure.label}: {failure.message}", width)]
         lines += [f"    {line}" for line in failure.tail.splitlines()[-3:]]
         blocks.append("\n".join([*lines, *([f"    {failure.folder}"] if failure.folder else [])]))
     return blocks
+
+
+def _titled(grid: TextTable, width: int) -> str:
+    rule = "-" * min(width, display_width(grid.caption))
+    notes = "".join(f"\n{_wrapped(note, width)}" for note in grid.notes)
+    return f"{grid.caption}\n{rule}\n{table(grid, width)}{notes}"
 
 
 def table(grid: TextTable, width: int = WIDTH) -> str:

@@ -44,6 +44,7 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
         return render_heatmap(figure)
     figure = _x_in_shown_unit(figure)
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
+    values += [line.y for line in figure.rated]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
     apart = isinstance(figure, Bars) and figure.stacked  # parts of one host: colors distinguish the parts
     styles = _styles(figure.series, () if apart else hosts)
@@ -55,6 +56,8 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
             data.extend(_line_traces(series, xs, y_scale, style))
         else:
             data.append(_bar_trace(series, xs, y_scale, style, figure.stacked))
+    if figure.rated and figure.series:
+        data.append(_room_for(figure, [shown_x(x) for x in figure.series[0].x[:1]], y_scale))
     return {"data": data, "layout": _layout(figure, y_scale, styles)}
 
 
@@ -222,8 +225,38 @@ def _bar_trace(series: Series, xs: list[Any], scale: AxisScale, style: _Style, s
     return trace
 
 
+def _room_for(figure: Chart, xs: Sequence[Any], scale: AxisScale) -> dict[str, Any]:
+    """Return an invisible trace that extends the y axis to the horizontal lines, which plotly does not do itself."""
+    return {
+        "type": "scatter", "mode": "markers", "x": list(xs) * len(figure.rated), "hoverinfo": "skip", "opacity": 0,
+        "y": _scaled([line.y for line in figure.rated], scale), "showlegend": False,
+    }  # fmt: skip
+
+
+def _horizontal_lines(figure: Chart, scale: AxisScale) -> dict[str, Any]:
+    """Return a dashed line with a label for each rated value."""
+    logarithmic = figure.y.scale in ("log2", "log10")
+    shapes, notes = [], []
+    for line in figure.rated:
+        y = six_digits(line.y / scale.factor) or 0.0
+        shapes.append(
+            {
+                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
+                "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"},
+            }
+        )  # fmt: skip
+        notes.append(
+            {
+                "xref": "paper", "x": 1, "y": math.log10(y) if logarithmic else y, "text": escape(line.label),
+                "showarrow": False, "xanchor": "right", "yanchor": "bottom",
+            }
+        )  # fmt: skip
+    return {"shapes": shapes, "annotations": notes}
+
+
 def _layout(figure: Chart, y_scale: AxisScale, styles: Sequence[_Style]) -> dict[str, Any]:
     ys = [value / y_scale.factor for series in figure.series for value in series.y if value is not None]
+    ys += [line.y / y_scale.factor for line in figure.rated]
     layout: dict[str, Any] = {
         "xaxis": _x_axis(figure),
         "yaxis": _y_axis(figure.y, y_scale, ys),
@@ -247,6 +280,9 @@ def _layout(figure: Chart, y_scale: AxisScale, styles: Sequence[_Style]) -> dict
         layout.update(lines)
         layout["margin"]["t"] = 14 + _ROW_PIXELS * rows + (30 if layout["showlegend"] else 0)
         layout["legend"].update({"yref": "container", "y": 1, "yanchor": "top"})
+    for key, items in _horizontal_lines(figure, y_scale).items():
+        if items:
+            layout[key] = [*layout.get(key, ()), *items]
     return layout
 
 

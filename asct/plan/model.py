@@ -152,11 +152,13 @@ class Entry(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The bounds of an expectation; each node is a scalar without templates, such as `130 ns` or `85%`."""
+    """The bounds of an expectation and its reference; each node is a scalar without templates, such as `130 ns` or
+    `85%`."""
 
     min: Node | None = None
     max: Node | None = None
     no_worse_than: Node | None = None
+    reference: Node | None = None
 
 
 class Expectation(NamedTuple):

@@ -185,7 +185,8 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "vars": _ref("vars"),
     }
     bound = {"type": ["string", "number"]}
-    bounds = {"min": bound, "max": bound, "no_worse_than": bound}
+    rated = bound | {"description": "Rated value, which reports show next to the measured value; never judged"}
+    bounds = {"min": bound, "max": bound, "no_worse_than": bound, "reference": rated}
     return {
         "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, TEMPLATE, {"const": 0}]},
         "size": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE}, TEMPLATE]},

@@ -25,7 +25,7 @@ from asct.plan.model import (
 )
 from asct.values.error import shown
 
-_BOUNDS: Final = ("min", "max", "no_worse_than")
+_BOUNDS: Final = Bound._fields
 CHANGEABLE_BOUNDS: Final = (*_BOUNDS, "of", "severity", "if_missing", "by")
 """The keys of an expectation that profiles and `--set` may change."""
 _EXPECT_KEYS: Final = ("id", "metric", "at", "versus", *CHANGEABLE_BOUNDS)
@@ -71,8 +71,8 @@ def _expectation(section: Section) -> Expectation:
         section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
         metric = metric.rejected()
     bound, by = _bound(section), _by(section)
-    if not any((bound.min, bound.max, bound.no_worse_than, by)) and not section.hides("by"):
-        hint = "add `min`, `max` or `no_worse_than`"
+    if not any((*bound, by)) and not section.hides("by"):
+        hint = "add `min`, `max`, `no_worse_than` or `reference`"
         section.findings.error("E107", "the expectation has no bound", section.node.span, hint)
     severity = section.choice("severity", ("fail", "warn", "info"))
     missing = section.choice("if_missing", ("fail", "warn", "pass"))
@@ -102,7 +102,7 @@ def _scalar(section: Section, key: str) -> Node | None:
 
 
 def _bound(section: Section) -> Bound:
-    return Bound(_scalar(section, "min"), _scalar(section, "max"), _scalar(section, "no_worse_than"))
+    return Bound._make(_scalar(section, key) for key in _BOUNDS)
 
 
 def _by(section: Section) -> dict[str, tuple[Node, Bound]]:

@@ -165,6 +165,7 @@ def _check(
         relative_to=relative,
         versus=expectation.versus,
         no_worse_than=limits.no_worse_than,
+        reference=limits.reference,
         severity=expectation.severity,
         if_missing=expectation.if_missing,
         text=describe(expectation, limits.nodes),
@@ -175,8 +176,10 @@ def _check(
 def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
     """Return the unit of all matched metrics. They may have different units only if there are no absolute bounds."""
     units = sorted({item.metric.unit for item in expected})
-    absolute = any(bound.min is not None or bound.max is not None for bound in _bounds(expectation))
-    if len(units) > 1 and not expectation.of and absolute:
+    absolute = any(
+        bound.reference or (not expectation.of and (bound.min or bound.max)) for bound in _bounds(expectation)
+    )
+    if len(units) > 1 and absolute:
         metrics = f"`{expectation.metric.value}` matches metrics in {' and '.join(units)}"
         message = f"{metrics}; one bound cannot apply to all of them"
         context.findings.error("E233", message, expectation.metric.span, "write an expectation for each metric")
@@ -258,6 +261,7 @@ class NumericBounds(NamedTuple):
     min: float | None = None
     max: float | None = None
     no_worse_than: float | None = None
+    reference: float | None = None
     nodes: tuple[DescribedBound, ...] = ()
 
 
@@ -270,9 +274,19 @@ def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound,
         context.findings.error(
             "E234", "`min` is above `max`", bound.max.span, "swap or correct them: no value can meet both"
         )
+    rated = _read_reference(context, bound.reference, unit)
     described = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
-    nodes = tuple((words, node) for words, node in described if node is not None)
-    return NumericBounds(lowest, highest, worse, nodes)
+    nodes = [(words, node) for words, node in described if node is not None]
+    if not nodes and bound.reference is not None:
+        nodes = [("reference", bound.reference)]
+    return NumericBounds(lowest, highest, worse, rated, tuple(nodes))
+
+
+def _read_reference(context: ResolveContext, node: Node | None, unit: str | None) -> float | None:
+    value = _read_bound(context, node, unit, relative=False)
+    if value is not None and value <= 0.0 and node is not None:
+        context.findings.error("E234", "`reference` must be positive", node.span, "write the rated value")
+    return value
 
 
 def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *, relative: bool) -> float | None:
@@ -284,9 +298,8 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
         return None
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
         message = f"`{shown(node.value)}` needs a reference value: this metric is in {unit}"
-        context.findings.error(
-            "E234", message, node.span, "add `of: theoretical_bandwidth`, or write the bound with a unit"
-        )
+        hint = "add `of: theoretical_bandwidth`, or write the value with a unit"
+        context.findings.error("E234", message, node.span, hint)
         return None
     try:
         return parse_quantity(node.value, unit)

@@ -70,7 +70,7 @@ def plan_hash(
         {
             "jobs": [_job(job) for job in jobs],
             "hosts": [_host(hosts[name]) for name in used],
-            "checks": [_check(check) for check in checks if not check.unplanned],
+            "checks": [_check(check) for check in checks if check.bounded and not check.unplanned],
             "destroys": sorted([d.host, d.device, d.serial, d.overwrite] for d in safety.destroys),
             "max_written": safety.max_written_bytes,
             "baseline": baseline,

@@ -83,8 +83,15 @@ class Check(NamedTuple):
     text: str = ""
     """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
+    reference: float | None = None
+    """The rated value in the base unit, with which reports compare the measured value. It is not judged."""
     unplanned: str = ""
     """Why no value that the expectation selects is planned; empty if one is. Then nothing is judged."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is anything to judge, and not only a reference."""
+        return self.reference is None or any(item is not None for item in (self.min, self.max, self.versus))
 
 
 class ResolvedPlan(NamedTuple):

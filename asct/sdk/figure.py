@@ -43,6 +43,14 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
+class Rated:
+    """A horizontal line at the rated value y with a label."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Chart:
     slug: str
     title: str
@@ -58,6 +66,7 @@ class Line(_Chart):
 
     markers: tuple[Marker, ...] = ()
     better: Better = "neither"
+    rated: tuple[Rated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class Bars(_Chart):
 
     stacked: bool = False
     better: Better = "neither"
+    rated: tuple[Rated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

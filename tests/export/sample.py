@@ -65,6 +65,7 @@ class Sample:
     text: str = ""
     status: str = "complete"
     quiet: bool = False
+    checks: tuple[dict[str, Any], ...] = ()
 
 
 def write_sample(results: Path, sample: Sample = Sample()) -> Path:
@@ -235,7 +236,8 @@ def _resolved(sample: Sample) -> dict[str, Any]:
                 "origins": {"iodepth": ["sweep", ["plans/quickstart.yaml", 3, 5, 7]], "rw": ["default", None]},
             }
             for host in sample.hosts
-        ]
+        ],
+        "checks": list(sample.checks),
     }
 
 

@@ -13,7 +13,7 @@ from asct.analysis.combined import figure_grid
 from asct.figures import theme
 from asct.figures.render import plotly_javascript, render_figure
 from asct.figures.scale import decade_ticks, power_ticks, scaling, six_digits, size_label
-from asct.sdk.figure import Axis, Bars, Line, Marker, Series
+from asct.sdk.figure import Axis, Bars, Line, Marker, Rated, Series
 
 SIZES = tuple(128 * 2**power for power in range(24))
 
@@ -205,3 +205,25 @@ def test_no_colour_is_part_of_another_so_that_the_page_can_swap_them() -> None:
 
 def test_the_library_is_the_installed_one() -> None:
     assert "plotly.js v" in plotly_javascript()[:200]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log10"])
+def test_a_rated_value_is_a_dashed_line_within_the_axis(scale: Any) -> None:
+    figure = render_figure(curve(y=Axis("Latency", "s", scale), rated=(Rated(5e-7, "reference 500 ns"),)))
+    accepted(figure)
+    [shape], [note] = figure["layout"]["shapes"], figure["layout"]["annotations"]
+    shown = max(trace["y"][-1] for trace in figure["data"])
+    assert shape["y0"] == shape["y1"] == shown and shape["line"]["dash"] == "dash"
+    assert note["text"] == "reference 500 ns"
+    assert figure["data"][-1]["opacity"] == 0
+
+
+def test_a_rated_value_joins_the_vertical_lines_and_bars() -> None:
+    line = render_figure(curve(markers=(Marker(1024.0, "L1"),), rated=(Rated(5e-7, "r"),)))
+    assert len(line["layout"]["shapes"]) == len(line["layout"]["annotations"]) == 2
+    x = Axis("Depth", "", "category")
+    bars = render_figure(
+        Bars("b", "t", "c", x, Axis("Rate", "ops/s"), (Series("read", (1,), (5.0,)),), rated=(Rated(9.0, "r"),))
+    )
+    accepted(bars)
+    assert bars["layout"]["shapes"][0]["y0"] == 9.0

@@ -135,6 +135,12 @@ CASES = [
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.clat_p99, max: 200}]", "200", "such as"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, max: 200us}]", "200us", "such as"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 85%}]", "85%", "add `of:"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, reference: 200us}]", "200us", "such as"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, reference: 85%}]", "85%", "with a unit"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, reference: 0}]", "0", "the rated value"),
+    Case("E231", "benchmarks: [disk]\nexpect: [{metric: disk.iop, reference: 1}]", "disk.iop", "did you mean `iops`?"),
+    Case("E233", "benchmarks: [disk]\nexpect: [{metric: 'disk.*', reference: 1}]", "'disk.*'", "for each metric"),
+    Case("E236", "benchmarks: [depth]\nexpect: [{metric: depth.iops, at: {iodepth: 3}, reference: 1}]", "3", "values:"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 3, max: 2}]", "2", ""),
     Case(
         "E234",

@@ -165,3 +165,29 @@ def test_an_expectation_that_is_not_planned_does_not_change_the_hash() -> None:
     )
     assert resolved(SWEPT % 32, profile="quick").hash == resolved(bare, profile="quick").hash
     assert resolved(SWEPT % 32).hash != resolved(bare).hash
+
+
+def test_a_reference_needs_no_bound_and_does_not_change_the_hash() -> None:
+    text = """
+benchmarks: [depth]
+expect:
+  - {metric: depth.iops, at: {iodepth: 2}, reference: 130k}
+  - {metric: depth.iops, at: {iodepth: 4}, min: 100k, reference: 140 kops/s}
+  - {metric: depth.bandwidth, min: 85%, of: theoretical_bandwidth, reference: 2 GB/s}
+"""
+    alone, beside, share = checked(text)
+    assert (alone.reference, alone.bounded, alone.text) == (130_000.0, False, "depth.iops at iodepth 2: reference 130k")
+    assert (beside.reference, beside.min, beside.bounded) == (140_000.0, 100_000.0, True)
+    assert beside.text == "depth.iops at iodepth 4: at least 100k"
+    assert (share.reference, share.min) == (2e9, 0.85)
+    bare = text.replace(", reference: 140 kops/s", "").replace(
+        "  - {metric: depth.iops, at: {iodepth: 2}, reference: 130k}\n", ""
+    )
+    assert resolved(text).hash == resolved(bare).hash
+
+
+def test_hosts_may_have_their_own_reference() -> None:
+    text = HOSTS + "benchmarks: [disk]\nexpect: [{metric: disk.iops, reference: 2k, by: {g: {reference: 3k}}}]"
+    assert [(check.hosts, check.reference) for check in checked(text)] == [
+        (("a",), 2000.0), (("b",), 3000.0), (("c",), 3000.0),
+    ]  # fmt: skip

@@ -1,0 +1,120 @@
+"""Rated values (`reference:` in a plan): compared with measured values in reports, but never judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from asct.analysis.expectations import selects
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, quantity_cell, with_columns
+from asct.analysis.groups import MetricGroup, gather
+from asct.analysis.view import RunView, sizes_of
+from asct.planner.model import Check
+from asct.sdk.figure import Bars, Figure, Heatmap, Rated
+from asct.values.quantity import format_quantity
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RatedValue:
+    """A measured value and its reference, both in the base unit of the metric."""
+
+    place: MetricGroup
+    reference: float
+    at: str
+    """The coordinates of the value as text."""
+    selected: str
+    """The coordinates that the plan names, as text."""
+
+    @property
+    def unit(self) -> str:
+        """The base unit of the metric."""
+        return self.place.records[0].unit
+
+    @property
+    def rated(self) -> Rated:
+        """The line that represents the reference in a figure."""
+        text = f"reference {format_quantity(self.reference, self.unit, _DIGITS)}"
+        return Rated(self.reference, f"{text} at {self.selected}" if self.selected else text)
+
+
+def rated_values(view: RunView) -> list[RatedValue]:
+    """Return the measured values for which the plan contains a reference, in the order of the plan."""
+    groups = [(job, group) for job in view.jobs for group in gather(job.records, job.disagreements)]
+    return [
+        RatedValue(
+            group, check.reference, *(coordinates_text(at, sizes_of(job.benchmark)) for at in (group.at, check.at))
+        )
+        for check in _checks(view.resolved.get("checks"))
+        for job, group in groups
+        if check.reference and selects(check, group)
+    ]
+
+
+def _checks(items: Any) -> Iterator[Check]:
+    """Yield the expectations with a reference. Damaged ones are skipped."""
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("reference"), int | float):
+            names = ("job_id", "metric", "at", "hosts", "reference")
+            if all(name in item for name in names):
+                yield Check(**{name: item[name] for name in names})
+
+
+def reference_grid(found: Sequence[RatedValue]) -> TextTable | None:
+    """Return a table of the values with their references; None if there are none."""
+    if not found:
+        return None
+    titles = ("Metric", "At", "Host", "Measured", "Reference", "Share")
+    heads = tuple(ColumnHead(title, "right" if number > 2 else "left") for number, title in enumerate(titles))
+    several = len({item.place.host for item in found}) > 1
+    grid = TextTable("references", "References", heads, tuple(map(_row, found)), ("References are not judged.",))
+    return grid if several else with_columns(grid, (0, 1, 3, 4, 5))
+
+
+def _row(item: RatedValue) -> tuple[TableCell, ...]:
+    place, name = item.place, f"{item.place.id}.{item.place.metric}"
+    share = place.value / item.reference
+    doubts = " and ".join(place.doubts)
+    note = f"the value is flagged {doubts}" if doubts else ""
+    return (
+        TableCell(plain(name), name),
+        TableCell(item.at, item.at),
+        TableCell(plain(place.host), place.host),
+        replace(quantity_cell(place.value, item.unit), tone="doubt" if doubts else "", note=note),
+        quantity_cell(item.reference, item.unit),
+        TableCell(f"{100 * share:.1f} %", share),
+    )
+
+
+def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> list[Figure]:
+    """Return the figures of one benchmark entry with a line for each reference.
+
+    A reference is drawn in the charts that contain its measured value. If no chart contains it, for example because it
+    is the mean of a level, it is drawn in all charts of the same unit and direction.
+    """
+    figures = list(figures)
+    lines: list[list[Rated]] = [[] for _ in figures]
+    for item in found:
+        fitting = [number for number, figure in enumerate(figures) if _fits(figure, item)]
+        containing = [number for number in fitting if _contains(figures[number], item.place.value)]
+        for number in containing or fitting:
+            lines[number].append(item.rated)
+    return [
+        figure if isinstance(figure, Heatmap) or not own else replace(figure, rated=tuple(dict.fromkeys(own)))
+        for figure, own in zip(figures, lines, strict=True)
+    ]
+
+
+def _fits(figure: Figure, item: RatedValue) -> bool:
+    if isinstance(figure, Heatmap) or (isinstance(figure, Bars) and figure.stacked):
+        return False
+    return figure.y.unit == item.unit and figure.better == item.place.records[0].better
+
+
+def _contains(figure: Figure, value: float) -> bool:
+    if isinstance(figure, Heatmap):
+        return False
+    return any(y is not None and math.isclose(y, value) for series in figure.series for y in series.y)
