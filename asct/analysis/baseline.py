@@ -7,16 +7,16 @@ baseline, because a gate would then compare with a fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from asct.analysis.agreement import agreed
 from asct.analysis.groups import MetricGroup, gather
+from asct.analysis.hardware import RunHardware, hardware_change
 from asct.errors import StoreError
 from asct.sdk.benchmark import Catalog
-from asct.sdk.facts import HostFacts
 from asct.sdk.record import is_invalid
 from asct.store.accepted import Acceptance, read_acceptances
 from asct.store.find import holds_run, list_runs, open_run
@@ -24,8 +24,6 @@ from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run
 
 LATEST: Final = "latest"
-_SAME_MEMORY: Final = 0.05
-"""The Linux kernel reserves a varying part of the memory; another module changes the total by more."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 """What identifies a value in different runs: host, id, metric, and its place as text."""
@@ -39,7 +37,10 @@ class Baseline:
     run: str = ""
     why: str = ""
     groups: Mapping[BaselineKey, MetricGroup] = field(default_factory=dict)
-    facts: Mapping[str, HostFacts] = field(default_factory=dict)
+    hardware: Mapping[str, RunHardware] = field(default_factory=dict)
+    """The hosts of the baseline and of each accepted run, by run id."""
+    current: RunHardware = field(default_factory=RunHardware)
+    """The hosts of the run that is judged."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     problem: str = ""
@@ -48,6 +49,14 @@ class Baseline:
         """Return whether the values of the metric have a direction and may be compared."""
         record = group.records[0]
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
+
+    def hardware_change(self, group: MetricGroup) -> str:
+        """Return how the hardware differs from the one that measured the baseline's values; empty if it does not, or
+        if there are no such values."""
+        base = self.counterpart(group)
+        if base is None:
+            return ""
+        return hardware_change(self.hardware.get(base.records[0].run, RunHardware()), self.current, group)
 
     def counterpart(self, group: MetricGroup) -> MetricGroup | None:
         """Return the values of the baseline at the same place; None if there are none."""
@@ -78,7 +87,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
             return Baseline(problem=f"the baseline {_title(stored)} {fault}")
         if stored.layout.root.resolve() == current.resolve():
             return Baseline(problem=f"the baseline `{name}` is this run itself")
-        return _read(stored, why, results, catalog)
+        return _read(stored, why, read_run(current), catalog)
     except StoreError as error:
         found = error.diagnostics[0]
         return Baseline(problem=f"the baseline `{name}` cannot be read: {found.code} {found.message}")
@@ -107,26 +116,6 @@ def acceptable(stored: StoredRun, item: Acceptance) -> str:
     return f"values of `{bad[0]}` are invalid" if bad else ""
 
 
-def hardware_change(before: HostFacts | None, after: HostFacts | None) -> str:
-    """Return how the hardware of a host differs between two runs; empty if it does not."""
-    if before is None or after is None:
-        return "" if before is after else "the facts of the host are missing in one of the runs"
-    pairs: Sequence[tuple[str, Any, Any]] = (
-        ("machine", before.system.arch, after.system.arch),
-        ("CPU", before.cpu.model, after.cpu.model),
-        ("number of CPUs", before.cpu.cpus, after.cpu.cpus),
-        ("number of sockets", before.cpu.sockets, after.cpu.sockets),
-        ("number of NUMA nodes", len(before.nodes), len(after.nodes)),
-    )
-    for what, first, second in pairs:
-        if first is not None and second is not None and first != second:
-            return f"other hardware: the {what} was {first} and is {second}"
-    first, second = before.memory.total_bytes, after.memory.total_bytes
-    if first and second and abs(first - second) > _SAME_MEMORY * max(first, second):
-        return f"other hardware: the memory was {first / 2**30:.0f} GiB and is {second / 2**30:.0f} GiB"
-    return ""
-
-
 def _title(stored: StoredRun) -> str:
     return f"{stored.run.plan}/{stored.layout.root.name}"
 
@@ -139,14 +128,16 @@ def _latest(results: Path, current: Path) -> StoredRun | None:
     return None
 
 
-def _read(stored: StoredRun, why: str, results: Path, catalog: Catalog) -> Baseline:
+def _read(stored: StoredRun, why: str, current: StoredRun, catalog: Catalog) -> Baseline:
+    results = current.layout.root.parent.parent
     groups = dict(_groups(stored, catalog))
-    segments = read_acceptances(results / stored.run.plan)
-    for item in segments:
+    hardware = {stored.run.run: _hardware(stored)}
+    for item in read_acceptances(results / stored.run.plan):
         accepted = _accepted(item, stored, results)
         if accepted is not None:
             chosen = {key: group for key, group in _groups(accepted, catalog) if item.covers(group.id, group.metric)}
             groups.update(chosen)
+            hardware[accepted.run.run] = _hardware(accepted)
     benchmarks = {group.records[0].benchmark for group in groups.values()}
     ignored = {
         (name, metric.name)
@@ -155,7 +146,11 @@ def _read(stored: StoredRun, why: str, results: Path, catalog: Catalog) -> Basel
         for metric in benchmark.metrics
         if not metric.comparable
     }
-    return Baseline(_title(stored), why, groups, stored.facts(), frozenset(ignored))
+    return Baseline(_title(stored), why, groups, hardware, _hardware(current), frozenset(ignored))
+
+
+def _hardware(stored: StoredRun) -> RunHardware:
+    return RunHardware(stored.facts(), stored.resolved())
 
 
 def _accepted(item: Acceptance, baseline: StoredRun, results: Path) -> StoredRun | None:

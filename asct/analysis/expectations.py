@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from asct.analysis.agreement import Place
-from asct.analysis.baseline import Baseline, hardware_change
+from asct.analysis.baseline import Baseline
 from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
 from asct.analysis.losses import Loss
@@ -71,7 +71,7 @@ def judge(
     quote. `baseline` contains the values that `versus: baseline` refers to.
     """
     ended, against = Outcome(run, losses), baseline or Baseline(problem="the plan names no baseline")
-    changes = _changes(checks, places, against, facts)
+    changes = _changes(checks, places, against)
     verdicts: list[Verdict] = []
     for check, own in zip(checks, changes, strict=True):
         if not check.bounded:
@@ -183,9 +183,7 @@ def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tupl
     return "", check.if_missing
 
 
-def _changes(
-    checks: Sequence[Check], places: Sequence[MetricGroup], baseline: Baseline, facts: Mapping[str, HostFacts]
-) -> list[dict[Place, Change]]:
+def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: Baseline) -> list[dict[Place, Change]]:
     """Return the changes from the baseline for each check. All of them are tested together, so that more values do not
     cause more false alarms."""
     pairs: list[tuple[int, MetricGroup]] = []
@@ -196,8 +194,7 @@ def _changes(
     raw = []
     for number, place in pairs:
         change = compare(baseline.counterpart(place), place, checks[number].no_worse_than or 0.0)
-        hardware = hardware_change(baseline.facts.get(place.host), facts.get(place.host))
-        raw.append(replace(change, reason=hardware or change.reason))
+        raw.append(replace(change, reason=baseline.hardware_change(place) or change.reason))
     found: list[dict[Place, Change]] = [{} for _ in checks]
     for (number, place), change in zip(
         pairs, in_common(adjusted(raw), [place.host for _, place in pairs]), strict=True

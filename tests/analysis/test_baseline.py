@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.baseline import Baseline, acceptable, find_baseline, hardware_change, unfit
+from asct.analysis.baseline import Baseline, acceptable, find_baseline, unfit
+from asct.analysis.hardware import host_change
 from asct.registry import Registry
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.store.accepted import NAME, accept, acceptance
 from asct.store.folders import link_label
-from asct.store.model import JobEntry, Verdict
+from asct.store.model import HostEntry, JobEntry, Verdict
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 from tests.store.make import facts, head, record
@@ -109,6 +110,18 @@ def test_accepted_values_replace_those_of_an_older_baseline(tmp_path: Path) -> N
     assert value(found(later.layout.root.name, now)) == 4e-7  # the baseline is newer than the acceptance
 
 
+def test_accepted_values_are_compared_with_the_hardware_that_measured_them(tmp_path: Path) -> None:
+    hosts = [HostEntry(name="h", transport="local", status="ok")]
+    old, newer, now = (run(tmp_path, second, hosts=hosts) for second in (1, 2, 3))
+    for stored, model in ((old, "Old"), (newer, "New"), (now, "New")):
+        machine = facts().model_copy(update={"cpu": Cpu(model=model)})
+        stored.layout.facts("h").write_text(machine.model_dump_json(by_alias=True))
+    accept(tmp_path / "gate", acceptance(newer.layout.root.name, "a.latency", "new machine"))
+    baseline = found(old.layout.root.name, now)
+    changes = {key[2]: baseline.hardware_change(group) for key, group in baseline.groups.items()}
+    assert changes == {"latency": "", "one_way": "other hardware: the CPU was Old and is New"}
+
+
 def test_a_damaged_list_of_acceptances_is_a_problem(tmp_path: Path) -> None:
     old, now = run(tmp_path, 1), run(tmp_path, 2)
     (tmp_path / "gate" / NAME).write_text("{\n")
@@ -142,5 +155,5 @@ def host(**changes: Any) -> HostFacts:
     ],
 )
 def test_other_hardware_is_named(before: HostFacts | None, after: HostFacts | None, change: str) -> None:
-    assert change in hardware_change(before, after)
-    assert bool(change) == bool(hardware_change(before, after))
+    assert change in host_change(before, after)
+    assert bool(change) == bool(host_change(before, after))

@@ -1,0 +1,133 @@
+"""Whether two runs measured the same hardware: their values can only be compared if they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, Final
+
+from asct.analysis.groups import MetricGroup
+from asct.sdk.facts import BlockDevice, HostFacts
+
+_SAME_MEMORY: Final = 0.05
+"""The Linux kernel reserves a varying part of the memory; another module changes the total by more."""
+
+
+@dataclass(frozen=True)
+class RunHardware:
+    """The hosts of a run: their facts, and plan.resolved.json, which names the targets of storage benchmarks."""
+
+    facts: Mapping[str, HostFacts] = field(default_factory=dict)
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+
+    def drives(self, place: MetricGroup) -> list[BlockDevice]:
+        """Return the drives that a value depends on; none for benchmarks without a target."""
+        facts = self.facts.get(place.host)
+        paths = self._targets(place) if facts is not None else ()
+        found = {drive.name: drive for path in paths if facts is not None for drive in _drives(facts, path)}
+        return [found[name] for name in sorted(found)]
+
+    def _targets(self, place: MetricGroup) -> Sequence[str]:
+        """Return the files and devices that a point measures; the work folder for temporary files."""
+        settings = self._settings.get((place.host, place.id))
+        named = {**(settings if isinstance(settings, dict) else {}), **place.at}.get("file_names")
+        if not isinstance(named, list):
+            return ()
+        return [str(path) for path in named] or [self._work_folders.get(place.host, "")]
+
+    @cached_property
+    def _settings(self) -> dict[tuple[Any, Any], Any]:
+        jobs = _maps(self.resolved.get("jobs"))
+        return {(str(job.get("host")), str(job.get("id"))): job.get("settings") for job in jobs}
+
+    @cached_property
+    def _work_folders(self) -> dict[str, str]:
+        return {str(host.get("name")): str(host.get("workdir")) for host in _maps(self.resolved.get("hosts"))}
+
+
+def hardware_change(before: RunHardware, after: RunHardware, place: MetricGroup) -> str:
+    """Return how the hardware behind a value differs between two runs; empty if it does not."""
+    first, second = before.facts.get(place.host), after.facts.get(place.host)
+    return host_change(first, second) or drive_change(before.drives(place), after.drives(place))
+
+
+def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
+    """Return how the hardware of a host differs, apart from its drives; empty if it does not."""
+    if before is None or after is None:
+        return "" if before is after else "the facts of the host are missing in one of the runs"
+    pairs: Sequence[tuple[str, Any, Any]] = (
+        ("machine", before.system.arch, after.system.arch),
+        ("CPU", before.cpu.model, after.cpu.model),
+        ("number of CPUs", before.cpu.cpus, after.cpu.cpus),
+        ("number of sockets", before.cpu.sockets, after.cpu.sockets),
+        ("number of NUMA nodes", len(before.nodes), len(after.nodes)),
+    )
+    for what, first, second in pairs:
+        if first is not None and second is not None and first != second:
+            return f"other hardware: the {what} was {first} and is {second}"
+    first, second = before.memory.total_bytes, after.memory.total_bytes
+    if first and second and abs(first - second) > _SAME_MEMORY * max(first, second):
+        return f"other hardware: the memory was {first / 2**30:.0f} GiB and is {second / 2**30:.0f} GiB"
+    return ""
+
+
+def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) -> str:
+    """Return how the drives differ in model, capacity or firmware; empty if they do not or are unknown.
+
+    The serial number does not matter: two drives of the same model, capacity and firmware are the same hardware.
+    """
+    for first, second in zip_longest(before if before and after else (), after if before else ()):
+        if (
+            first is None
+            or second is None
+            or any(a and b and a != b for a, b in zip(_kind(first), _kind(second), strict=True))
+        ):
+            return f"other hardware: the drive was {_described(first)} and is {_described(second)}"
+    return ""
+
+
+def _kind(drive: BlockDevice) -> tuple[str | None, int | None, str | None]:
+    return drive.model, drive.size_bytes, drive.firmware
+
+
+def _described(drive: BlockDevice | None) -> str:
+    if drive is None:
+        return "missing"
+    model, size, firmware = _kind(drive)
+    parts = (model or drive.name, f"{size / 1e9:.4g} GB" if size else "", f"firmware {firmware}" if firmware else "")
+    return ", ".join(filter(None, parts))
+
+
+def _drives(facts: HostFacts, path: str) -> Iterator[BlockDevice]:
+    """Yield the drives that hold a file or a device. A link such as those in /dev/disk names its drive itself, so it is
+    not followed."""
+    mounts = [
+        mount for mount in facts.mounts if path == mount.target or path.startswith(f"{mount.target.rstrip('/')}/")
+    ]
+    source = path if path.startswith("/dev/") else max(mounts, key=lambda one: len(one.target)).source if mounts else ""
+    name = source.removeprefix("/dev/")
+    yield from _below(
+        facts, (one.name for one in facts.block_devices if name in (one.name, f"mapper/{one.mapper_name}"))
+    )
+
+
+def _below(facts: HostFacts, names: Iterable[str]) -> Iterator[BlockDevice]:
+    """Yield the drives below devices such as partitions and logical volumes."""
+    known = {device.name: device for device in facts.block_devices}
+    pending, seen = list(names), set[str]()
+    while pending:
+        name = pending.pop()
+        device = known.get(name)
+        if device is None or name in seen:
+            continue
+        seen.add(name)
+        lower = [device.parent] if device.parent else [one.name for one in facts.block_devices if name in one.holders]
+        pending += lower
+        if not lower:
+            yield device
+
+
+def _maps(items: Any) -> list[Mapping[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
