@@ -12,8 +12,8 @@ _CODE = re.compile(r"E[1-9][0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """The text of an error code, as `asct explain E104` prints it: a short `title`, and Markdown with meaning, example
-    and fix."""
+    """The text of an error code, as `asct explain E104` prints it: a short `title`, and Markdown that contains the
+    meaning, an example and a fix."""
 
     title: str
     text: str

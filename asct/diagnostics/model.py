@@ -23,8 +23,8 @@ class Diagnostic:
     """An error or warning. `message` describes the problem (in lower case, without a full stop), and `hint` says how to
     fix it.
 
-    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are additional facts, each with an
-    optional location.
+    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are additional facts, each with a
+    location if it is known.
     """
 
     code: str

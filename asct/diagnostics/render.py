@@ -21,7 +21,7 @@ from typing import Literal
 from asct.diagnostics.model import Diagnostic, Severity, Span
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Matches line breaks as libyaml counts them, so that line numbers are the same."""
+"""Matches the same line breaks as libyaml does, so that line numbers agree."""
 _TAB = 4
 _NARROWEST = 40
 _MORE = "…"
@@ -30,7 +30,7 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 
 Level = Literal["error", "warning", "notice"]
 LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note": "notice"}
-"""The level of the annotation for each severity."""
+"""The annotation level for each severity."""
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -67,7 +67,7 @@ def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80,
 
 
 def printable(text: str) -> str:
-    """Replace line breaks and control, format and surrogate characters with U+FFFD."""
+    """Replace each line break and each control, format or surrogate character with U+FFFD."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
@@ -156,7 +156,7 @@ def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
 
 
 def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) -> tuple[str, int, int]:
-    """Cut a line on both sides so that the caret is about a third of the way into it."""
+    """Cut off both ends of a line so that the caret is about a third of the way into the remaining part."""
     begin, before = first, 0
     while begin > 0 and before + widths[begin - 1] <= room // 3:
         begin -= 1

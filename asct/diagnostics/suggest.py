@@ -24,8 +24,8 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint with the nearest name. If there is none, return `otherwise` or, if that is empty, list all names if
-    there are only a few."""
+    """Return a hint that suggests the nearest name. If no name is near enough, return `otherwise`. If that is empty and
+    there are only a few names, list all of them."""
     names = sorted(set(known))
     close = nearest(word, names)
     if close is not None:

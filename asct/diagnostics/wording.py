@@ -1,6 +1,6 @@
-"""Reword diagnostics for `asct run`, which has options where a plan has keys. Most diagnostics are worded for plans. In
-a run without a plan file, the phrases below are replaced, so that every hint works in the command that the user typed.
-"""
+"""Reword diagnostics for `asct run`, which has options where a plan has keys. Most diagnostics are worded for plans.
+For a run without a plan file, the phrases below are replaced, so that every hint applies to the command that the user
+typed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OTHER: Final = dict(PHRASES)
 
 
 def for_run(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic for plans, reworded for `asct run`."""
+    """Return a diagnostic that is worded for plans, reworded for `asct run`."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
         hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")
@@ -57,8 +57,8 @@ def for_run(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def wording_of(plan: str, folder: Path | None = None) -> Callable[[Diagnostic], Diagnostic]:
-    """Return the function that rewords the diagnostics of a run. `plan` is the path of its plan, and `folder` the
-    folder of the run, which `asct resume` finds by itself only in the default results folder."""
+    """Return the function that rewords a run's diagnostics. `plan` is the path of the run's plan, and `folder` is the
+    run's folder, which `asct resume` finds without an argument only in the default results folder."""
 
     def reword(diagnostic: Diagnostic) -> Diagnostic:
         found = for_run(diagnostic) if plan == WITHOUT_PLAN else diagnostic

@@ -124,7 +124,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates, during the last second, of the drives below the targets, in B/s and requests/s. This event is
+    """The transfer rates of the drives below the targets during the last second, in B/s and requests/s. This event is
     not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
@@ -207,7 +207,7 @@ class EventBus:
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
-        """Distribute an event to live displays only, without writing it to the journal."""
+        """Distribute an event only to live displays, without writing it to the journal."""
         with self._mutex:
             self._distribute(event)
 
@@ -230,7 +230,7 @@ class EventBus:
             self.notice(host, diagnostic)
 
     def emit_last(self, event: Event) -> None:
-        """Emit the end of the run even if the journal cannot be written."""
+        """Emit the event that ends the run even if the journal cannot be written."""
         with self._mutex:
             self._writer.journal_last(stamped(event))
             self._distribute(event)

@@ -1,6 +1,7 @@
-"""The diagnostics of failed steps and repeats.
+"""Diagnostics for failed steps and repeats.
 
-Each contains the cause, the last lines of output, the raw files, and the command to run the program again.
+Each contains the cause, the last lines of output, the location of the raw files, and a command that runs the program
+again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class StepRun:
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
-    """Return the diagnostic of a failed step; None if the step succeeded."""
+    """Return the diagnostic for a failed step; None if the step succeeded."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
     status = ran.output.status
@@ -101,8 +102,8 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """Return the diagnostic of a step that reached a time limit: either its own limit, which is generous, or the time
-    that was left of the point's limit."""
+    """Return the diagnostic for a step that reached a time limit: either its own generous limit, or what was left of
+    the point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
@@ -141,7 +142,7 @@ def _cause(ran: StepRun) -> str:
 
 
 def _failure(code: str, ran: StepRun, what: str, hint: str) -> Diagnostic:
-    """Return the diagnostic of a failed program. `what` completes the sentence that begins with the program's name."""
+    """Return the diagnostic for a failed program. `what` completes the sentence that begins with the program's name."""
     program, step = ran.output.step.program.name, ran.output.step.name
     title = program if step == program else f"{program} ({step})"
     return Diagnostic(code, f"{title} {what}", hint=hint, notes=_notes(ran))
@@ -158,14 +159,14 @@ def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
 
 
 def tail(output: Output) -> list[str]:
-    """Return the last lines of standard error, or those of standard output if standard error is empty."""
+    """Return the last lines of standard error or, if it is empty, those of standard output."""
     text = output.stderr if output.stderr.strip() else output.stdout
     lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
     return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return the command line as typed in a shell."""
+    """Return the command line in the form in which it would be typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
@@ -178,8 +179,9 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
-    """Return the status of a repeat with these values, and the reason if it is treated as not measured. Flags on
-    details are ignored, because a result that is affected by doubtful details has a flag of its own."""
+    """Return the status of a repeat that produced these values, and the reason if the repeat is treated as not
+    measured. Flags on details are ignored, because a result that is affected by doubtful details has a flag of
+    its own."""
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]
     doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]
@@ -211,7 +213,7 @@ def invalid_settings(job: Job, error: Exception) -> Diagnostic:
 def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
     """Return the diagnostic for output that the benchmark cannot read."""
     lines = tail(outputs[-1]) if outputs else []
-    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # notes on missing files come first
+    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # notes about missing files come first
     reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     message = f"{job.benchmark}: cannot read values from the output: {reason}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)

@@ -1,7 +1,7 @@
-"""Guard the drives of one host: check consents and drives before a write, and count the bytes written.
+"""Guard the drives of one host: check consent entries and drives before each write, and count the bytes written.
 
-Every job that writes to a target named in the plan has an audit.json with inspections, decisions and bytes written. A
-resumed run reads these files, so the plan's limit applies to all parts of the run together.
+Every job that writes to a target named in the plan has an audit.json that contains inspections, decisions and the
+number of bytes written. A resumed run reads these files, so the plan's limit applies to all parts of the run together.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class JobGuard:
             if target.capacity_bytes:
                 target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
         if output.status == REFUSED_STATUS:
-            for path in self._first:  # no program was started, so data found there later is not from this run
+            for path in self._first:  # no program was started, so data found there later was not written by this run
                 self._target(path).begun = False
             targets = [Target(path, "write") for path in paths if path]
             self.note(
@@ -235,7 +235,7 @@ def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
     """Return the JSON object in the first or last line that starts with `start`; empty if there is none or the line is
     incomplete.
 
-    The text is searched instead of split, because it may contain hundreds of thousands of lines.
+    The text is searched rather than split into lines, because it may contain hundreds of thousands of lines.
     """
     at = stdout.rfind(start) if last else stdout.find(start)
     end = stdout.find("\n", at)

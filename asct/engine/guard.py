@@ -1,4 +1,5 @@
-"""Parse the output of the `guard` kernel: checks of targets, refusals and transfer rates. Performs no I/O."""
+"""Parse the output of the `guard` kernel: checks of targets, refusals and transfer rates. This module performs no
+I/O."""
 
 from __future__ import annotations
 
@@ -14,14 +15,13 @@ from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, de
 from asct.sdk.guard import Target
 
 REFUSED_STATUS: Final = 4
-"""The exit status of guard if a check did not pass."""
+"""The exit status of guard if a target did not pass a check."""
 _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTALL)
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""The checks that must have a result before a device is written to, even if some version of guard does not report all
-of them.
-"""
+"""The checks that must have a result before a device is written to, even if the installed version of guard does not
+report all of them."""
 
 
 @dataclass(slots=True)
@@ -41,8 +41,8 @@ def inspection_result(
 ) -> GuardReport:
     """Evaluate the guard's output for `targets`.
 
-    The result is free of refusals only if the output is complete and every target to be written passed every check.
-    Otherwise, it contains all refusals, not only the first.
+    The result contains no refusals only if the output is complete and every target to be written passed every check.
+    Otherwise, it contains all refusals, not just the first one.
     """
     try:
         report = parse_report(stdout)
@@ -162,7 +162,7 @@ _HINTS: Final = {
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}
-"""Error codes and hints by the names of the checks in the output of guard."""
+"""Maps each check in the output of guard to its error code and hint."""
 
 UNREADABLE: Final = FailedCheckText(
     "E444", "run asct as root, or allow the account to read the device; asct writes only to devices that it can check"

@@ -1,4 +1,4 @@
-"""A host during a run: its connection, facts and measurement kernels, and the checks that require the host."""
+"""A host during a run: its connection, its facts, its measurement kernels, and the checks that require access to it."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Time limit of an inspection in seconds, which is enough for many drives. asct does not write to an unresponsive
-drive."""
+"""Time limit of an inspection in seconds, which is enough even for many drives. asct does not write to a drive that
+does not respond."""
 
 
 class HostSession:
     """A host that is in use by a run and is reopened if the connection is lost.
 
-    Only one thread uses it, but `interrupt` may be called from any thread.
+    Only one thread uses the session, but `interrupt` may be called from any thread.
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
-        """Create a session. `token` names the session of an earlier part of the run; that session may still exist on
-        the host."""
+        """Create a session. `token` names the session that an earlier part of the run used; that session may still
+        exist on the host."""
         self._run = run
         self.spec = spec
         self.name = spec.name
@@ -71,7 +71,7 @@ class HostSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the host can be used; False after asct has given it up."""
+        """Whether the host can be used; False once asct has given it up."""
         return self._host is not None
 
     @property
@@ -209,7 +209,8 @@ class HostSession:
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
-        """Check the current state of the plan's files and devices, again right before a job writes to them."""
+        """Check the current state of the plan's files and devices. This check is repeated right before a job writes to
+        them."""
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
@@ -267,7 +268,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return the text that identifies the lock's holder to others: the run, the account and this machine."""
+    """Return the text that tells others who holds the lock: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

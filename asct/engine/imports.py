@@ -38,8 +38,8 @@ _MOST_RUNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeat:
-    """One result. `text` is its unmodified output, to be written to `file`; `source` is the original file, with the
-    SHA-256 of its content and the version of the program.
+    """One result. `text` is its unmodified text, which will be written to `file`; `source` is the original file, with
+    the SHA-256 of its content and the version of the program.
 
     `identity` is the same for all results with the same settings; these become the repeats of one point. `problem` is
     the reason why there are no measurements. `ended_s` is in seconds since the epoch.
@@ -108,7 +108,7 @@ def _unused(parent: Path, name: str) -> str:
 
 
 def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
-    """Group the results into points, in order of first appearance, and determine the differences between the points."""
+    """Group the results into points, in order of first appearance, and determine how the points differ."""
     found: dict[str, list[ImportedRepeat]] = {}
     for one in repeats:
         found.setdefault(one.identity, []).append(one)

@@ -135,9 +135,9 @@ class JobRunner:
     # ---- the job ----
 
     def run(self, others: Sequence[JobRunner]) -> None:
-        """Measure the job, which may need results of `others`, the jobs of the host.
+        """Measure the job, which may need results of `others`, the other jobs on the host.
 
-        Raises StoreError, and HostLost before the first point.
+        Raises StoreError, and HostLost if the connection is lost before the first point.
         """
         job, session = self.job, self._session
         points = self._admitted(others)
@@ -148,7 +148,7 @@ class JobRunner:
         self._run.events.emit(JobStarted(job.host, job.id, job.benchmark, measurements, estimate))
         try:
             self._queue.extend(self._pending(points))
-            if self._queue:  # a scheduler allocates no node if there is nothing left to measure
+            if self._queue:  # the scheduler must not allocate a node if there is nothing left to measure
                 session.host.begin_job(job.id)
             self._measure_all()
         finally:
@@ -217,8 +217,8 @@ class JobRunner:
         return done
 
     def _completed_earlier(self) -> set[tuple[str, int]]:
-        """Count the repeats that an earlier part of this run measured, and return the (point id, repeat) of each. They
-        count even if the job or its host turns out to be unusable now."""
+        """Count the repeats that an earlier part of this run measured, and return the (point id, repeat) of each. These
+        repeats count even if the job or its host now turns out to be unusable."""
         job, done = self.job, set[tuple[str, int]]()
         for point in job.points:
             for repeat in range(1, job.repeats + 1):
@@ -256,7 +256,7 @@ class JobRunner:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove the job's folder, unless the host has just been lost, and the folder with it."""
+        """Remove the job's folder, unless it has just been lost together with the host."""
         session = self._session
         if not session.is_open:
             return
@@ -273,7 +273,7 @@ class JobRunner:
     # ---- preparation, repeated after a lost connection ----
 
     def _prepared(self) -> RepeatRunner | None:
-        """Return a runner for the current connection after preparing the job; None if the preparation fails."""
+        """Prepare the job, and return a runner for the current connection; None if the preparation fails."""
         session = self._session
         if not session.is_open:
             self._given_up = True
@@ -368,7 +368,8 @@ def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
-    """Return the value of the first metric that has exactly one value, otherwise the number of values."""
+    """Return the value of the first metric that has exactly one value; if there is no such metric, return the number of
+    values."""
     for metric in benchmark.metrics:
         values = [item.value for item in found if item.metric == metric.name]
         if len(values) == 1:
@@ -377,7 +378,8 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Return the estimated seconds for all repeats of a job without contacting its host; 0 if there is no estimate."""
+    """Return the estimated time in seconds for all repeats of a job without contacting its host; 0 if there is no
+    estimate."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0

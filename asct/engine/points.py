@@ -96,7 +96,7 @@ def _settled(
 
 
 def cautions(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], facts: HostFacts) -> list[Diagnostic]:
-    """Return warnings about points that the host will not measure exactly as their settings request."""
+    """Return warnings about points that cannot be measured on the host exactly as their settings request."""
     found = benchmark.cautions([point.params for point in points if point.unfit is None], facts)
     return [
         Diagnostic("E433", f"{job.id} on {job.host}: {message}", hint=hint, severity="warning")

@@ -33,8 +33,7 @@ class JobNeeds:
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Maps each target to True if a point writes to it without being allowed to by `overwrite`, and to False if it is
-    only read."""
+    """Maps each target to True if a point writes to it and `overwrite` does not permit this, otherwise to False."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
@@ -46,7 +45,7 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest version required of each tool, and all temporary files and
+        """Combine the needs of points: the highest required version of each tool, and all temporary files and
         targets."""
         demand = cls()
         for one in needs:
@@ -177,8 +176,9 @@ def check_targets(
 ) -> list[Diagnostic]:
     """Return the reasons why targets named in the plan must not be used; empty if all of them may be used.
 
-    `made` contains the files that this run created on the host, and `consented` the devices that the plan allows to be
-    overwritten, which the kernel `guard` checks. `known` contains the names of the host's devices, for suggestions.
+    `made` contains the files that this run created on the host, and `consented` contains the devices that the plan
+    allows to be overwritten; the `guard` kernel checks those. `known` contains the names of the host's devices, for
+    suggestions.
     """
     findings = []
     for path, careful in demand.targets.items():
@@ -276,7 +276,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
         raise
-    except HostError:  # the checks of targets contact the same host and will report the error
+    except HostError:  # the checks of the targets contact the same host and will report the error
         return {}
     return {path: PurePosixPath(line).name for path, line in found.items() if line}
 

@@ -1,4 +1,5 @@
-"""Derive records.jsonl from the raw files of a run, and find its intact repeats (`resume`, `results rebuild`).
+"""Derive records.jsonl from the raw files of a run, and determine which of its repeats are intact (`resume`, `results
+rebuild`).
 
 Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
 raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line is used
@@ -46,8 +47,8 @@ class Survey:
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl of each repeat with values, including line feeds. Those of a repeat that is not
-    intact stay as they are until it is measured again."""
+    """The lines of records.jsonl for each repeat that has values, including line feeds. The lines of a damaged repeat
+    stay unchanged until it is measured again."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
     """The repeats whose lines were missing or changed, and were therefore parsed again."""
     changed: list[Path] = field(default_factory=list)
@@ -55,7 +56,7 @@ class Survey:
     findings: list[Diagnostic] = field(default_factory=list)
     """One diagnostic for each kind of damage."""
     surplus: int = 0
-    """Number of lines in records.jsonl that do not belong to any of these repeats."""
+    """Number of lines in records.jsonl that belong to none of these repeats."""
 
     @property
     def text(self) -> str:
@@ -64,7 +65,7 @@ class Survey:
 
     @property
     def differs(self) -> bool:
-        """Whether records.jsonl has to be written again."""
+        """Whether records.jsonl must be rewritten."""
         return bool(self.rebuilt or self.surplus)
 
     def keep(self, keys: Collection[RepeatKey]) -> None:
@@ -79,7 +80,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all ended repeats of a run whose status has values. Writes nothing.
+    """Read all repeats that have ended and whose status contains values. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """
@@ -182,7 +183,7 @@ class _Builder:
         return {(job.host, job.id): job for job in self.stored.run.jobs}
 
     def lines(self, key: RepeatKey, status: Status) -> list[str]:
-        """Return the lines of records.jsonl of one repeat. Raises _LostError."""
+        """Return the lines of records.jsonl that belong to one repeat. Raises _LostError."""
         host, job_id, point_id, repeat = key
         run, command = self.stored.run, status.command
         job = self._jobs.get((host, job_id))
@@ -234,7 +235,7 @@ class _Builder:
 
 
 def _texts(root: Path, folder: str, status: Status, step: Step) -> dict[str, str]:
-    """Return the fetched files of a step as text. A listed file that does not exist is empty."""
+    """Return the fetched files of a step as text. A file that is listed but does not exist is treated as empty."""
     place = inside(root, folder)
     top = place if status.files is None else inside(root, str(status.steps[0]["folder"]))
     prefix = "" if place == top else f"{place.relative_to(top)}/"
@@ -257,8 +258,8 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def _require_ends(stored: StoredRun) -> None:
-    """Raise StoreError if the journal of a completed run does not list the ends of all repeats with values: their
-    records would be lost."""
+    """Raise StoreError if the journal of a completed run does not contain the end of every repeat that has values; the
+    records of the other repeats would be lost."""
     if stored.run.status == "running":
         return
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
@@ -271,11 +272,11 @@ def _require_ends(stored: StoredRun) -> None:
 
 
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Write the records.jsonl of a run that no process is writing, and its line in SHA256SUMS. Returns the survey of
+    """Rewrite records.jsonl, and its line in SHA256SUMS, for a run that no process is writing. Returns the survey of
     the run.
 
     Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises
-    SafetyError if it is locked.
+    SafetyError if the run is locked.
     """
     with held(stored.layout.lock):
         _require_ends(stored)

@@ -82,14 +82,14 @@ class Attempt:
     cut_off: bool = False
     """Whether the attempt ended before its last step."""
     advanced: bool = False
-    """Whether the attempt finished steps from which the next attempt can continue."""
+    """Whether the attempt finished steps after which the next attempt can continue."""
     steps_left: bool = False
-    """Whether the attempt failed after further steps of it had been announced to the host."""
+    """Whether the attempt failed after its further steps had been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """Return the next attempt at this repeat. `counted` is False if the next attempt only continues this one."""
+        """Return the next attempt at this repeat. `counted` is False if it only continues this attempt."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)
@@ -218,7 +218,7 @@ class RepeatRunner:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps that have no note. If the notes belong to a different measurement, start over with the first
+        """Run all steps that have no note. If the notes belong to a different measurement, start again with the first
         step."""
         try:
             self._run_steps(attempt)
@@ -267,7 +267,7 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """Yield the steps one by one. The benchmark is called for more steps only after the earlier ones have
+        """Yield the steps one by one. The benchmark is asked for more steps only when the earlier ones have
         finished."""
         context = replace(
             self._context,
@@ -299,7 +299,7 @@ class RepeatRunner:
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
         """Emit the start of a step of a long repeat.
 
-        Returns a function that processes the lines of guard's output; None if the step does not run guard.
+        Returns a function that processes each line of guard's output; None if the step does not run guard.
         """
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
@@ -370,7 +370,7 @@ class RepeatRunner:
             finished = self._host.run(task, on_line)
         except OSError as error:  # a failure of the transport is a HostError, so this error concerns the results tree
             raise self._writer.fail(task.into, error) from error
-        if finished.notes:  # a file that could not be fetched may be the first sign of a full local disk
+        if finished.notes:  # if a file could not be fetched, the local disk may be about to fill up
             self._writer.probe()
         return finished
 
@@ -437,7 +437,7 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """Discard the notes of a repeat that ran all steps but has no valid values, because it must start over."""
+        """Discard the notes about a repeat that ran all steps but has no valid values, because it must start over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         attempt.advanced = notes.finished > 0
         if not attempt.cut_off and attempt.status != "ok":

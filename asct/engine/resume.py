@@ -40,17 +40,17 @@ class EarlierResults:
     runs: EarlierRuns | None = None
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
-    """Recent runs, whose variances determine the number of visits."""
+    """Recent runs, whose variances determine how many visits are made."""
     findings: Sequence[Diagnostic] = ()
-    """What is damaged in the earlier part of the run."""
+    """Diagnostics about damage in the earlier part of the run."""
 
 
 def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
     """Return (job, point id, repeat) for every repeat that the surveyed run did not measure, in planned order.
 
-    A repeat is measured if the journal contains its end with the status ok or noisy (only ok for a strict job), its
-    status.json is valid and agrees, its raw files are intact, and its records exist or can be rebuilt from them.
-    Warm-ups are not listed.
+    A repeat is treated as measured if the journal contains its end with the status ok or noisy (only ok for a strict
+    job), its status.json is valid and agrees with the journal, its raw files are intact, and its records exist or can
+    be rebuilt from the raw files. Warm-ups are not listed.
     """
     return [(job, key[2], key[3]) for job, key in _planned(resolved) if not _is_done(job, found.done.get(key))]
 

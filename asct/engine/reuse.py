@@ -158,10 +158,10 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """Return the maximum number of points of each job that can be reused, by the key of the job.
+    """Return the maximum number of points that can be reused in each job, by job key.
 
-    These points are recent enough, and the facts of their hosts are the same as the newest known facts. Only the host
-    itself can confirm that they are reusable.
+    These points are recent enough, and the facts of their hosts match the newest known facts. Only the host itself can
+    confirm that they are reusable.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

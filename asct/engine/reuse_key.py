@@ -37,12 +37,13 @@ _MOVING: Final[dict[str, Any]] = {
     },
     "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change without an intervention or do not affect a measurement.
+"""Facts that change on their own or do not affect measurements.
 
-Tools and drives are listed here because the key contains, as separate items, those that a point uses.
+Tools and drives are listed here because the key contains separate items for those that a point uses.
 """
 _GRAIN: Final = 64 << 20
-"""Granularity of memory sizes in bytes, because the Linux kernel reserves slightly different amounts at each boot."""
+"""Granularity of memory sizes in bytes. It is needed because the Linux kernel reserves slightly different amounts at
+each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
@@ -93,7 +94,7 @@ def with_reuse_keys(
     }
     try:
         opened = drives(host, {path for needs in asked.values() for path in _opened(needs, host)})
-    except HostTimeout:  # as long as a drive does not respond, it may have changed
+    except HostTimeout:  # a drive that does not respond may have changed
         return list(points)
     place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
     common = digest([job.benchmark, job.version, place, conditions(facts), dict(needed)])
@@ -119,7 +120,7 @@ def _used(needs: Needs, session: HostSession, opened: Mapping[str, str]) -> list
 
 
 def _build(name: str, programs: Programs) -> list[Any]:
-    """Return how a measurement kernel was built, and whether it runs as root."""
+    """Return a description of how a measurement kernel was built, and whether it runs as root."""
     built = programs.built[name]
     return [built.sha256, built.compiler, list(built.flags), name in programs.elevated]
 

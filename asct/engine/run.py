@@ -55,7 +55,7 @@ interruption.
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
 }  # fmt: skip
-"""The status of an unusable host for each exception. The first match applies."""
+"""Maps each exception to the status of the host that it made unusable. The first match applies."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -253,7 +253,8 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunner], forks: int) -> list[Future[None]]:
     """Start up to `forks` threads, each of which measures one host after another until none is left.
 
-    If the system starts fewer threads, fewer hosts are measured at a time. Raises RuntimeError if it starts none.
+    If the system cannot start all of them, fewer hosts are measured at a time. Raises RuntimeError if none can be
+    started.
     """
     waiting = deque(hosts)
 
@@ -364,8 +365,8 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code of 0, 1, 3 and
-    4.
+    """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code among 0, 1, 3
+    and 4.
 
     `findings` is True if something failed outside the jobs: the results tree could not be written, or values were
     rejected because they disagree.

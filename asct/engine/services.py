@@ -27,7 +27,7 @@ class Services:
     make_host: Callable[[HostSpec, Path], Host]
     """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
-    """Reads the facts of a host and writes raw files to the folder. Raises HostError."""
+    """Reads a host's facts and writes the raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
     """Builds a measurement kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
     facts_script: Callable[[], str] = str

@@ -1,9 +1,9 @@
 """The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
 
-A benchmark determines its steps from its settings and from the outputs of earlier steps. After an interruption, the
-benchmark returns its steps again, one after the other. A step with a note is not run again; its output is read from
-disk. If a step differs from its note (a different plan, a different program on the host, a newer asct), the notes
-belong to a different measurement.
+A benchmark determines its steps from its settings and the outputs of earlier steps. After an interruption, it returns
+the same steps again, one after the other. A step with a note is not run again; its output is read from disk. If a step
+differs from its note (a different plan, a different program on the host, a newer asct), the notes belong to a different
+measurement.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class StepNotes:
         return True
 
     def check_replayed(self) -> None:
-        """Raise StepsChangedError if there are notes about steps after the last step that the benchmark returned."""
+        """Raise StepsChangedError if there are notes about steps that follow the last step returned by the
+        benchmark."""
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it had at least {len(self._earlier)} steps but now ends after step {self._next}")
 
@@ -151,10 +152,10 @@ def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str
     """Return 64 hexadecimal digits that identify a step in all parts of a run.
 
     They depend on `identity` and on the step's number, name, program, arguments, files and environment, but not on its
-    time limit, its companions and the job's folder `work`.
+    time limit, its companions or the job's folder `work`.
     """
     targets = targets_in(step)
-    # targets were already written in an earlier part of the run, which must not change the key
+    # earlier parts of the run may have written to the targets, which must not change the key
     clean = target_files([replace(one, dirty=False) for one in targets]) if targets else {}
     program = [type(step.program).__name__, step.program.name]
     parts = [*identity, number, step.name, program, [*step.arguments], {**step.files, **clean}, {**step.env}]

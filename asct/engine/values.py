@@ -1,5 +1,5 @@
-"""Convert the measurements of a repeat to records. Performs no I/O, so that a rebuilt record is identical to the
-original."""
+"""Convert the measurements of a repeat to records. This module performs no I/O, so that a rebuilt record is identical
+to the original."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Origin:
 
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
-    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs that
-    it runs on. Only the host state shows that another program uses caches, memory bandwidth or power."""
+    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs on
+    which it runs; only the host state shows that another program uses caches, memory bandwidth or power."""
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
@@ -80,5 +80,5 @@ def _record(item: Measurement, unit: str, better: Any, origin: Origin) -> Record
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements in records that an earlier part of the run, or an earlier run, stored."""
+    """Return the measurements contained in records that an earlier part of the run, or an earlier run, stored."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

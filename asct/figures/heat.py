@@ -1,4 +1,4 @@
-"""Heat maps as plotly traces, with values as colors, numbers in the cells if there is room, and lines between
+"""Heat maps as plotly traces, in which colors show values. Cells contain numbers if there is room, and lines separate
 groups."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _TEXT_UP_TO: Final = 8
 """Maximum number of rows or columns for which the cells show their numbers."""
 _GAPS_UP_TO: Final = 40
 _ALL_DIGITS_UP_TO: Final = 4096
-"""Maximum number of cells for which values have six digits. With more cells, they have three, which keeps a page with
-576 x 576 cells small."""
+"""Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
+page with 576 x 576 cells small."""
 
 _TITLE_BELOW: Final = 24
 """Distance in pixels between the axis and its title. It is needed because plotly reserves no space for labels that end
@@ -78,7 +78,7 @@ def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]
     The last tick shows the unit, because a title would cover the first tick, and marks a truncated scale.
     """
     marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
-    last = high - (high - low) * 1e-4  # at the very end, rounding might move a mark off the bar
+    last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
     return {
         "orientation": "h",
         "x": 0.5,

@@ -23,8 +23,8 @@ _BAND_FROM = 13
 _LABEL_ROWS = 4
 _ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
-"""Width of the label of a vertical line, as a fraction of the axis. A label that is closer to the previous one moves to
-the next row."""
+"""Width of the label of a vertical line, as a fraction of the axis. A label that would overlap the previous one moves
+to the next row."""
 
 
 def plotly_javascript() -> str:
@@ -70,8 +70,8 @@ class _Style:
 
 
 def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """Return one style per series. The style depends on the host if there are several hosts, and otherwise on the
-    position of the series."""
+    """Return one style per series. If there are several hosts, the style depends on the host, otherwise on the position
+    of the series."""
     names = [item.host for item in series if item.host]
     by_host = len(set(hosts)) > 1 and len(names) == len(series)
     order = list(dict.fromkeys((*hosts, *names)))
@@ -114,8 +114,8 @@ def _x_in_shown_unit(figure: Chart) -> Chart:
 
 
 def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
-    """Return a function that converts x values: to numbers for a numeric axis, and to text for a category axis (bytes
-    with their unit)."""
+    """Return a function that converts x values: to numbers for a numeric axis, and to text for a category axis, where
+    sizes in bytes get a unit."""
     axis = figure.x
 
     def categorical(x: Scalar) -> str:
@@ -155,7 +155,7 @@ def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style)
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Return whether x does not increase strictly, in which case an interval band would overlap itself."""
+    """Return whether x fails to increase strictly; an interval band would then overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
@@ -186,7 +186,7 @@ def _error_bars(
 def _band(
     xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: _Style
 ) -> dict[str, Any]:
-    """Return a closed outline around the intervals. Points without an interval are skipped."""
+    """Return a closed outline around the intervals. Points that have no interval are skipped."""
     kept = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
     return {
         "type": "scatter",

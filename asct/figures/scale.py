@@ -79,7 +79,7 @@ def decade_ticks(low: float, high: float) -> list[float]:
 
 
 def even_ticks(low: float, high: float) -> list[float]:
-    """Return two to six round numbers from `low` to `high`. Their distance is 1, 2 or 5 times a power of ten.
+    """Return two to six round numbers from `low` to `high`, spaced by 1, 2 or 5 times a power of ten.
 
     `high` must be above `low`.
     """

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
 DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
-"""DARK[i] replaces LIGHT[i] on dark backgrounds."""
+"""DARK[i] replaces LIGHT[i] on a dark background."""
 
 MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -33,8 +33,8 @@ BLANK_DARK: Final = "#2b333d"
 VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
-"""The perceptually uniform color map that Smith and van der Walt created for matplotlib (2015). It is also suitable for
-color vision deficiencies and grayscale. High values have more contrast to the background."""
+"""The perceptually uniform color map that Smith and van der Walt created for matplotlib (2015). It also works for
+people with color vision deficiencies and in grayscale. High values contrast more strongly with the background."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
@@ -45,7 +45,7 @@ def colour(index: int) -> str:
 
 
 def translucent(colour_hex: str) -> str:
-    """Return the color for the band of an interval: the same color, translucent."""
+    """Return a translucent version of the color, for the band of an interval."""
     return colour_hex + "26"
 
 

@@ -1,9 +1,9 @@
 """The protocol of a transport: open a host, run programs in private folders, copy files.
 
-Rules for every transport:
+Every transport obeys these rules:
 * arguments are lists; no value from a plan, fact or result becomes shell text without quotes;
 * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
-* results are returned as files of limited size; a file name from a host never leads outside its folder;
+* results are returned as files of limited size; a file name supplied by a host never leads outside its folder;
 * every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
 """
 
@@ -106,8 +106,8 @@ class HostReadings:
 
     The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
     full, or the task was killed together with its shell. `brief` means that the process took less than
-    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the CPU time of the process, of the children
-    that it waited for, of its shell, and of brief tasks since the reading `before`; None if it is unknown.
+    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the total CPU time, since the reading
+    `before`, of the process, the children for which it waited, its shell, and brief tasks; None if it is unknown.
     """
 
     before: str = ""
@@ -147,7 +147,7 @@ class CommandResult:
 class Host(Protocol):
     """A host in a run. Except for `interrupt`, only one thread at a time calls its methods.
 
-    The default implementations are intended for transports that keep no tasks and have no scheduler.
+    The default implementations are for transports that do not store tasks and have no scheduler.
     """
 
     name: str
@@ -197,11 +197,11 @@ class Host(Protocol):
         return
 
     def begin_job(self, job_id: str) -> None:
-        """Begin a job, to which the following tasks belong. Waits until the scheduler has started the job."""
+        """Begin a job, to which all tasks until `end_job` belong. Waits until the scheduler has started the job."""
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job; it has no more tasks. `ok` is True if jobs that need the results of this job may run."""
+        """End a job, which will have no more tasks. `ok` is True if jobs that need its results may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
@@ -210,7 +210,7 @@ class Host(Protocol):
         return
 
     def cancel(self) -> None:
-        """Discard the announced tasks that have not started, and stop the one that is running."""
+        """Discard the announced tasks that have not started, and stop the one that is running, if any."""
         return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:

@@ -1,6 +1,6 @@
 """Write files and lines that arrive from a host.
 
-If writing on this machine fails, the functions raise StoreError, not HostError.
+If a write fails on this machine, the functions raise StoreError, not HostError.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LineSplitter:
         self._on_line = on_line
         self._rest = b""
         self.offset = 0
-        """Number of bytes of the file processed so far."""
+        """Number of bytes of the file that have been processed."""
 
     def take(self, data: bytes) -> None:
         """Process the next bytes."""
@@ -63,7 +63,7 @@ class LineSplitter:
             self._on_line(line.decode("utf-8", "replace"))
 
     def finish(self, whole: bytes) -> None:
-        """Process the rest of the file. `whole` is the complete content of the file."""
+        """Process the rest of the file. `whole` is the file's complete content."""
         self.take(whole[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))

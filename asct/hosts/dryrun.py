@@ -37,7 +37,7 @@ class DryRun(Host):
         """Do nothing."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        script.task_line(self.name, task, empty=False)  # rejects what a real host would reject
+        script.task_line(self.name, task, empty=False)  # rejects the same tasks as a real host would
         self.commands.append(shell_text(task))
         return TaskResult(0, 0)
 

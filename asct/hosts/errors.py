@@ -172,7 +172,7 @@ _WAYS_OUT = {
     "cannot write": "free space on the host, or set `workdir` to a folder on another file system",
     "cache folder": "correct its owner and permissions, or set XDG_CACHE_HOME on the host",
 }
-"""Hints for problems that another `workdir` does not solve, by words in the reason that the host reports."""
+"""Hints for problems that another `workdir` does not solve, by words that occur in the reason reported by the host."""
 
 
 def path_refused(host: str, path: str, why: str) -> Diagnostic:

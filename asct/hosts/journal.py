@@ -1,6 +1,5 @@
-"""The events of a runner, line by line: received over the connection, or read from the runner's journal after the
-connection was lost.
-"""
+"""The events of a runner, line by line. They are received over the connection or, after the connection was lost, read
+from the runner's journal."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""Maximum number of tasks, which is more than any session has. Events of further tasks are ignored."""
+"""Maximum number of tasks. No session has this many; events of any further tasks are ignored."""
 GRAIN_S = 0.02
 """Resolution in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can read without starting a
 program.
@@ -33,7 +32,8 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """Whether the runner was notified again, because it was idle although this task had not started."""
+    """Whether the runner was notified of the task a second time, because it was idle although the task had not
+    started."""
     report: script.RunnerReport | None = None
 
     @property
@@ -58,8 +58,8 @@ class RunnerJournal:
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
-    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without the first word,
-    which is the kind."""
+    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first word,
+    which names the kind."""
     counts: dict[str, int] = field(default_factory=dict)
     """The number of replies of each kind so far."""
     running: str = ""
@@ -69,7 +69,7 @@ class RunnerJournal:
     _rest: bytes = b""
 
     def take(self, data: bytes) -> None:
-        """Process the next bytes, ignoring lines that are damaged or are not events of the runner."""
+        """Process the next bytes, ignoring lines that are damaged or are not events from the runner."""
         self.offset += len(data)
         now = time.monotonic()
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -79,7 +79,7 @@ class RunnerJournal:
             self._process(word, rest, now)
 
     def status(self, key: str) -> TaskStatus:
-        """Return the status of a task, which is added if it is unknown."""
+        """Return the status of a task. An unknown task is added."""
         return self.tasks.setdefault(key, TaskStatus())
 
     def forget(self, key: str) -> None:
@@ -98,7 +98,7 @@ class RunnerJournal:
         try:
             _apply(self.status(key), word, detail, now)
         except ValueError:
-            return  # damaged by a full disk; missing events are noticed at the end of the task
+            return  # damaged by a full disk; the missing events are noticed when the task ends
         if word == "started":
             self.running = key
 
@@ -116,7 +116,7 @@ def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
             status.ended_s, status.heard_end = seconds, now
             status.exit_status, status.shell_message = number, message == "1"
         case "late":
-            status.late = status.exit_status is None  # otherwise it ended normally while the host was being read
+            status.late = status.exit_status is None  # otherwise, the task ended normally while the host was being read
         case "done":
             status.report = script.read_report(detail)
         case "died":

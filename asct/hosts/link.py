@@ -13,9 +13,8 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Interval in seconds at which a watchdog checks. It can be long, because time limits are many seconds long and a fleet
-has one watchdog per connection.
-"""
+"""Interval in seconds between the checks of a watchdog. It is long because time limits are many seconds long, and
+because a fleet has one watchdog per connection."""
 
 
 class Channel(Protocol):
@@ -41,7 +40,8 @@ class Channel(Protocol):
         ...
 
     def status(self) -> int:
-        """Return the exit status of the command, whose output must have ended; -1 if it was killed by a signal."""
+        """Return the exit status of the command, whose output must already have ended; -1 if a signal killed the
+        command."""
         ...
 
     def close(self) -> None:
@@ -89,11 +89,11 @@ class Link(Protocol):
     label: str
     """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may disappear without closing its streams. If so, it must be pinged after a period of
+    """Whether the host may disappear without closing its streams. If so, the host must be pinged after a period of
     silence."""
 
     def connect(self, *, files: bool = True) -> None:
-        """Connect. If `files` is False, no file transfer is opened, which saves round trips."""
+        """Connect. If `files` is False, no channel for file transfers is opened, which saves round trips."""
         ...
 
     def close(self) -> None: ...
@@ -101,7 +101,7 @@ class Link(Protocol):
     def alive(self) -> bool: ...
 
     def cut(self) -> None:
-        """Drop the connection at once, without notifying the host, because it may not respond."""
+        """Drop the connection immediately, without notifying the host, because the host may not respond."""
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
@@ -124,7 +124,7 @@ class Link(Protocol):
 class TimedLink:
     """The part of a Link that limits the duration of each exchange.
 
-    A watchdog drops the connection if an exchange takes too long, because some libraries wait for a reply indefinitely.
+    Some libraries wait for a reply indefinitely, so a watchdog drops the connection if an exchange takes too long.
     """
 
     breaks_silently = True
@@ -164,8 +164,8 @@ class TimedLink:
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """See `Link.within`. A TimeoutError raised by the body is passed on. Without a network, there is nothing to
-        limit."""
+        """See `Link.within`. A TimeoutError raised by the body is passed on. A link that does not use a network needs
+        no limit."""
         if not self.breaks_silently:
             yield
             return

@@ -1,4 +1,5 @@
-"""This machine, reached through pipes to the same runner as on other hosts, so that tasks survive if asct is killed."""
+"""This machine, reached through pipes to the same runner that other hosts use, so that tasks survive if asct is
+killed."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class LocalHost(RemoteHost):
         """Do nothing: each task is submitted when `run` is called for it."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """See `Host.run`. If possible, the folder is created by this process, because the runner would have to start a
+        """See `Host.run`. If possible, this process creates the folder, because the runner would have to start a
         program to do so."""
         if task.fresh:
             folder = below(self.name, task.main.cwd, [self.work])
@@ -103,8 +104,8 @@ class LocalFiles:
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store the file with cp(1).
 
-        If asct wrote the file itself, a process that another thread forks at that time would hold the file open until
-        that process executes a program. Until then, the file could not be started as a program ("Text file busy").
+        If asct wrote the file itself, a process forked by another thread at that moment would hold the file open until
+        it executed a program. Until then, the file could not be run ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(

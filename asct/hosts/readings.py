@@ -12,11 +12,11 @@ LOG = ".readings"
 """Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
 at that time."""
 SHORT_TASK_S = 0.02
-"""Tasks that take less than this many seconds are not followed by a reading, because each reading starts a program that
-takes about as long (runner_task.sh).
-"""
+"""Tasks that take less than this number of seconds are not followed by a reading, because each reading starts a program
+that takes about as long (runner_task.sh)."""
 MOST_BYTES = 64 << 10
-"""Maximum size of one reading in bytes. The selected lines and the list of files are short."""
+"""Maximum size of one reading in bytes. This is sufficient because the selected lines and the list of files are
+short."""
 _TICK_S = 0.01
 _MOST_TASKS = 300_000
 _HEAD = re.compile(r"= (\S{1,200}) (before|again|used|after|over)")
@@ -25,7 +25,7 @@ _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)
 
 @dataclass(slots=True)
 class ReadingLog:
-    """The log of a session, read piece by piece. Parts damaged by a full disk are ignored."""
+    """The log of a session, read piece by piece. Parts that were damaged by a full disk are ignored."""
 
     offset: int = 0
     """Number of bytes processed so far."""
@@ -55,7 +55,7 @@ class ReadingLog:
         return key in self._whole
 
     def of(self, key: str) -> HostReadings:
-        """Return the readings of a task that has ended, and discard them."""
+        """Return the readings for a task that has ended, and discard them."""
         self._whole.discard(key)
         return self._found.pop(key, HostReadings())
 
@@ -100,8 +100,8 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Return whether a process was too short to be followed by a reading, according to the host's clock (hundredths of
-    a second)."""
+    """Return whether a process was too short to be followed by a reading, according to the host's clock (in hundredths
+    of a second)."""
     if started_s is None or ended_s is None:
         return False
     return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)
@@ -111,8 +111,8 @@ def _cpu_ns(lines: Sequence[str]) -> int | None:
     """Return the CPU time of the shell and its children in nanoseconds; None if `lines` are not the output of `times`
     (POSIX, 2.15).
 
-    Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that a sum
-    over many short tasks is neither too low nor too high.
+    Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that sums
+    over many short tasks are not biased.
     """
     matches = [found for line in lines[:2] if (found := _TIMES.fullmatch(line))]
     if len(matches) != 2:

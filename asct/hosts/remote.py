@@ -55,7 +55,7 @@ class RemoteHost(Host):
 
     def open(self, session: SessionSpec | None = None) -> None:
         self._readings = ReadingLog() if session is not None and session.reading is not None else None
-        if session is not None:  # a resumed run overwrites the partial files of the killed run
+        if session is not None:  # a resumed run overwrites the partial files of the run that was killed
             self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
         self._session.open(session)
 
@@ -74,13 +74,13 @@ class RemoteHost(Host):
             if self.work and self._link.alive():
                 self._leave()
         except AsctError:
-            pass  # no connection: `resume` will find the folder, or it is removed after a week
+            pass  # there is no connection: `resume` will find the folder, or it is removed after a week
         finally:
             self._session.work = ""
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session. If the connection breaks, use a new one, because otherwise the work folder would
+        """Leave the session. If the connection breaks, use a new one, because the work folder would otherwise
         remain."""
         try:
             if not self._session.end():
@@ -124,7 +124,7 @@ class RemoteHost(Host):
         return self._finished(task, status, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
-        """Return the task in the form used in a job file. Its folder is emptied if it may have been used before."""
+        """Return the task in the form that a job file uses. Its folder is emptied if it may have been used before."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
@@ -184,11 +184,11 @@ class RemoteHost(Host):
         )
 
     def _readings_of(self, key: str, status: TaskStatus) -> HostReadings:
-        """Return the readings of a task that has ended. The measurement is valid even if the log cannot be read."""
+        """Return the readings for a task that has ended. The measurement is valid even if the log cannot be read."""
         log = self._readings
         if log is None:
             return HostReadings()
-        if is_short(status.started_s, status.ended_s):  # the log contains nothing that is worth an exchange
+        if is_short(status.started_s, status.ended_s):  # the log contains nothing that would justify an exchange
             return HostReadings(brief=True)
 
         def read() -> None:
@@ -208,7 +208,8 @@ class RemoteHost(Host):
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Copy one file of a task from the host. Returns a note if this was impossible, otherwise an empty string."""
+        """Copy one of a task's files from the host. Returns a note if this was not possible, otherwise an empty
+        string."""
         if flag == "-":
             return ""
         if flag == "x":
@@ -225,7 +226,8 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task whose shell was killed with it and therefore could not report them."""
+        """Return the file flags of a task whose shell was killed together with it and therefore could not report
+        them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -330,7 +332,7 @@ class RemoteHost(Host):
         return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
-        """Run a line of runner calls. Returns the text that follows the word `done`."""
+        """Run a line that calls functions of the runner. Returns the text that follows the word `done`."""
         with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
             channel.send((line + "\n").encode("utf-8", "surrogateescape"))
@@ -344,12 +346,14 @@ class RemoteHost(Host):
 
 
 def _transfer_s(size: int) -> float:
-    """Return the time limit of a transfer in seconds: half a minute, plus the duration at 1 MB/s."""
+    """Return the time limit for a transfer in seconds: half a minute, plus the time that the transfer takes at 1
+    MB/s."""
     return SHORT_S + size / 1e6
 
 
 def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Return both outputs of a command, up to its end or a limit. Raises TimeoutError(output) once `enough` is true."""
+    """Return both outputs of a command, up to their end or a limit. Raises TimeoutError(output) once `enough` returns
+    true."""
     out, err = bytearray(), bytearray()
     while True:
         try:

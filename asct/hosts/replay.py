@@ -1,10 +1,10 @@
-"""A transport that replays the recorded output of a host from a folder, for tests without that machine.
+"""A transport that replays the recorded output of a host from a folder, for tests that run without the host.
 
-The host's key `answers` names the folder. Its replay.json contains entries. The result comes from the first entry whose
-shell pattern `match` (with `*` and `?`) matches the command line. `files` maps names to texts, or to files next to
-replay.json (`{"path": "..."}`). The output of a short command is in `stdout` and `stderr`:
+The host's key `answers` names the folder. The replay.json in that folder contains entries. The first entry whose shell
+pattern `match` (with `*` and `?`) matches the command line supplies the result. `files` maps names to texts, or to
+files next to replay.json (`{"path": "..."}`). The output of a short command is in `stdout` and `stderr`:
 
-    {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
+{"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ReplayHost(Host):
             raise HostError(self.name, errors.bad_recording(self.name, str(path), str(error))) from error
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        script.task_line(self.name, task, empty=False)  # rejects what a real host would reject
+        script.task_line(self.name, task, empty=False)  # rejects the same tasks as a real host would
         task.into.mkdir(parents=True, exist_ok=True)
         entry = self._find(task.main.argv)
         files = {"stdout": "", "stderr": "", **entry.get("files", {})}

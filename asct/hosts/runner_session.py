@@ -1,4 +1,4 @@
-"""The session on a host: submits tasks to the remote runner, reads their status and reconnects."""
+"""The session on a host: submit tasks to the remote runner, read their status, and reconnect."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from asct.hosts.link import Channel, Link
 from asct.hosts.script import TaskLine
 
 SHORT_S = 30.0
-"""Time limit in seconds of a short exchange, such as opening a channel or copying a few small files."""
+"""Time limit in seconds for a short exchange, such as opening a channel or copying a few small files."""
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds within which the runner must reply; otherwise, asct gives up the host."""
+"""Seconds within which the runner must reply before asct gives up the host."""
 POLL_S = 0.5
-"""Longest interval in seconds between two polls of the journal. Polls are needed if the runner cannot report over a
-connection.
-"""
+"""Longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
+connection."""
 FIRST_POLL_S = 0.02
-"""Poll interval in seconds after an event. It doubles with each poll that finds no event."""
+"""Interval in seconds before the first poll after an event. It doubles with each poll that finds no event."""
 STOP_S = 15.0
 """Seconds within which a task must end after a request to stop it. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
@@ -36,12 +35,12 @@ RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 _OPENING = "creating the work folder"
 _MOST_OPENING = 1 << 20
-"""Maximum number of bytes that a host prints before its session is open, including the output of login scripts."""
+"""Maximum number of bytes that a host may print before its session is open, including the output of login scripts."""
 ANSWER_LIMIT = 1 << 20
-"""Maximum number of bytes that a command prints."""
+"""Maximum number of bytes that a command may print."""
 _ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
-"""The error codes of failures for which a retry is useless: keys, accounts, configuration."""
+"""The error codes of failures that a retry cannot fix: keys, accounts, configuration."""
 
 
 class RunnerSession:
@@ -113,9 +112,8 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _hear_opening(self, channel: Channel, journal: RunnerJournal) -> bytes:
-        """Read replies until the session is open, the output ends, or there is more output than a runner prints.
-        Returns the beginning of the output. Raises HostTimeout.
-        """
+        """Read replies until the session is open, the output ends, or the output is longer than a runner's would be.
+        Returns the beginning of the output. Raises HostTimeout."""
         received = b""
         while not journal.replies.keys() & {"serving", "joined", "locked", "failed"}:
             try:
@@ -133,7 +131,7 @@ class RunnerSession:
         return received
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read its progress, and submit the tasks that it does not have."""
+        """Attach to the runner of this session: read its progress, and submit the tasks that it has not received."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -143,7 +141,7 @@ class RunnerSession:
         self._journal = RunnerJournal()
         self._read_journal()
         if "serving" in journal.replies:
-            # A new runner repeats the task that its predecessor was running, then runs the queued ones.
+            # A new runner repeats the task that its predecessor was running, then runs the queued tasks.
             self._live = True
             self._next = int(journal.replies["serving"])
             self._unsent = [task for task in self._pending.values() if not self._journal.status(task.key).over]
@@ -177,7 +175,7 @@ class RunnerSession:
         with self.link.within(SHORT_S, "reading the journal"):
             while data := self.link.files.tail(f"{self.work}/.journal", self._journal.offset):
                 self._journal.take(data)
-        self._journal.replies.pop("pong", None)  # received before the connection broke
+        self._journal.replies.pop("pong", None)  # it was received before the connection broke
 
     # ---- tasks
 
@@ -196,7 +194,7 @@ class RunnerSession:
         while status is not None and key not in self._pending and status.report is None:
             key += "+"
             status = self._journal.tasks.get(key)
-        # After a reconnection, the journal does not list queued tasks that have not started.
+        # After a reconnection, the journal does not list queued tasks that have not yet started.
         return key, status is not None or key in self._pending
 
     def submit(self, tasks: Sequence[TaskLine]) -> None:
@@ -209,7 +207,7 @@ class RunnerSession:
             self._pending[task.key] = task
         self._unsent = [*tasks]
         try:
-            self._once(self._send_tasks)  # a reconnection also submits them
+            self._once(self._send_tasks)  # if the connection is restored, that also submits the tasks
         except HostError:
             self._unsent = []
             for task in tasks:
@@ -235,7 +233,7 @@ class RunnerSession:
             if self._live:
                 self._once(
                     lambda: self._process(self._receive(0.0))
-                )  # the runner may be ahead and need an acknowledgment
+                )  # the runner may have run ahead and need an acknowledgment
             status = self._journal.status(key)
             if status.over:
                 self._pending.pop(key, None)
@@ -254,7 +252,7 @@ class RunnerSession:
             self._recover(status)
 
     def _pause(self) -> float:
-        """Return the number of seconds to wait for an event. On this machine, nothing is polled while a task is within
+        """Return the number of seconds to wait for an event. Nothing is polled on this machine while a task is within
         its time limit."""
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
@@ -263,7 +261,7 @@ class RunnerSession:
         return max(POLL_S, status.heard_start + task.limit_s + KILL_S - time.monotonic())
 
     def _check_limits(self) -> None:
-        """Raise HostTimeout if the host cannot stop a task, either at the task's time limit or on request."""
+        """Raise HostTimeout if the host fails to stop a task at the task's time limit or on request."""
         now = time.monotonic()
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if task and status and not status.over and now - status.heard_start > task.limit_s + KILL_S:
@@ -272,8 +270,8 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle an idle runner whose task has no recorded end, because its shell was killed or the journal's disk is
-        full."""
+        """Handle a runner that is idle although no end is recorded for its task, because the task's shell was killed or
+        the journal's disk is full."""
         if status.over:
             return
         if status.started_s is not None:
@@ -285,7 +283,7 @@ class RunnerSession:
             self._send(f"job {self._next - 1}")
 
     def _discard_queued(self) -> None:
-        """Discard the tasks that have not started after a call of `stop`."""
+        """Discard the tasks that have not started, after `stop` was called."""
         self._stops, self._stop_requested = self._journal.counts["stopped"], 0.0
         for key in [key for key in self._pending if self._journal.status(key).started_s is None]:
             del self._pending[key]
@@ -296,7 +294,7 @@ class RunnerSession:
         self._wake.set()
         if self._pending:
             self._stop_requested = self._stop_requested or time.monotonic()
-            self._send(f"stop\nping {self._next}")  # the reply wakes the thread that is waiting for a task
+            self._send(f"stop\nping {self._next}")  # the reply wakes the thread that waits for a task
 
     def cancel(self) -> None:
         """Stop all tasks, and wait for the runner's confirmation. Raises HostLost, HostTimeout."""
@@ -398,7 +396,7 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Resume the session at the new destination of the link. Raises ConnectError, HostLocked."""
+        """Resume the session where the link now leads. Raises ConnectError, HostLocked."""
         self.link.close()
         self._connect()
 
@@ -419,7 +417,8 @@ class RunnerSession:
         return True
 
     def _reconnect(self, cause: HostError) -> None:
-        """Reconnect to the same session, with increasing pauses. Raises HostLost from `cause` if this fails."""
+        """Reconnect to the same session, with increasing pauses between attempts. If this fails, raise HostLost from
+        `cause`."""
         until = time.monotonic() + self._reconnect_s
         self.link.close()
         attempt = 0

@@ -43,7 +43,7 @@ def call(host: str, function: str, *values: str) -> str:
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
     """Return the paths of a process's output files, relative to `folder`, the folder of the main process.
 
-    The paths of a process in another folder are absolute.
+    If the process runs in another folder, the paths are absolute.
     """
     names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
     if process.cwd == folder:
@@ -52,7 +52,7 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """Return the files to copy as (path, name in `into`), without duplicates and starting with the outputs.
+    """Return the files to copy as (path, name in `into`), without duplicates. The output files come first.
 
     A path is relative to the folder of the main process, or absolute.
     """
@@ -127,7 +127,8 @@ def runner() -> str:
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """Return the text for `sh -s` that creates the work folder named by `token` below `base`, or resumes it.
+    """Return the text for `sh -s` that creates the work folder named by `token` below `base`, or resumes the session in
+    it.
 
     With a `session`, the text also locks the host, starts the runner, runs the session's script and stays connected to
     the runner.
@@ -147,8 +148,9 @@ def exit_status(shell_status: int, message: bool) -> int:
     """Return the exit status of a program, derived from the exit status of its shell; negative if a signal killed the
     program.
 
-    A shell reports 128+n both for a program killed by signal n and for a program that exits with 128+n. It prints a
-    message only for a signal, except INT, PIPE and TERM; for these, 128+n is assumed to mean the signal.
+    A shell reports 128+n both for a program killed by signal n and for a program that exits with status 128+n. It
+    prints a message only for a signal. It prints none for INT, PIPE and TERM, so 128+n is assumed to mean the signal in
+    these cases.
     """
     number = shell_status - 128
     if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
@@ -158,7 +160,7 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and the statuses of
+    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and the exit statuses of the
     companions."""
 
     flags: str

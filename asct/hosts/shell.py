@@ -1,4 +1,4 @@
-"""A Link that uses a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
+"""A Link over a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class ProcessChannel:
             self._in.close()
 
     def receive(self, timeout_s: float) -> bytes:
-        """See `Channel.receive`. Standard output is treated as ended only after standard error has ended, so that
-        nothing is lost."""
+        """See `Channel.receive`. The end of standard output is reported only after standard error has also ended, so
+        that nothing is lost."""
         while self._unread.get_map():
             ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
             if not ready or (self._err in ready and self._take_error()):
-                raise TimeoutError  # the caller has to read standard error first
+                raise TimeoutError  # the caller must read standard error first
             if self._out in ready:
                 if data := os.read(self._out.fileno(), _BYTES):
                     return data
@@ -100,7 +100,7 @@ class ProcessChannel:
         return found
 
     def message(self) -> str:
-        """Return the standard error of a program that failed to start a shell, as one line."""
+        """Return, as one line, the standard error of a program that failed to start a shell."""
         return "; ".join(self.receive_error().decode("utf-8", "replace").splitlines())[: errors.QUOTED]
 
     def status(self) -> int:
@@ -187,8 +187,8 @@ class ShellLink(TimedLink):
         return ProcessChannel(argv)
 
     def not_started(self, program: str, error: OSError) -> HostError:
-        """Return the error for a program that could not be started: it is missing, or this machine has run out of
-        processes, descriptors or memory."""
+        """Return the error for a program that could not be started, because it is missing or because this machine has
+        run out of processes, descriptors or memory."""
         missing = isinstance(error, FileNotFoundError)
         detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
         diagnostic = errors.connection_lost(self.label, "starting a shell", detail)

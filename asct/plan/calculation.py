@@ -1,7 +1,7 @@
 """Compile an expression tree to a function of the values that it reads.
 
-Numbers are int or float. Text that states a size is converted to bytes, and text that states a duration is converted to
-Seconds. Integers are limited to 64 bits, and all other results must be finite.
+Numbers are int or float. Text that represents a size is converted to bytes, and text that represents a duration is
+converted to Seconds. Integers are limited to 64 bits, and all other results must be finite.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _NUMBER_TYPES: Final = frozenset({int, float})
 
 
 def compiled(tree: Expression, known: Values) -> Run:
-    """Compile a tree to a function. Paths in `known` are constants; the function's argument provides the others.
+    """Compile a tree to a function. The values of paths in `known` are constants; the function's argument provides all
+    others.
 
-    The function raises ExpressionError (E122) for wrong types, division by zero and results out of range.
+    The function raises ExpressionError (E122) for wrong types, division by zero and results that are out of range.
     """
     if tree.kind == "const":
         return _constant(tree.value)

@@ -1,6 +1,7 @@
 """Changes to a plan: profiles (`quick: {vars: {runtime: 2s}}`) and `--set PATH=VALUE`.
 
-`--set` is the highest layer. Its values are parsed like those in a plan; locations refer to the text of the option.
+`--set` is the highest layer. Its values are parsed in the same way as those in a plan, and their locations refer to the
+text of the option.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The name in `Plan.files` for the text of all `--set` options, one per line."""
+"""The name under which `Plan.files` contains the text of all `--set` options, one per line."""
 
 SECTIONS: Final = (
     "vars", "defaults", "limits", "report", "baseline", "hosts", "expect", "strict", "name", "description",
@@ -34,14 +35,15 @@ Parts = Sequence[tuple[str, Span]]
 
 
 class Assignment(NamedTuple):
-    """One `--set` option: its path (as written, and split into parts) and its value."""
+    """One `--set` option: its path, both as written and split into parts, and its value."""
 
     path: str
     parts: Parts
     value: Node
 
     def behind(self, known: Iterable[str], start: int = 0) -> tuple[str, Parts] | None:
-        """Return the longest known name that starts at part `start`, and the parts after it. Names may contain dots."""
+        """Return the longest known name that starts at part `start`, and the parts that follow it. Names may contain
+        dots."""
         names = [name for name, _ in self.parts[start:]]
         for count in range(len(names), 0, -1):
             name = ".".join(names[:count])
@@ -151,8 +153,8 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """Handle an unknown name: report a misspelled section, or keep the name of a benchmark, which only the planner
-        knows."""
+        """Handle an unknown name: report it if it is a misspelled section, or keep it if it may be a benchmark, because
+        only the planner knows the benchmarks."""
         head, span = item.parts[0]
         if head == "safety":
             hint = "edit it in the plan"
@@ -171,7 +173,7 @@ def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
 
 
 def text_of(sets: Sequence[str]) -> str:
-    """Join all options, one per line, for errors that point to a location in the text."""
+    """Join all options, one per line, so that errors can point to a location in the text."""
     return "\n".join(_line(text) for text in sets)
 
 
@@ -243,7 +245,7 @@ def apply_profile(
 
 
 def expectation_names(section: Node | None) -> list[str]:
-    """Return the names by which profiles and `--set` refer to expectations: ids and metrics."""
+    """Return the names by which profiles and `--set` refer to expectations: their ids and metrics."""
     items = section.value if section is not None and isinstance(section.value, list) else []
     return list(dict.fromkeys(name for item in items for name in _names(item)))
 
@@ -268,8 +270,8 @@ def _names(item: Node) -> list[str]:
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """Return the entries after applying the `benchmarks:` section of a profile. This happens before `extends`, so that
-    entries inherit the changes."""
+    """Return the entries after applying the `benchmarks:` section of a profile. This must happen before `extends` is
+    applied, so that entries inherit the changes."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found

@@ -43,7 +43,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
 
 
 def _unused(name: str, found: Mapping[str, Node]) -> str:
-    """Return an unused id for an entry with a duplicate id, so that its content is checked too."""
+    """Return an unused id for an entry whose id is a duplicate, so that the entry's content is checked as well."""
     return next(
         one for number in itertools.count(1) if (one := name if number == 1 else f"{name}-{number}") not in found
     )
@@ -71,7 +71,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
 
 
 def _with_settings(name: str, settings: Node) -> Node:
-    """Return the entry for `name: {setting: value}`, the form that other tools use."""
+    """Return the entry for `name: {setting: value}`, a form that other tools use."""
     body = {"uses": Node(name, settings.location)}
     if isinstance(settings.value, dict):
         own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
@@ -144,7 +144,8 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follow `extends` to an entry that does not use it or is already complete, then merge the chain from there."""
+    """Follow `extends` until it reaches an entry that has none or is already complete, then merge the chain from
+    there."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -191,7 +192,7 @@ def _entry(name: str, node: Node, context: ParseContext) -> Entry:
     section = Section(context, node, "a benchmark", ENTRY_KEYS, ("benchmarks", name))
     uses = section.members.get("uses") or node.rejected()
     if "uses" not in section.members and "extends" not in section.members:
-        # with `extends`, the error in the extended entry has been reported
+        # if the entry uses `extends`, the error in the extended entry has been reported
         section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
     if not isinstance(uses.value, str):
         section.wrong(uses, "`uses`", "the name of a benchmark")

@@ -61,7 +61,7 @@ class ExpressionError(Exception):
 
 class Expression(NamedTuple):
     """A node of the tree. `kind` is const, path, call or an operator; `value` is a constant, path or function; `at` is
-    its position."""
+    the node's position."""
 
     kind: str
     at: int
@@ -257,7 +257,7 @@ def _number(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """Parse a size (in bytes) or a duration. For any other text, raise the size parser's BadValueError."""
+    """Parse a size (in bytes) or a duration. For any other text, raise the BadValueError of the size parser."""
     try:
         return parse_size(text)
     except BadValueError as problem:

@@ -1,4 +1,4 @@
-"""Read maps of a plan key by key: check types, and report unknown keys and empty values."""
+"""Read the maps of a plan key by key: check types, and report unknown keys and empty values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 class ParseContext(NamedTuple):
-    """The context of parsing: the findings, and the names that templates outside of `config` may read. If `literal` is
+    """The context of parsing: the findings, and the names that templates outside `config` may read. If `literal` is
     true, templates are rejected (E125)."""
 
     findings: Findings
@@ -54,7 +54,7 @@ class ParseContext(NamedTuple):
 
 
 def kind_of(value: object) -> str:
-    """Return a description of a value's type for messages."""
+    """Return a description of a value's type for use in messages."""
     if value is None:
         return "nothing"
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
@@ -64,7 +64,7 @@ def kind_of(value: object) -> str:
 
 
 def flow(value: Any) -> str:
-    """Return a value as it can be written in a plan, on one line."""
+    """Return a value in the form in which a plan can contain it on one line."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {flow(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
@@ -73,11 +73,12 @@ def flow(value: Any) -> str:
 
 
 class Section:
-    """A map in the plan; `name` describes it in messages. A node that is not a map is reported and treated as empty.
+    """A map in the plan. `name` describes the map in messages. A node that is not a map is reported and treated as
+    empty.
 
     If `keys` is None, all keys are accepted. If an unknown key resembles a missing key, its value is read as the value
-    of that key, so that errors in it are found too. `path` locates the section in `Findings.gaps`, to which the keys
-    with errors are added.
+    of that key, so that errors in it are found too. `path` locates the section in `Findings.gaps`, to which keys with
+    errors are added.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Section:
         return item.rejected()
 
     def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
-        """Report an unknown key, and treat its value as the value of the key that is probably meant."""
+        """Report an unknown key, and treat its value as the value of the key that was probably meant."""
         if item.value is REJECTED:
             return
         other = _ELSEWHERE.get(key)
@@ -145,8 +146,8 @@ class Section:
         return self._read(key, lambda node: node)
 
     def _read(self, key: str, read: Callable[[Node], T | None]) -> T | None:
-        """Return the result of `read` for the value of a key; None if the key is missing, its value is invalid, or
-        `read` reports an error."""
+        """Return the result of applying `read` to the value of a key; None if the key is missing, its value is invalid,
+        or `read` reports an error."""
         node = self.members.get(key)
         if node is None:
             return None
@@ -268,7 +269,7 @@ class Section:
 
 
 def merged(base: Node, over: Node) -> Node:
-    """Return `base` overridden by `over`: maps are merged key by key, other values are replaced."""
+    """Return `base` overridden by `over`. Maps are merged key by key; any other value is replaced."""
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
     members: dict[str, Any] = dict(base.value)

@@ -14,19 +14,19 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""The codes of errors in sweeps. Entries inherit sweeps, so one mistake can cause several messages that name different
-entries.
-"""
+"""The codes of errors in sweeps. Entries can inherit sweeps, so one mistake can cause several messages that differ only
+in the entries that they name."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """The diagnostics of one plan: at most `MOST`, each listed once even if it affects several hosts or points.
+    """The diagnostics of one plan. At most `MOST` are kept, and each is listed once even if it affects several hosts or
+    points.
 
     `gaps` are the parts of the plan that errors hide: a name that is missing there may exist once the errors are fixed,
-    so it is not reported as unknown.
+    so it is not reported as an unknown name.
     """
 
     def __init__(self, gaps: Iterable[Gap] = ()) -> None:
@@ -34,8 +34,8 @@ class Findings:
         self._omitted = 0
         self.gaps = set(gaps)
         self.errors = 0
-        """The number of errors so far, including repeated ones. To check whether a step failed, compare it before and
-        after."""
+        """The number of errors so far, including repeated ones. To determine whether a step reported an error, compare
+        the number before and after the step."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
         """Add diagnostics."""
@@ -57,7 +57,7 @@ class Findings:
         return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
-        """Report a warning, which does not cause the plan to be rejected."""
+        """Report a warning. A plan with warnings is not rejected."""
         self.add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
@@ -85,7 +85,7 @@ class Findings:
         self.error(code, message, span, hint, ("first defined here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112") -> None:
-        """Report a value rejected by a parser of `asct.values`."""
+        """Report a value that a parser in `asct.values` rejected."""
         self.add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
 
     @property
@@ -99,7 +99,7 @@ class Findings:
             raise UsageError(*self.all())
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Return all findings, ordered by file, line and column, followed by the number of omitted findings."""
+        """Return all findings, ordered by file, line and column. If some were omitted, their number comes last."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
             message = f"{self._omitted} more findings are not shown"

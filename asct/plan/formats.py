@@ -1,7 +1,6 @@
 """The report formats of this installation: all modules in asct/export that contain NAME, FILE and SUMMARY.
 
-These constants are read from the source text, because importing the formats is slow and unnecessary for checking a
-plan.
+These constants are read from the source text, because importing the formats is slow and not needed to check a plan.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _CONSTANTS: Final = re.compile(r'^NAME = "([^"]+)"\nFILE = "([^"]+)"\nSUMMARY = 
 
 
 class ReportFormat(NamedTuple):
-    """A report format: the file that it writes, a one-line description, and the name of the format's module."""
+    """A report format: the file that it writes, a one-line description, and the name of its module."""
 
     file: str
     summary: str

@@ -1,4 +1,4 @@
-"""Groups of hosts: resolve names, patterns and other groups to hosts, and apply their variables."""
+"""Groups of hosts: resolve names, patterns and other groups to hosts, and apply the variables of the groups."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 UNKNOWN: Final = ""
-"""A placeholder for the members of a group that are unknown hosts."""
+"""Stands for unknown hosts among the members of a group."""
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
-    """Return the hosts with the variables of their groups, which the host's own variables override.
+    """Return the hosts with the variables of their groups, which the hosts' own variables override.
 
     Conflicting groups are an error.
     """

@@ -32,7 +32,8 @@ LOCAL: Final = "local"
 
 @dataclass(slots=True)
 class HostMaps:
-    """The maps of the hosts, with ranges expanded and defaults merged. `spans` contains the location of each name."""
+    """The maps of the hosts, after ranges are expanded and defaults are merged. `spans` contains the location of each
+    name."""
 
     maps: dict[str, Node] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
@@ -71,7 +72,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def _names(key: str, span: Span, findings: Findings) -> list[str]:
-    """Return the hosts that a key of `hosts` names. An invalid name is reported, but the rest of the plan may still
+    """Return the hosts that a key of `hosts` names. An invalid name is reported, but other parts of the plan may still
     refer to it."""
     try:
         names = expand_range(key)
@@ -141,7 +142,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
 
 
 def _implied(name: str, address: Node | None) -> str:
-    """Return the transport of a host that does not set it: `local` for a host named `local` without an address,
+    """Return the transport of a host that does not set one: `local` if the host is named `local` and has no address,
     otherwise `ssh`."""
     return "local" if name == LOCAL and address is None else "ssh"
 
@@ -189,7 +190,8 @@ def _path(section: Section, key: str) -> str | None:
 
 
 _NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
-"""A host name or IPv4 address; also an alias from ~/.ssh/config, the name of a container, or an IPv6 zone."""
+"""A host name or IPv4 address, but also an alias from ~/.ssh/config or the name of a container. An IPv6 zone may follow
+it."""
 _HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
@@ -285,8 +287,8 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
     """Replace each entry that its transport splits (such as several nodes of a cluster) with its members.
 
-    Return the hosts, and `groups` with one more group for each such entry, which has the name of the entry and contains
-    its members.
+    Return the hosts, and `groups` with an additional group for each such entry. The group has the entry's name and
+    contains its members.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():

@@ -65,7 +65,7 @@ def parse_reading(text: str) -> CounterReading:
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
     """Return the growth of each counter, summed over its files.
 
-    A file whose counter decreased is ignored, because that file belongs to a new device.
+    A file in which the counter decreased is ignored, because it belongs to a new device.
     """
     growth: dict[str, int] = {}
     for key, value in after.sources.items():

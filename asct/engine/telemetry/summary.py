@@ -1,4 +1,4 @@
-"""Summarize the readings before and after the steps of a repeat for its status.json. Performs no I/O."""
+"""Summarize the readings before and after the steps of a repeat for its status.json. This module performs no I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _NOT_READ: Final = (
     "its shell"
 )
 _LATE_S: Final = 1.0
-"""Tolerance in seconds, because some Linux kernels count the idle time of a CPU only after the CPU has woken up."""
+"""Tolerance in seconds. It is needed because some Linux kernels count a CPU's idle time only after the CPU has woken
+up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
@@ -105,7 +106,8 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
     """Yield the targets that guard reported, each with the time of the report: before or after.
 
-    The text is searched rather than split, because there may be hundreds of thousands of lines between the two reports.
+    The text is searched rather than split into lines, because there may be hundreds of thousands of lines between the
+    two reports.
     """
     if output.step.program != Kernel(GUARD):
         return
@@ -133,7 +135,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Return the shares (0 to 1), without those that cannot be determined."""
+    """Return the shares (0 to 1), omitting those that cannot be determined."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:
@@ -151,7 +153,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Return the reasons for unknown values, by the name of the value."""
+    """Return the reasons why values are unknown, by the name of the value."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
@@ -176,7 +178,7 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
 
 
 def _no_health(steps: Sequence[MeasuredStep]) -> str:
-    """Return the reason why no drive's health log was read."""
+    """Return the reason why no drive's health log could be read."""
     names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
         return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"

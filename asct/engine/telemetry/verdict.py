@@ -1,8 +1,8 @@
-"""Judge whether the host was quiet during a repeat, from the readings before and after its steps. Performs no I/O.
+"""Judge from the readings before and after the steps of a repeat whether the host was quiet. This module performs no
+I/O.
 
-A reason applies to the whole repeat. Measurement kernels watch the CPUs that they run on and drop disturbed samples by
-themselves (instruments/memory/kernel_flags.py); this module covers disturbances that are visible only on the host as a
-whole.
+A reason applies to the whole repeat. Measurement kernels watch the CPUs on which they run and drop disturbed samples
+(instruments/memory/kernel_flags.py); this module covers disturbances that are visible only on the host as a whole.
 """
 
 from __future__ import annotations
@@ -21,36 +21,37 @@ GRAIN_TICKS: Final = 3
 """Minimum number of ticks from which shares are computed; with fewer ticks, shares would be meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
-"""Limit on the CPU time of other programs, as a share of all CPUs, but not more than half a CPU.
+"""Limits on the CPU time of other programs: a share of all CPUs, but at most half of one CPU.
 
 On a small idle host, other programs use less than 2 %; on a large host, agents use less than half a CPU. A competing
 job uses at least one CPU.
 """
 OTHERS_TICKS: Final = 10
 STEP_TICKS: Final = 1
-"""Number of ticks that are tolerated in a repeat, and in each of its steps: asct and the shell that starts a program
-use some of them, and a step may begin and end in the middle of a tick.
-"""
+"""Number of ticks tolerated in a repeat and in each of its steps. asct and the shell that starts a program use some
+ticks, and a step may begin and end in the middle of a tick."""
 MEMORY_LIMIT: Final = 0.05
-"""Limit on the share of time in which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims memory
-nor swaps."""
+"""Limit on the share of time during which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims
+memory nor swaps."""
 SWAP_PAGES: Final = 256
-"""Limit on the pages swapped (1 MiB). Even a process that was swapped out and wakes up reads less than this."""
+"""Limit on the number of pages swapped (1 MiB in total). Even a process that was swapped out and wakes up reads fewer
+pages than this."""
 QUOTA_LIMIT: Final = 0.01
-"""Limit on the share of time in which a control group throttled its tasks.
+"""Limit on the share of time during which a control group throttled its tasks.
 
-A smaller share consists of isolated periods (100 ms by default, cgroup-v2.rst, cpu.max), which do not affect a median
-over a second or more.
+A smaller share means that only isolated periods (100 ms each by default; see cpu.max in cgroup-v2.rst) were throttled,
+which does not affect a median over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
-"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive some degrees earlier."""
+"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive a few degrees below that
+temperature."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 """Governors with a fixed frequency (cpufreq.rst). With any other governor, an idle CPU runs more slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """The evidence for judging the host.
+    """The evidence from which the host is judged.
 
     `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
     """
@@ -72,7 +73,7 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """Return the CPU time of these kinds, in seconds and summed over all CPUs."""
+        """Return the CPU time of these kinds in seconds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
@@ -81,7 +82,7 @@ class NoiseEvidence:
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Return the stolen CPU time as a share of the demand for CPU time; None if the demand is too small or
+        """Return the stolen CPU time relative to the demand for CPU time; None if the demand is too small or
         unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
@@ -106,7 +107,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
-    """Return the state of the host and all reasons, the worst first."""
+    """Return the state of the host and all reasons for it, with the worst reason first."""
     reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)

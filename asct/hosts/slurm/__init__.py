@@ -1,4 +1,4 @@
-"""The nodes of a Slurm cluster, used from a machine that has `sbatch`. Each benchmark gets one exclusive job."""
+"""The nodes of a Slurm cluster, used from a machine that has `sbatch`. Each benchmark runs in its own exclusive job."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _ENDS = {
     "FAILED": ("its batch script failed", "see the slurmd log on the node"),
     "COMPLETED": ("it ended because asct did not contact it in time", "run asct on a machine that stays connected"),
 }
-"""The cause of each final job state, and how to fix it."""
+"""Maps each final job state to its cause and a fix."""
 
 
 def not_here(name: str, program: str) -> Diagnostic:

@@ -39,7 +39,7 @@ from asct.plan.model import HostSpec
 CHECK_S = 1.0
 """Interval in seconds at which a wait checks for an interruption of the run."""
 END_S = 60.0
-"""Seconds within which a job must end on request."""
+"""Seconds within which a job must end after a request."""
 HOPELESS = frozenset(
     {
         "AccountNotAllowed", "AssocMaxWallDurationPerJobLimit", "BadConstraints", "DependencyNeverSatisfied",
@@ -47,7 +47,7 @@ HOPELESS = frozenset(
         "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
-"""Reasons for which a job remains pending until somebody intervenes."""
+"""Reasons that keep a job pending until somebody intervenes."""
 
 
 _NODES: dict[str, str] = {}
@@ -64,9 +64,10 @@ def _claim(node: str, host: str) -> bool:
 class SlurmHost(RemoteHost):
     """The Host protocol over Slurm jobs on one node.
 
-    A short first job selects the node and is used for facts, checks and builds. All later jobs request the same node,
-    so facts and measurements describe the same machine. They are submitted together, and each starts after the previous
-    one. A job ends only when the next one starts, so that the node remains available for commands between jobs.
+    A short first job determines the node and is used for facts, checks and builds. All later jobs request the same
+    node, so facts and measurements describe the same machine. These are submitted together, and each starts after the
+    previous one. A job ends only when the next one starts, so that the node remains available for commands between
+    jobs.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -113,7 +114,8 @@ class SlurmHost(RemoteHost):
         self._save_state()
 
     def _take_up(self) -> None:
-        """Resume the job that holds the node if an earlier part of the run left one, and cancel the waiting jobs."""
+        """Resume the job that holds the node if an earlier part of the run left one behind, and cancel the waiting
+        jobs."""
         memory = self._memory
         known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
         ours = query_jobs(known, memory.names) if known and memory.names else {}
@@ -133,7 +135,7 @@ class SlurmHost(RemoteHost):
             memory.held = None
 
     def _find_node(self) -> None:
-        """Submit the first job, or resubmit a lost one, on a node that no other host in this run uses."""
+        """Submit the first job, or resubmit a job that was lost, on a node that no other host in this run uses."""
         memory, what = self._memory, self._memory.id or "look"
         memory.node = memory.node or self._request.node
         while True:
@@ -150,7 +152,7 @@ class SlurmHost(RemoteHost):
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
-        """Submit a job for the node of this host, or for any node as long as the host does not have one."""
+        """Submit a job for the node of this host or, if the host does not have one yet, for any node."""
         comment = f"asct: {what} on {self.name}"
         request = replace(self._request, node=self._memory.node)
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
@@ -199,7 +201,7 @@ class SlurmHost(RemoteHost):
             try:
                 last = self._submit(request.id, request.seconds, after)
             except HostError:
-                break  # this may be a limit on jobs per user, so the job is submitted again when it is due
+                break  # there may be a limit on jobs per user, so the job is submitted again when it is due
             self._planned[request.id] = done[request.id] = last
         self._memory.waiting = [one.job for one in self._planned.values()]
         self._save_state()
@@ -233,8 +235,8 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that holds the node. The job succeeds if its benchmark was measured, so that dependent jobs may
-        run."""
+        """End the job that holds the node. The job succeeds if its benchmark was measured, so that jobs that depend on
+        it may run."""
         held, self._memory.held = self._memory.held, None
         if held is None:
             return
@@ -263,8 +265,8 @@ class SlurmHost(RemoteHost):
             self.close()
 
     def _regain_node(self) -> None:
-        """Submit a short job if the run was interrupted between two jobs: without a job, nothing on the node can be
-        removed. A second interruption, or END_S, ends the wait for it."""
+        """Submit a short job if the run was interrupted between two jobs: nothing on the node can be removed without a
+        job. The wait for the job ends after END_S or at a second interruption."""
         if not self.work or self._memory.held is not None:
             return
         self._over.clear()
@@ -272,7 +274,7 @@ class SlurmHost(RemoteHost):
         deadline.start()
         with contextlib.suppress(AsctError):
             allocation = self._submit("clean up", FIRST_JOB_S, JobOrder())
-            self._planned["clean up"] = allocation  # `close` cancels it if it does not start
+            self._planned["clean up"] = allocation  # if it does not start, `close` cancels it
             node = self._await(allocation)
             del self._planned["clean up"]
             self._hold(self._memory.id, allocation, node)
@@ -305,8 +307,8 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """The work folder and the submitted Slurm jobs of a host. `held` is the Slurm job that holds the node for the job
-    `id` of the run."""
+    """The work folder and the submitted Slurm jobs of a host. `held` is the Slurm job that holds the node for the run's
+    job `id`."""
 
     node: str = ""
     work: str = ""
@@ -316,11 +318,12 @@ class SlurmState:
     seconds: dict[str, float] = field(default_factory=dict)
     """The expected duration of each job in seconds."""
     names: list[str] = field(default_factory=list)
-    """The names of the jobs, because Slurm reuses job numbers."""
+    """The names of the jobs. They are needed because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the state file of a host in a run. A hash distinguishes hosts whose shortened job names are the same."""
+    """Return the state file of a host in a run. Its name includes a hash, which distinguishes hosts whose shortened job
+    names are the same."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"

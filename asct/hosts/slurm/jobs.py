@@ -19,14 +19,13 @@ from asct.plan.model import HostSpec
 
 COMMAND_S = 60.0
 _LONGEST = 1000
-"""Maximum number of characters of a Slurm message quoted in a diagnostic."""
+"""Maximum number of characters of a Slurm message that a diagnostic quotes."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that affect Slurm's commands. Slurm sets these variables inside a
-    job."""
+    """Return the environment without the variables that affect Slurm's commands, which Slurm sets inside a job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
@@ -67,10 +66,10 @@ ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n"
 After the job has ended, another account could create a folder with the same name.
 """
 PATIENCE_S = 180
-"""Seconds after which a job ends if it contains no process of asct."""
+"""Seconds after which a job ends if it contains no asct process."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The time limit of a job is its estimate multiplied by the first value, plus the second value in seconds for opening
-the session and copying results."""
+"""Two values from which a job's time limit is computed. Its estimated duration is multiplied by the first; the second
+is added, in seconds, for opening the session and copying results."""
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
@@ -91,7 +90,7 @@ class SbatchRequest:
 
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
-        """Return the request described by a host's plan keys."""
+        """Return the request described by the host's keys in a plan."""
         partition, account, constraint, node = (
             str(spec.options.get(key, "")) for key in ("partition", "account", "constraint", "nodelist")
         )
@@ -100,7 +99,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs on which a job depends: some must have ended, and others (`ok`) must have succeeded."""
+    """The jobs on which a job depends. Some of them only need to have ended; those in `ok` must have succeeded."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -125,14 +124,14 @@ def job_name(run: str, host: str) -> str:
 
 
 def minutes(seconds: float) -> int:
-    """Return the time limit, in minutes, for a job with this expected duration in seconds."""
+    """Return the time limit in minutes for a job that is expected to take this number of seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 
 def arguments(
     request: SbatchRequest, name: str, comment: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line that submits a job on one node, which reads the job's script from standard input.
+    """Return the command line that submits a job on one node. The command reads the job's script from standard input.
 
     The user's options come last and therefore take precedence.
     """
@@ -167,7 +166,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """Cancel those of the jobs that have not ended. Raises HostError if Slurm cannot cancel them."""
+    """Cancel those of the jobs that have not ended. Raises HostError if Slurm fails to cancel them."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
@@ -203,7 +202,8 @@ SOONEST_S = 0.5
 RAREST_S = 10.0
 """Longest interval in seconds between two queries. The interval doubles after each query that shows no change."""
 SILENCE_S = 300.0
-"""Seconds for which slurmctld may be unavailable, for example during a restart. Jobs continue to run meanwhile."""
+"""Seconds for which slurmctld may be unavailable, for example while it restarts. Jobs continue to run in the
+meantime."""
 OVER = frozenset(
     {
         "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
@@ -238,9 +238,9 @@ def read_rows(text: str) -> dict[int, QueuedJob]:
 
 
 def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
-    """Return the current state of jobs. Raises HostError if Slurm does not respond.
+    """Return the current state of the jobs. Raises HostError if Slurm does not respond.
 
-    A job is GONE if Slurm no longer lists it, or if its name is missing from a non-empty `names`.
+    A job is GONE if Slurm no longer lists it, or if `names` is not empty and does not contain the job's name.
     """
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
@@ -286,7 +286,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
-        """Wait until the state of the job differs from `known` or the timeout expires, then return the state.
+        """Wait until the state of the job differs from `known` or the timeout expires, then return the job's state.
 
         Raises HostLost if Slurm does not respond.
         """
@@ -298,9 +298,9 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """Return the state of the job according to a query that starts after this call."""
+        """Return the state of the job according to a query that started after this call."""
         with self._news:
-            wanted = self.rounds + 2  # a query may already be running
+            wanted = self.rounds + 2  # one query may already be running
             self._hurry()
             while self.rounds < wanted and job in self._jobs:
                 self._hurry()

@@ -1,4 +1,4 @@
-"""A Link into a Slurm job: every command is a step (srun) that the batch script starts as its child."""
+"""A Link into a Slurm job. Each command is a step (srun), which the batch script starts as its child."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from asct.hosts.slurm.jobs import Allocation, JobQueue, QueuedJob, environment, 
 END_S = 60.0
 """Seconds within which a job in the state COMPLETING must end."""
 _NOISE = b"srun: "
-"""Prefix of srun's own lines on standard error, which srun shares with the command."""
+"""Prefix of srun's own lines on standard error. srun and the command share that stream."""
 _LONGEST_LINE = 1 << 16
 
 
@@ -30,7 +30,7 @@ class SlurmLink(ShellLink):
         self._numbers = count(1)
 
     def move(self, allocation: Allocation, node: str) -> None:
-        """Use this job from the next `connect` on."""
+        """Use this job from the next call of `connect` on."""
         self._allocation = allocation
         self.label = f"{self._name} (job {allocation.job} on {node})"
 
@@ -42,7 +42,7 @@ class SlurmLink(ShellLink):
         super().connect()
 
     def _settled(self, job: int) -> QueuedJob:
-        """Return the current state of a job. If it is completing, wait for its end first."""
+        """Return the current state of a job. If it is completing, wait until it has ended."""
         until = time.monotonic() + END_S
         current = self._queue.fresh(self._name, job)
         while current.state == "COMPLETING" and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""The plan keys of a Slurm host: the sbatch options that it accepts, and the hosts that a list of nodes expands to."""
+"""The plan keys of a Slurm host: the sbatch options that it accepts, and the hosts to which a list of nodes expands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAKEN: Final = {
     "dependency": "d", "kill-on-invalid-dep": "", "requeue": "", "no-requeue": "", "chdir": "D", "export": "",
     "export-file": "", "get-user-env": "", "output": "o", "error": "e", "input": "i", "open-mode": "",
 }  # fmt: skip
-"""Options that asct sets by itself. The first four have their own keys in a plan."""
+"""Options that asct itself sets. The first four have their own keys in a plan."""
 _BREAKING: Final = {
     "array": "a", "wrap": "", "wait": "W", "parsable": "", "test-only": "", "hold": "H", "quiet": "Q", "verbose": "v",
     "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
@@ -27,7 +27,7 @@ _BREAKING: Final = {
 }  # fmt: skip
 """Options that change the type of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""Options that make sbatch read a file on this machine. A list of nodes that contains a slash has the same effect."""
+"""Options that make sbatch read a file on this machine. A list of nodes has the same effect if it contains a slash."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
 _READS: Final = "it would read a file on the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
@@ -49,7 +49,7 @@ def nodes_of(text: str) -> list[str]:
 
 
 def _numbers(text: str, inside: str) -> list[str]:
-    """Expand `01-03,7` to 01, 02, 03, 7. All numbers in a range have the leading zeros of its first number."""
+    """Expand `01-03,7` to 01, 02, 03, 7. All numbers in a range have as many leading zeros as its first number."""
     found: list[str] = []
     for part in inside.split(","):
         match = _NUMBERS.fullmatch(part)

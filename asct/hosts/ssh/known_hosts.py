@@ -1,6 +1,7 @@
 """The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only lines that match the host are decoded, because the file of a fleet has one line per host and is read for each host.
+Only lines that match the host are decoded, because the file for a fleet has one line per host and is searched for each
+host.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class KnownKeys:
     revoked: frozenset[Key] = frozenset()
 
     def with_more(self, other: KnownKeys) -> KnownKeys:
-        """Return the keys in both files. A key that is revoked in one file is not trusted, even if the other file lists
+        """Return the keys in both files. A key that either file revokes is not trusted, even if the other file lists
         it."""
         revoked = self.revoked | other.revoked
         return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
@@ -60,21 +61,21 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """Return the lines of a file, without comments. If the file has changed, it is read again."""
+    """Return the lines of a file, without comments. The file is read again only if it has changed."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _concerns(patterns: Sequence[str], name: str) -> bool:
-    """Return whether the first field of a line matches the host: at least one pattern matches, and none with `!`
-    does."""
+    """Return whether the first field of a line matches the host: at least one pattern must match, and no pattern with
+    `!` may match."""
     matching = [pattern for pattern in patterns if _matches(pattern.removeprefix("!"), name)]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether a pattern matches the host. `*` and `?` are wildcards; brackets are literal, because they enclose
-    an address."""
+    """Return whether a pattern matches the host. `*` and `?` are wildcards. Brackets are literal, because in this field
+    they enclose an address."""
     if pattern.startswith("|"):
         return _is_hash_of(pattern, name)
     if "*" in pattern or "?" in pattern:

@@ -28,8 +28,8 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""This lock is held while a key file is read, so that only one thread reads it for all hosts of a fleet."""
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # its messages are part of diagnostics
+"""Held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
 
 
 class SshLink(TimedLink):
@@ -172,7 +172,7 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""The name, modification time and size of a file. If they change, the file is read again."""
+"""The name, modification time and size of a file. If any of them changes, the file is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:
@@ -186,8 +186,8 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 
 def _private_key(file: str) -> paramiko.PKey | None:
-    """Return the key in an identity file, with its certificate; None if it cannot be read, so that paramiko tries it
-    and reports the reason."""
+    """Return the key in an identity file together with its certificate. Return None if the file cannot be read;
+    paramiko then tries it and reports the reason."""
     with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
@@ -213,9 +213,9 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data at once.
 
-    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so that
-    its next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK by itself
-    (tcp(7)).
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so its
+    next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK on its own
+    (tcp(7)), so it is set again after each read.
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
@@ -269,7 +269,7 @@ class Hop:
         try:
             connection.connect_kwargs["sock"] = self._socket(through)
             connection.open()
-        except Exception as error:  # paramiko raises many types; each has its own diagnostic
+        except Exception as error:  # paramiko raises many types of exceptions, each of which has its own diagnostic
             connection.client.close()
             raise ConnectError(self._spec.name, self._diagnostic(error)) from error
         connection.transport.set_keepalive(KEEPALIVE_S)
