@@ -24,7 +24,7 @@ from asct.values.error import shown
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50
 _NAMED: Final = 3
-"""Maximum number of hosts that a warning lists by name; any others are only counted."""
+"""Maximum number of hosts that a warning lists by name; any further hosts are only counted."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ def read_inventory(
 ) -> Inventory | None:
     """Return the hosts and groups of an inventory; None after an error (E117).
 
-    `given` contains the keys that the plan sets for its hosts. Their values in the inventory are ignored.
+    `given` contains the keys that the plan sets for its hosts; values for these keys in the inventory are ignored.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -94,7 +94,7 @@ class _Reader:
         return found
 
     def _members(self, body: Mapping[str, Any], found: Inventory) -> list[str]:
-        """Return the hosts and groups in a group, without empty groups, which Ansible lists only as children of other
+        """Return the hosts and groups in a group, omitting empty groups, which Ansible lists only as children of other
         groups."""
         groups = [child for child in _texts(body.get("children")) if child in self._document and child not in _IMPLIED]
         return [*(host for host in _texts(body.get("hosts")) if host in found.hosts), *groups]
@@ -121,7 +121,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Report the ignored parts of the inventory, each only once for all hosts."""
+        """Report the ignored parts of the inventory, each only once for all hosts together."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
@@ -136,7 +136,7 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """Return a value of the inventory as a node. It is data, not a template, so `${` is escaped."""
+        """Return a value of the inventory as a node. The value is data rather than a template, so `${` is escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):
@@ -193,7 +193,7 @@ class UnsupportedVariable(Exception):
 
 @dataclass(slots=True)
 class TranslatedHost:
-    """A host's keys, its variables, its unsupported values, and notes on differences from Ansible."""
+    """A host's keys, variables and unsupported values, and notes about differences from Ansible."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     vars: dict[str, Any] = field(default_factory=dict)
@@ -223,7 +223,7 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
         for name, value in variables.items()
         if name not in _USED
         and _IDENTIFIER.fullmatch(name)
-        and (not name.startswith("ansible_") or isinstance(value, _SCALARS))  # not Ansible's facts and groups
+        and (not name.startswith("ansible_") or isinstance(value, _SCALARS))  # skip Ansible's facts and groups
     }
     return found
 

@@ -81,7 +81,7 @@ def variants(plan: Plan) -> Iterator[Plan]:
 
 
 class _Loading:
-    """The loading of one plan, with the state that all steps share: path, files and findings."""
+    """The process of loading one plan, with the state that all steps share: path, files and findings."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
@@ -129,8 +129,8 @@ class _Loading:
         return "benchmarks" in root.value
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """Return the plan with included files, the profile and `--set` applied, except those for hosts and
-        benchmarks."""
+        """Return the plan after applying included files, the profile and `--set`, but not those parts that concern
+        hosts and benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
@@ -140,7 +140,7 @@ class _Loading:
         return Section(section.context, section.node._replace(value=members), "the plan", None)
 
     def _scope(self, section: Section) -> Scope:
-        """Return the names that templates outside of hosts and `config` may read."""
+        """Return the names that templates outside hosts and `config` may read."""
         named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
         inputs, variables = read_inputs(section), section.mapping("vars")
         scope = Scope(plan=named, inputs=inputs, environment=None, hidden=hidden_names(self._findings.gaps))
@@ -204,7 +204,7 @@ class _Loading:
 
 
 def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
-    """Return the execution defaults of entries and the settings of `defaults.config`."""
+    """Return the default execution keys of entries, and the settings in `defaults.config`."""
     node = section.members.get("defaults")
     strict = Execution(strict=section.flag("strict"))
     if node is None:
@@ -219,7 +219,7 @@ _MOST_FILES: Final = 100
 
 @dataclass(slots=True)
 class MergedFiles:
-    """The hosts, groups, variables and profiles in a file and the files that it includes."""
+    """The hosts, groups, variables and profiles in a file and in the files that it includes."""
 
     hosts: HostMaps = field(default_factory=HostMaps)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -228,7 +228,7 @@ class MergedFiles:
 
 
 class FileMerger:
-    """Reads the files named by `include` and `hosts: {from: ...}`, each of them only once."""
+    """Reads the files named by `include` and `hosts: {from: ...}`, each only once."""
 
     def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
@@ -237,7 +237,8 @@ class FileMerger:
         self._seen: set[str] = set()
 
     def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
-        """Return the parts of a file and its includes. `chain` lists the including files, followed by the file itself.
+        """Return the contents of a file and its includes. `chain` lists the files that lead to this one through
+        `include`, followed by the file itself.
 
         Variables in the including file override those in included files. All other duplicate names are errors.
         """
@@ -274,7 +275,7 @@ class FileMerger:
         return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
 
     def _nothing(self) -> MergedFiles:
-        """Return empty content for an unreadable file, and mark the parts that it may define as hidden."""
+        """Return empty content for an unreadable file, and mark the parts that it might define as hidden."""
         self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
         return MergedFiles()
 
@@ -316,7 +317,7 @@ class FileMerger:
         if source is None:
             self._findings.gaps.add(("hosts",))
             return
-        from asct.plan.inventory import read_inventory  # imported here, because it is rarely needed
+        from asct.plan.inventory import read_inventory  # imported here because it is rarely needed
 
         given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
         inventory = read_inventory(source[1], source[0], node.span, self._findings, given)

@@ -21,10 +21,10 @@ class _Rejected(Enum):
 
 
 REJECTED: Final = _Rejected.VALUE
-"""The value of a node whose error has been reported. Whatever depends on it is skipped without another error."""
+"""The value of a node whose error has been reported. Anything that depends on it is skipped without a further error."""
 
 Gap = tuple[str, ...]
-"""The path of a part of the plan whose definition is hidden by an error: ("hosts",), ("groups", "lab")."""
+"""The path of a part of the plan whose definition an error hides: ("hosts",), ("groups", "lab")."""
 
 
 class Node(NamedTuple):
@@ -52,7 +52,7 @@ class Node(NamedTuple):
         return self.value is not REJECTED
 
     def rejected(self) -> Node:
-        """Return the node without its value, after its error has been reported."""
+        """Return the node without its value, after an error in it has been reported."""
         return self._replace(value=REJECTED)
 
     def plain(self) -> Any:
@@ -66,11 +66,11 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PendingValue:
-    """A template that reads results of `needs`: the value of a setting that is unknown until those jobs are done.
+    """A template that reads results of `needs`, so that the value of the setting is unknown until those jobs are done.
 
-    `text` is the template as written, and `aliases` are the needs whose results it reads. `values` are the other values
-    that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the results that
-    it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
+    `text` is the template as written, and `aliases` are the aliases in `needs` whose results it reads. `values` are the
+    other values that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the
+    results that it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
     """
 
     text: str
@@ -113,7 +113,7 @@ class Retry(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """The execution settings of points. In an entry, None means the default of the plan."""
+    """The execution settings of points. In an entry, None stands for the plan's default."""
 
     repeats: int | None = None
     warmup: int | None = None
@@ -136,7 +136,7 @@ class Sweep(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One item of `benchmarks:`, with `extends` applied. `hosts` are names, groups and patterns; None means all
+    """One item of `benchmarks:`, with `extends` applied. `hosts` contains names, groups and patterns; None means all
     hosts."""
 
     id: str
@@ -221,7 +221,7 @@ class Plan(NamedTuple):
     hosts: Mapping[str, HostSpec]
     groups: Mapping[str, tuple[str, ...]]
     defaults_config: Mapping[str, Node]
-    """Settings under `defaults.config`, the lowest layer above the benchmark's defaults."""
+    """Settings in `defaults.config`, the layer directly above the benchmark's defaults."""
     group_config: Mapping[str, Mapping[str, Node]]
     """Settings of groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
     host_config: Mapping[str, Mapping[str, Node]]
@@ -237,7 +237,7 @@ class Plan(NamedTuple):
     profiles: tuple[str, ...] = ()
     """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()
-    """Settings of benchmarks changed by `--set`: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+    """Settings of benchmarks that `--set` changes: ("fine-depth.config.iodepth" or "bench.setting", value)."""
     gaps: frozenset[Gap] = frozenset()
     """The parts that errors hide (see `Findings.gaps`)."""
 

@@ -28,7 +28,7 @@ def folder_name(name: str, what: str) -> str:
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
-    """Return the message and hint for two names that would be the same folder on a case-insensitive file system."""
+    """Return the message and hint for two names whose folders would be the same on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
@@ -45,7 +45,8 @@ def identifier(name: str, what: str) -> str:
 
 
 def expand_range(name: str) -> list[str]:
-    """Expand ranges: `node[01:03]` is node01, node02, node03; `[0:8:2]` has a step; several ranges are combined.
+    """Expand ranges: `node[01:03]` becomes node01, node02, node03; `[0:8:2]` has a step of 2; several ranges in one
+    name are combined.
 
     Raises BadValueError if a range is invalid.
     """

@@ -1,7 +1,7 @@
 """Convert YAML text to nodes with locations: YAML 1.2 core rules applied to the events of PyYAML's C parser.
 
-A loop builds the nodes from events, and checks depth and size first (the recursive `compose` crashes the interpreter at
-50,000 brackets). Aliases, tags, merge keys and multiple documents are rejected.
+A loop builds the nodes from events after checking depth and size, because the recursive `compose` crashes the
+interpreter at 50,000 brackets. Aliases, tags, merge keys and multiple documents are rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\
 
 
 class _TooMuchError(Exception):
-    """Raised if the text exceeds the limit on depth or size."""
+    """Raised if the text is too deeply nested or too large."""
 
 
 @dataclass(slots=True)
@@ -38,11 +38,11 @@ class _Open:
     key: str | None = None
     key_span: Span | None = None
     skip: bool = False
-    """Whether to skip the next value because its key is not a string."""
+    """Whether the next value must be skipped because its key is not a string."""
     reject: bool = False
-    """Whether to reject the next value because of an error in its key."""
+    """Whether the next value must be rejected because of an error in its key."""
     discard: bool = False
-    """Whether to drop the collection when it is complete, because it is a key."""
+    """Whether the collection must be dropped once it is complete, because it is a key."""
     tagged: bool = False
     keys: dict[str, Span] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
 
 
 def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
-    """Parse the document in `text`. Returns None if it is empty, or after an error that ends parsing.
+    """Parse the document in `text`. Returns None if the document is empty, or after an error that ends parsing.
 
     Errors such as duplicate keys and aliases are reported without ending the parsing.
     """
@@ -178,7 +178,7 @@ class _Builder:
     def _value(self, text: str, span: Span, plain: bool) -> Any:
         if not plain:
             return text
-        try:  # not `Findings.parsed`, whose result None would be ambiguous
+        try:  # `Findings.parsed` is not used, because its result None would be ambiguous
             value = resolve(text)
         except BadValueError as problem:
             self.findings.bad_value(problem, span)
@@ -262,8 +262,8 @@ class _Builder:
 
 
 def _joined(first: Node, second: Node) -> Node:
-    """Combine the values of a duplicate key, so that both are checked: maps and lists are joined; for other values, the
-    first one is used."""
+    """Combine the values of a duplicate key, so that both are checked. Maps and lists are joined; of other values, the
+    first is used."""
     if isinstance(first.value, dict) and isinstance(second.value, dict):
         return first._replace(value={**second.value, **first.value})
     if isinstance(first.value, list) and isinstance(second.value, list):
@@ -294,7 +294,8 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
-    """Report a PyYAML exception. If the error is at the end of the text, its location is the last line with content."""
+    """Report an exception raised by PyYAML. If the error is at the end of the text, its location is the last line that
+    is not empty."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or start

@@ -22,7 +22,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""Size limit of exact fractions, which prevents endless computations with factors such as 1.0000001."""
+"""Maximum size of exact fractions, which prevents endless computations with factors such as 1.0000001."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -41,8 +41,9 @@ class _Range(NamedTuple):
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     """Return the raw values of an axis with their locations. Templates must already have been evaluated.
 
-    The values of a range are numbers, or texts (`8K`, `20s`) for sizes and durations, as if written in a list. `kind`
-    is the type of the setting; by default, it is derived from the ends of the range. Raises PlanError (E124).
+    The values of a range are numbers or, for sizes and durations, texts (`8K`, `20s`), as if they were written in a
+    list. `kind` is the type of the setting; by default, it is derived from the ends of the range. Raises PlanError
+    (E124).
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -115,7 +116,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """Return the exact value of an end, step or factor of a range. Decimals are exact too (0.1 is 1/10)."""
+    """Return the exact value of an end, step or factor of a range. Decimals are also exact (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")

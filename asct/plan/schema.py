@@ -1,6 +1,6 @@
 """The plan language as a JSON Schema (draft 2020-12), for completion and checks in editors.
 
-The schema accepts every plan that asct accepts; `asct check` additionally checks references, sweeps and units. For each
+The schema accepts every plan that asct accepts; `asct check` also checks references, sweeps and units. For each
 benchmark, an if/then on `uses` selects its settings.
 """
 
@@ -291,7 +291,7 @@ TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\$\{"}
 
 
 def settings_schema(benchmark: Benchmark[Any]) -> Schema:
-    """Return the schema of a benchmark's settings as they may be written in a plan, in all their spellings."""
+    """Return the schema of a benchmark's settings as a plan may contain them, in all their spellings."""
     model = benchmark.params_model
     schema = benchmark.settings_schema()
     own: Schema = schema.get("properties", {})
@@ -307,7 +307,7 @@ def settings_schema(benchmark: Benchmark[Any]) -> Schema:
 
 
 def _reads_more(info: Any) -> bool:
-    """Return whether a field accepts more values than its type, because it has a custom validator."""
+    """Return whether a field accepts more values than its type does, because it has a custom validator."""
     readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
     return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
 
@@ -320,7 +320,8 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema of a canonical value, extended by the notations of plans: units, suffixes and templates."""
+    """Return the schema of a canonical value, extended by the notations that plans allow: units, suffixes and
+    templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
     if "anyOf" in schema:

@@ -24,10 +24,11 @@ class UndefinedError(Exception):
 
 
 class Scope(NamedTuple):
-    """The names available to a template. `host` and `needs` (the aliases) are None if templates cannot read them.
+    """The names available to a template. `host` and `needs` (the aliases) are None where templates cannot read them.
 
     If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read. `hidden`
-    are the paths that an error hides (`host.labels.rack`): neither they nor the paths below them are undefined.
+    contains the paths that an error hides (`host.labels.rack`); neither they nor the paths below them are treated as
+    undefined.
     """
 
     vars: Mapping[str, Node] = {}
@@ -39,8 +40,8 @@ class Scope(NamedTuple):
     hidden: Collection[str] = ()
 
     def lookup(self, path: str) -> Any:
-        """Return the value of a path, or REJECTED if an error hides it. For `needs`, check only the alias and return
-        None.
+        """Return the value of a path; REJECTED if an error hides it. For a path in `needs`, only check the alias and
+        return None.
 
         Raises UndefinedError if the path is undefined.
         """

@@ -52,7 +52,7 @@ def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expecta
 
 
 def _check_ids(sections: Sequence[Section]) -> None:
-    """Report ids that are not unique. They are the names by which profiles and `--set` change expectations."""
+    """Report ids that are not unique. Profiles and `--set` use these ids to change expectations."""
     known: dict[str, Node] = {}
     for section in sections:
         name = section.text("id")
@@ -91,7 +91,7 @@ def _expectation(section: Section) -> Expectation:
 
 
 def _scalar(section: Section, key: str) -> Node | None:
-    """Return the value of a key, which is REJECTED after an error; None if it is missing."""
+    """Return the value of a key; REJECTED after an error, None if the key is missing."""
     node = section.settled(key)
     if node is None:
         return section.members[key].rejected() if key in section.members else None

@@ -1,4 +1,5 @@
-"""The files of a plan. Each is read only once, and only from the plan's folder; diagnostics quote their text."""
+"""The files of a plan. Each file is read only once, and only if it is in the plan's folder. Diagnostics quote the text
+of the files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions of `where`.
+"""Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions in `where`.
 
-If a template is the whole text, its value keeps its type; inside other text, the value is formatted. `$$` stands for a
-dollar sign. A template is evaluated only once: its result is not treated as a template. A template that reads results
-of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
+If a template is the whole text, its value keeps its type; if other text surrounds it, the value is converted to text.
+`$$` stands for a dollar sign. A template is evaluated only once: its result is not treated as a template. A template
+that reads results of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
 
 MAX_TEXT: Final = 65_536
-"""Maximum length of a result in characters."""
+"""Maximum number of characters in a result."""
 
 Part = str | tuple[int, Expression]
 """Literal text, or an expression and its offset in the template."""
@@ -34,7 +34,7 @@ Part = str | tuple[int, Expression]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled `where`. `names` are the axes that it reads, and `run` evaluates it for a point."""
+    """A compiled `where`. `names` contains the axes that it reads, and `run` evaluates it for a point."""
 
     names: tuple[str, ...]
     node: Node
@@ -65,8 +65,8 @@ def evaluate(node: Node, scope: Scope, findings: Findings) -> Node:
     """Replace all templates in the node, including those in its lists and maps, with their values. Locations are
     preserved.
 
-    A value may be a PendingValue. Errors (E120 to E122) are reported. Texts with an error, or that read a rejected
-    value, are REJECTED.
+    A value may be a PendingValue. Errors (E120 to E122) are reported. A text that contains an error or reads a rejected
+    value becomes REJECTED.
     """
     value = node.value
     if isinstance(value, str):
@@ -101,8 +101,8 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     """Compile a `where` to a function of a point's axes. Variables and host values are evaluated immediately.
 
-    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123). If it reads a
-    rejected value, the PlanError has no diagnostics.
+    Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123). If `where`
+    reads a rejected value, the PlanError contains no diagnostics.
     """
     if isinstance(node.value, bool):
         return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
@@ -198,7 +198,7 @@ def _split(text: str) -> tuple[Part, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the position of the closing `}` outside of quotes."""
+    """Return the position of the closing `}`, ignoring those inside quotes."""
     quote = ""
     for position in range(start + 2, len(text)):
         mark = text[position]
@@ -268,8 +268,8 @@ def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnosti
 
 
 def _inside(node: Node, at: int, length: int) -> Span:
-    """Return the location of a part of the node's text, or that of the whole node if the text has escapes or several
-    lines."""
+    """Return the location of a part of the node's text. If the text has escapes or several lines, return the location
+    of the whole node."""
     span, size = node.span, len(node.value)
     quotes = span.length - size
     if quotes not in (0, 2) or at > size:
@@ -297,7 +297,8 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class _Lazy(Mapping[str, Node]):
-    """Variables that are evaluated when first read. Errors are reported, and their variables are rejected."""
+    """Variables that are evaluated when they are first read. Errors are reported, and the affected variables are
+    rejected."""
 
     def __init__(self, nodes: Mapping[str, Node], scope: Scope, findings: Findings) -> None:
         self._nodes = nodes

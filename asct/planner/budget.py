@@ -17,9 +17,10 @@ _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
 """The longest estimated duration, in seconds, of a run that starts without `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The maximum number of bytes that a run without `--yes` is likely to write, summed over all targets on all hosts."""
+"""The number of bytes, summed over all targets on all hosts, up to which a run starts without `--yes`. It is compared
+with the number that the run is likely to write."""
 UNNAMED: Final = "qualification"
-"""`asct run all` excludes benchmarks with this keyword unless they are named."""
+"""`asct run all` excludes benchmarks that have this keyword, unless they are named."""
 UNNAMED_S: Final = _HOUR
 """`asct run all` excludes a benchmark that is estimated to take longer than this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB
@@ -27,9 +28,9 @@ UNNAMED_BYTES: Final = 100 * _GIB
 
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
-    """Return a diagnostic (E447) for each limit that a run exceeds, in order: duration, bytes written.
-    `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already checked
-    them."""
+    """Return a diagnostic (E447) for each limit that a run exceeds, first for its duration, then for the bytes
+    written. `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already
+    checked them."""
     found = []
     if plan.limit_s is None and shown.seconds > CONFIRM_S:
         hours = shown.seconds / _HOUR

@@ -19,7 +19,7 @@ from asct.sdk.benchmark import Benchmark, Catalog
 
 
 class Override(NamedTuple):
-    """A `--set` option that changes a setting of the entry `entry_id`, or of all entries that use `benchmark`."""
+    """A `--set` option that changes a setting in the entry `entry_id`, or in all entries that use `benchmark`."""
 
     entry_id: str | None
     benchmark: str | None
@@ -41,9 +41,11 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     wider: Callable[[], Sequence[tuple[ResolveContext, Sequence[JobDraft]]]] = tuple
-    """Returns the plan without the profile, `--set` and the selection, and with each profile, with all of its jobs."""
+    """Returns the plan without the profile, `--set` and the selection, and the plan with each profile, each together
+    with all of its jobs."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """The points of each entry, by everything else that they depend on. Hosts with the same settings share them."""
+    """The points of each entry. The key also contains everything else on which they depend, so hosts with the same
+    settings share points."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -51,8 +53,8 @@ class ResolveContext:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. If there is none, report the name at `span` (unless it is empty
-        after an error), and return the benchmark that is probably meant."""
+        """Return the benchmark with this name or alias. If there is none, report the name at `span` (unless the name is
+        empty because of an earlier error), and return the benchmark that was probably meant."""
         found = self.catalog.get(name)
         if found is None and name:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -63,7 +65,7 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan, in which an entry that has no `id` and misspells its benchmark gets the id that was probably
+        """Return the plan after giving each entry that has no `id` and misspells its benchmark the id that was probably
         meant."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
@@ -100,7 +102,7 @@ class ResolveContext:
         for path, node in self.plan.overrides:
             known = ids | set(names)
             fitting = [name for name in known if path.startswith(f"{name}.") and len(path) > len(name) + 1]
-            head = max(fitting, key=len, default=None)  # the longest, because ids may contain dots
+            head = max(fitting, key=len, default=None)  # use the longest, because ids may contain dots
             if head is None and self.findings.hides("benchmarks"):
                 continue
             if head is None:
@@ -116,9 +118,10 @@ class ResolveContext:
 class JobDraft(NamedTuple):
     """A job under construction, with the information about its settings that other jobs and expectations need.
 
-    `explicit` contains the settings whose value differs from the default, and `aliases` the needs that its templates
-    read. `axes` contains the values of the settings that vary within the job. `rejected` contains the settings that are
-    unknown because of an error (ANY if it may be any setting); the job then has no points.
+    `explicit` contains the settings whose values differ from the defaults, and `aliases` contains the aliases in
+    `needs` that the job's templates read. `axes` contains the values of the settings that vary within the job.
+    `rejected` contains the settings that are unknown because of an error (ANY if it may be any setting); the job then
+    has no points.
     """
 
     job: Job
@@ -136,6 +139,6 @@ class JobDraft(NamedTuple):
 
 
 ANY = "*"
-"""In `JobDraft.rejected`, represents all settings."""
+"""Stands for all settings in `JobDraft.rejected`."""
 NOWHERE: Final = HostSpec("")
-"""Represents the hosts of an entry that names only unknown hosts, so that its settings are checked."""
+"""Stands for the hosts of an entry that names only unknown hosts, so that the entry's settings are still checked."""

@@ -28,7 +28,7 @@ class Cost:
     """The cost of a job, including all repeats and warm-ups.
 
     `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
-    `likely_writes` the likely number. They differ because the speed of a drive is unknown before it is measured.
+    `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
     """
 
     seconds: float = 0.0
@@ -46,7 +46,7 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings without pending values, for which the benchmark's estimates use the defaults."""
+    """Return the settings that have no pending values. For the others, the benchmark's estimates use the defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
@@ -92,7 +92,7 @@ def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> 
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
-    """Return a function that computes the cost of a job. Jobs without facts that have the same points share the
+    """Return a function that computes the cost of a job. Jobs that have the same points and no facts share the
     result."""
     done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
 
@@ -131,7 +131,7 @@ def section_span(plan: Plan | ResolvedPlan, key: str) -> Span | None:
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
-    """Check `limits.duration` for the slowest host (hosts run in parallel), and `safety.max_written` for each
+    """Check `limits.duration` for the slowest host, because hosts run in parallel, and `safety.max_written` for each
     target."""
     longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
     if longest is None and most is None:
@@ -162,7 +162,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
 def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
     """Warn (E242) about jobs whose `timeout` is shorter than the estimated time of a point.
 
-    It is only a warning, because the estimate ignores the facts of the host.
+    This is only a warning, because the estimate does not take the host's facts into account.
     """
     known: dict[tuple[str, int], list[Needs]] = {}
     for draft in drafts:

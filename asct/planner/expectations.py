@@ -1,4 +1,4 @@
-"""Resolve expectations: find their metrics, convert bounds to base units and verify coordinates."""
+"""Resolve expectations: find their metrics, convert bounds to base units and check coordinates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExpectedMetric(NamedTuple):
 
 
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
-    """Return all expectations. Those of which no value is planned are marked as `unplanned`."""
+    """Return all expectations. An expectation for which no value is planned is marked as `unplanned`."""
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
@@ -127,7 +127,7 @@ def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str,
 def _place(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], str]:
-    """Check the jobs against the baseline and `at`. Returns the result of `read_coordinates`."""
+    """Check that the jobs support `versus` and `at`. Returns the result of `read_coordinates`."""
     if expected and expectation.versus and all(item.metric.better == "neither" for item in expected):
         message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
         context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
@@ -240,7 +240,7 @@ def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Seque
 
 
 def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
-    """Return whether the plan measures this metric on a host, ignoring the selection."""
+    """Return whether the plan measures this metric on a host, regardless of the selection."""
     parts = split_metric(str(expectation.metric.value))
     meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
     words = [str(node.value) for entry in meant for node in entry.hosts or ()]
@@ -309,7 +309,7 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
 
 
 def _share(context: ResolveContext, node: Node) -> float | None:
-    """Return a percentage as a fraction. The division is exact, so 5% becomes the double nearest to 0.05."""
+    """Return a percentage as a fraction. The division is exact, so 5% becomes the double that is nearest to 0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
         if not text.endswith("%") or text.startswith("-"):
@@ -330,8 +330,8 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
 
 
 def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
-    """Return an error about an item of `at`. The error points to the key if there is no such coordinate (E235),
-    otherwise to the value."""
+    """Return an error about an item of `at`. It points to the key if there is no such coordinate (E235), otherwise to
+    the value."""
     return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
@@ -339,10 +339,10 @@ def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], str]:
     """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
-    records), and why no such value is planned (empty if one is).
+    records), and the reason why no such value is planned (empty if there is such a value).
 
-    A pattern may match jobs without these coordinates; it is an error only if no job has them, not even in the plan
-    without the profile, `--set` and the selection.
+    A pattern may match jobs without these coordinates; this is an error only if no job has them even without the
+    profile, `--set` and the selection.
     """
     found, worst = _read_at(context, expectation, expected)
     if worst is None:
@@ -359,7 +359,7 @@ def read_coordinates(
 def _read_at(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], Diagnostic | None]:
-    """Return the canonical `at` in the first job to which it applies, and the mismatch if there is none."""
+    """Return the canonical `at` for the first job to which it applies, and the mismatch if it applies to none."""
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:
@@ -417,7 +417,8 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 
 
 def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Raise PlanError if one of the values is on no axis. Used for a job whose points are hidden by errors."""
+    """Raise PlanError if one of the values is on no axis. Used for a job whose points cannot be determined because of
+    errors."""
     for name, (value, node) in swept.items():
         if draft.rejected.isdisjoint((ANY, name, "include")):
             _check_value_exists(draft, name, value, node, draft.axes[name])

@@ -21,7 +21,7 @@ _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
 
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
-    """Return the plan as plain JSON. `hash` is the hash of the plan; `checksum` covers the rest of the document.
+    """Return the plan as plain JSON. `hash` is the plan's hash; `checksum` covers the rest of the document.
 
     All points of a job share its `settings`; each point adds its swept settings.
     """
@@ -127,7 +127,8 @@ def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
 
 
 def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
-    """Return `body` with its `span` converted to a Span, and the lists under the keys `tuples` converted to tuples."""
+    """Return `body` with its `span` converted to a Span, and the lists under the keys in `tuples` converted to
+    tuples."""
     found = {key: tuple(value) if key in tuples and value is not None else value for key, value in body.items()}
     return found | {"span": _span_from(body["span"])} if "span" in body else found
 

@@ -43,7 +43,7 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify all settings of a benchmark version, regardless of their order and of the
+    """Return 12 hex digits that identify all settings of a version of a benchmark, regardless of their order and of the
     host."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
@@ -79,12 +79,12 @@ def plan_hash(
 
 
 def job_seed(plan_digest: str, job: Job) -> int:
-    """Return the seed of a job's random order: 32 bits derived from the plan and the job."""
+    """Return the seed for a job's random order: 32 bits derived from the plan and the job."""
     return int(hashlib.sha256(f"{plan_digest}:{job.key}".encode()).hexdigest()[:8], 16)
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the settings shared by all points, and for each point those that are neither shared nor swept (usually
+    """Return the settings that all points share, and for each point those that are neither shared nor swept (usually
     none)."""
     if not points:
         return {}, []
@@ -100,8 +100,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether a point contains the same objects as `fixed`, as all points of one job do. Faster than comparing
-    values."""
+    """Return whether a point contains the same objects as `fixed`, as all points of one job do. This is faster than
+    comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

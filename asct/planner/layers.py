@@ -1,7 +1,7 @@
 """Collect the values of settings from their layers: evaluate templates, check types, and report errors at their
 locations.
 
-The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep is
+The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep lies
 between the entry and `--set`; `points` adds it to the values collected here.
 """
 
@@ -33,7 +33,8 @@ SET_RANK = 6
 
 
 class GivenSetting(NamedTuple):
-    """A setting that the plan sets: main name, spelling, value and layer. The highest `rank` takes precedence."""
+    """A setting that the plan sets: its main name, its spelling, its value and the layer that sets it. The value with
+    the highest `rank` takes precedence."""
 
     name: str
     spelling: str
@@ -45,8 +46,8 @@ class GivenSetting(NamedTuple):
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
     """Return each setting in the plan, with its highest-ranking value.
 
-    Reports unknown settings, settings that are given under two spellings, and conflicting groups. Settings in
-    `defaults`, groups and hosts may belong to other benchmarks.
+    Reports unknown settings, settings that appear under two spellings, and conflicting groups. Settings in `defaults`,
+    groups and hosts may belong to other benchmarks.
     """
     plan = context.plan
     given = _layer(context, settings, plan.defaults_config, "defaults", 1)
@@ -62,7 +63,7 @@ def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings
 def _layer(
     context: ResolveContext, settings: Settings, config: Mapping[str, Node], layer: str, rank: int
 ) -> dict[str, GivenSetting]:
-    """Return the settings of one map, by main name."""
+    """Return the settings in one map, by main name."""
     found: dict[str, GivenSetting] = {}
     for spelling, node in config.items():
         name = settings.spellings.get(spelling)
@@ -82,7 +83,7 @@ def _layer(
 
 
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
-    """Report a setting that the benchmark does not have, and return the setting that is probably meant."""
+    """Report a setting that the benchmark does not have, and return the setting that was probably meant."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
@@ -112,7 +113,7 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
 
 
 def check_shared(context: ResolveContext) -> None:
-    """Report settings in `defaults`, groups and hosts that exist in no installed benchmark."""
+    """Report settings in `defaults`, groups and hosts that no installed benchmark has."""
     plan = context.plan
     maps = [("defaults", plan.defaults_config)]
     maps += [(f"group {name}", config) for name, config in plan.group_config.items()]
@@ -137,7 +138,7 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 class SettingValue(NamedTuple):
     """The value of a setting.
 
-    `value` is canonical. If the value is pending, `value` is computed from example results, and `final` is the pending
+    `value` is canonical. For a pending value, `value` is computed from example results, and `final` is the pending
     value that the points receive.
     """
 
@@ -158,8 +159,8 @@ class SettingValue(NamedTuple):
 class ValueReader:
     """Reads the settings of one benchmark on one host.
 
-    `needed` maps the aliases that templates may read to their benchmarks (None if unknown). `rejected` collects the
-    items that errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
+    `needed` maps each alias that templates may read to its benchmark (None if unknown). `rejected` collects the items
+    that errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
     """
 
     context: ResolveContext
@@ -205,7 +206,7 @@ class ValueReader:
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node) -> Node | None:
-        """Expand a list of steps that is written as a range, in the same way as an axis."""
+        """Expand a list of steps that is written as a range, in the same way as an axis would be."""
         if name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         items = self.axis(name, node)
@@ -222,7 +223,7 @@ class ValueReader:
         return evaluate(node, self.scope, self.context.findings)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
-        """Return `raw` in the type of the setting, as a 1-tuple. After an error, report it at `node` and return
+        """Return `raw` as a value of the setting's type, in a 1-tuple. If it is invalid, report it at `node` and return
         None."""
         try:
             return (self.settings.read(name, raw, written=written),)
@@ -235,7 +236,7 @@ class ValueReader:
             return None
 
     def _not_one(self, name: str, raw: Any, node: Node) -> None:
-        """Report a list or range in place of a single value. The hint shows how to sweep the setting."""
+        """Report a list or range that appears in place of a single value. The hint shows how to sweep the setting."""
         if isinstance(raw, dict) and "from" not in raw:
             message, hint = f"`{name}` must be one value, not a map", f"write `{name}: VALUE`"
         else:
@@ -244,8 +245,8 @@ class ValueReader:
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return one value of an axis, an exclude or an include, as a 1-tuple; None after an error. It cannot be
-        pending."""
+        """Return one value from an axis, an exclude or an include, in a 1-tuple; None after an error. The value cannot
+        be pending."""
         found = self.evaluated(node)
         if not found.sound:
             return None
@@ -258,7 +259,8 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """Return the condition of a sweep over `names`, in all their spellings; None after an error."""
+        """Return the condition of a sweep over `names`, which it may use in all their spellings; None after an
+        error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names or self.hides(name)]
         found = self.context.findings.attempt(compile_where, node, spellings, self.scope) if node.sound else None
         if found is None or self.hides(*(self.settings.spellings[word] for word in found.names)):
@@ -279,7 +281,8 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
-        """Return the value of a node, using examples for results. Raises PlanError for an unknown result."""
+        """Return the value of a node, with example values in place of results. Raises PlanError for an unknown
+        result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]
         if not isinstance(node.value, PendingValue):

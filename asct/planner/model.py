@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry
 
 
 class Origin(NamedTuple):
-    """The origin of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    """Where a setting's value comes from: its layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
     `include`, `--set`) and its location."""
 
     layer: str
@@ -18,8 +18,8 @@ class Origin(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One complete set of settings. `id` is 12 hex digits of a hash over the benchmark, its version and the canonical
-    settings.
+    """One complete set of settings. `id` consists of 12 hex digits of a hash of the benchmark, its version and the
+    canonical settings.
 
     `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
     in canonical form (sizes in bytes, durations in seconds). Values that depend on results of `needs` are
@@ -42,11 +42,11 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """Time limit of one repeat in seconds; None for the benchmark's own limit for the point (Needs.limit_s)."""
+    """Time limit of one repeat in seconds; None for the benchmark's own limit on the point (Needs.limit_s)."""
     retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
-    """The seed of the random order, derived from the plan hash."""
+    """The seed for the random order, derived from the plan hash."""
     strict: bool = False
     tags: tuple[str, ...] = ()
     needs: Mapping[str, str] = {}
@@ -86,7 +86,8 @@ class Check(NamedTuple):
     reference: float | None = None
     """The rated value in the base unit, with which reports compare the measured value. It is not judged."""
     unplanned: str = ""
-    """Why no value that the expectation selects is planned; empty if one is. Then nothing is judged."""
+    """The reason why no value that the expectation selects is planned; empty if such a value is planned. If a reason is
+    given, the expectation is not evaluated."""
 
     @property
     def bounded(self) -> bool:
@@ -107,13 +108,13 @@ class ResolvedPlan(NamedTuple):
     hash: str
     hosts: Mapping[str, HostSpec]
     jobs: tuple[Job, ...]
-    """The jobs in order; each job follows those whose results it needs."""
+    """The jobs in order. Each job comes after those whose results it needs."""
     checks: tuple[Check, ...]
     report: ReportSpec
     safety: Safety
     baseline: str | None = None
     labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Warnings, which do not prevent the plan from being resolved."""
+    """Warnings, which did not prevent the plan from being resolved."""
     limit_s: float | None = None
     """The plan's `limits.duration` in seconds; None if the plan does not set it."""

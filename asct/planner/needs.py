@@ -14,13 +14,13 @@ from asct.sdk.benchmark import Benchmark, Dependency
 Key = tuple[str, str]
 """A host and a job id."""
 Build = Callable[[Entry, str], JobDraft | None]
-"""A function that creates the job for an entry and a host; returns None after an error."""
+"""A function that creates the job for an entry on a host; it returns None after an error."""
 
 
 def needed_benchmarks(
     context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]
 ) -> dict[str, Benchmark[Any] | None]:
-    """Return the aliases that templates of an entry may read, and their benchmarks (None if it is unknown)."""
+    """Return the aliases that an entry's templates may read, and the benchmark of each (None if it is unknown)."""
     uses = {other.id: other.uses for other in context.plan.benchmarks}
     names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
     names |= {alias: uses.get(str(node.value), "") for alias, node in entry.needs.items()}
@@ -96,7 +96,7 @@ class DependencyResolver:
         return target if self._fits(draft, alias, target) else None
 
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
-        """Return whether an alias that the benchmark reads refers to the expected benchmark; if not, report an
+        """Return whether an alias that the benchmark reads refers to the expected benchmark. If it does not, report an
         error."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
@@ -111,7 +111,7 @@ class DependencyResolver:
         return False
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
-        """Return an entry that measures a dependency with default settings: an existing one, or otherwise a new one."""
+        """Return an entry that measures a dependency with default settings. If there is none, create it."""
         needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
@@ -129,7 +129,7 @@ class DependencyResolver:
         return fresh
 
     def _free_id(self, name: str) -> str:
-        """Return the benchmark's name as an id, with a suffix if an entry with other settings already has that id."""
+        """Return the benchmark's name as an id. If an entry with other settings already has that id, add a suffix."""
         candidate, suffix = name, "-default"
         while candidate in self._entries:
             candidate += suffix
@@ -154,7 +154,7 @@ class DependencyResolver:
 def _required(dependency: Dependency, draft: JobDraft) -> bool:
     """Return whether a dependency is required.
 
-    It is not required if the plan sets every setting that it would supply, and no template reads it.
+    It is not required if the plan sets all settings that the dependency would supply and no template reads its results.
     """
     if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True
@@ -162,8 +162,8 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
 
 
 def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
-    """Order the jobs by host, then as in the plan, but with each job after those that it needs. Report cycles as
-    errors."""
+    """Order the jobs first by host, then as in the plan, except that each job comes after those that it needs. Report
+    cycles as errors."""
     found: list[JobDraft] = []
     for host in (*context.plan.hosts, NOWHERE.name):
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
@@ -188,8 +188,8 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Order depth first. A needed job comes directly before the first job that needs it, or at its own position in the
-    plan if that is earlier."""
+    """Order the jobs depth first. A needed job comes directly before the first job that needs it, or at its own
+    position in the plan if that is earlier."""
     done: dict[str, None] = {}
     for first in graph:
         stack = [(first, False)]

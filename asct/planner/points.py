@@ -41,7 +41,7 @@ CANDIDATES = 1_000_000
 class _EntrySweep(NamedTuple):
     """The sweep of an entry on a host before it is expanded.
 
-    `names` lists the settings that vary: first those of axes and zips in order, then those of `include`.
+    `names` lists the settings that vary: first those of axes and zips, in order, then those of `include`.
     """
 
     context: ResolveContext
@@ -68,7 +68,7 @@ class _EntrySweep(NamedTuple):
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
     """Return the job for an entry on a host, with its points but without the jobs that it needs; None if the benchmark
-    is unknown. After an error, it has no points."""
+    is unknown. After an error, the job has no points."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     if benchmark is None:
         return None
@@ -130,7 +130,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
-    """Add the parts of an entry that errors in the plan hide to the reader."""
+    """Tell the reader which parts of an entry are hidden by errors in the plan."""
     findings, plan = reader.context.findings, reader.context.plan
     if findings.hides("benchmarks", entry.id, "sweep"):
         reader.rejected.add(ANY)
@@ -149,8 +149,8 @@ def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Return whether the sweep is small enough to expand. Counting requires no expansion, so 10^12 combinations fail
-    immediately."""
+    """Return whether the sweep is small enough to expand. Nothing is expanded to count the combinations, so a sweep
+    with 10^12 of them fails immediately."""
     sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -224,7 +224,8 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition, which takes each axis under the spelling used in it; None if there is no condition."""
+    """Return the condition; None if there is none. It takes the value of each axis under the spelling that the
+    condition uses."""
     condition = sweep.where
     if condition is None:
         return None
@@ -236,7 +237,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
 
 
 def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
-    """Yield the varying settings of each point, and the location for errors about it."""
+    """Yield the varying settings of each point, and the location that errors about the point refer to."""
     names = names_of(sweep.axes.axes)
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
@@ -268,7 +269,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
             continue
         identity = pattern.identity(varying)
         if identity in found:
-            if not sweep.pinned:  # otherwise, --set made them equal, and one of them is enough
+            if not sweep.pinned:  # otherwise, --set made the points equal, and one of them is enough
                 text = ", ".join(f"{name} {value}" for name, value in varying.items())
                 message = f"`{sweep.entry.id}` contains the point {text} twice"
                 sweep.context.findings.error("E214", message, span, "remove one of them")
@@ -279,8 +280,8 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error in a point at the location of the invalid value: in the axis, or where the plan sets the
-    setting."""
+    """Report an error in a point at the location of the invalid value, which is either in the axis or where the plan
+    sets the setting."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
         node = sweep.base[name].node
@@ -305,7 +306,7 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Return the settings whose value differs from the default. A value equal to the default does not remove a
+    """Return the settings whose values differ from the defaults. Setting a value to its default does not remove a
     dependency."""
     defaults = sweep.settings.defaults
     given = {
@@ -346,13 +347,14 @@ class PointPattern:
         return {**self.fixed, **varying} if self._names else dict(self.fixed)
 
     def identity(self, varying: Mapping[str, Any]) -> str:
-        """Return 12 hex digits, the same as `point_id(benchmark, version, self.settings(varying))`."""
+        """Return 12 hex digits, which are the same as those of `point_id(benchmark, version,
+        self.settings(varying))`."""
         parts = [gap + self._text(name, varying[name]) for gap, name in zip(self._gaps, self._names, strict=False)]
         text = "".join(parts) + self._gaps[-1]
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
 
     def _text(self, name: str, value: Any) -> str:
-        if not isinstance(value, int | str):  # a float may equal another one with a different notation (0.0, -0.0)
+        if not isinstance(value, int | str):  # a float may equal another that is written differently (0.0, -0.0)
             return canonical_json(value)
         key = (name, type(value), value)
         known = self._texts.get(key)
@@ -365,7 +367,7 @@ class PointMaker:
     """Creates the points of a job from shared and varying values.
 
     If the model validates each setting separately, only the first point is validated as a whole. The other points are
-    copies with different values, which can be created in a third of the time.
+    copies with different values, which take only a third of the time to create.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:
@@ -375,8 +377,8 @@ class PointMaker:
         self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
 
     def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
-        """Return the benchmark's settings object, and the pattern that identifies the point. Raises InvalidSettings if
-        the model rejects a value."""
+        """Return the benchmark's settings object for a point, and the pattern that identifies the point. Raises
+        InvalidSettings if the model rejects a value."""
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:

@@ -18,8 +18,8 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide; None if not
-    requested."""
+    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide; None if this
+    was not requested."""
 
     job: Job
     cost: Cost
@@ -52,7 +52,7 @@ class Destroyed:
     """A device that the plan allows asct to overwrite.
 
     `written` is false if no job writes to it, `purged` is true if a job purges it, and `overwrite` is true if the plan
-    allows known content to be destroyed.
+    allows existing content to be destroyed.
     """
 
     device: str
@@ -133,7 +133,7 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """The operations that require root, without duplicates. They use sudo if the plan allows it on the host."""
+        """The operations that require root, without duplicates. They use sudo if the plan allows sudo on the host."""
         wanted = [right for item in self.jobs for right in item.cost.privileges]
         texts = (
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
@@ -178,7 +178,7 @@ class Preview:
         return max((host.seconds for host in self.hosts), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the preview as asct.preview/1, including totals."""
+        """Return the preview as an asct.preview/1 document, including totals."""
         return {
             "schema": SCHEMA,
             "plan": self.name,

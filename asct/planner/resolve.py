@@ -55,8 +55,8 @@ def resolve(
 ) -> Resolution:
     """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors.
 
-    `wider` returns the plan as written, and with each profile. An expectation that selects nothing in `plan`, but
-    something in one of them, is not planned; otherwise, it is an error.
+    `wider` returns the plan as written and the plan with each profile applied. If an expectation selects nothing in
+    `plan` but something in one of those, it is not planned; if it selects nothing in any of them, it is an error.
     """
     context = ResolveContext(plan, catalog, wider=cache(lambda: [_drafted(item, catalog) for item in wider()]))
     plan = context.plan

@@ -1,4 +1,4 @@
-"""Consents to overwrite devices: every job that writes to a device requires one that is literal and complete."""
+"""Consent to overwrite devices: every job that writes to a device requires a literal and complete consent entry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""Placeholder for a missing serial number in the targets file of guard; it is not a valid serial number."""
+"""Placeholder for a missing serial number in guard's targets file. It is not a valid serial number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
@@ -116,7 +116,7 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
-    """Yield each device that a job purges or opens for writing, even if it writes no bytes there (a mix of 100 %
+    """Yield each device that a job purges or opens for writing, even if the job writes no bytes there (a mix with 100 %
     reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)

@@ -1,4 +1,4 @@
-"""Select entries and hosts: apply the command-line options, and find the hosts of each entry."""
+"""Select entries and hosts: apply the command-line options, and determine the hosts of each entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Selection(NamedTuple):
     """The parts of a plan that the user selected. An empty field selects everything.
 
     `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
-    `tags` are tags of entries. An entry must match one word of each field.
+    `tags` are tags of entries. An entry must match one word in each field that is not empty.
     """
 
     hosts: tuple[str, ...] = ()

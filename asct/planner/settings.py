@@ -41,13 +41,15 @@ class Settings:
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """Maps each setting that contains a list of steps to the setting whose values are listed."""
+        """Maps each setting that contains a list of steps to the setting for which it lists values."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
-        """The kind of each setting for parsing ranges, if it is known."""
+        """Maps each setting to the kind of its values, which determines how ranges are parsed. Settings of unknown kind
+        are omitted."""
         decorators = self.model.__pydantic_decorators__
         self.separate = not (decorators.model_validators or decorators.field_validators)
-        """Whether the model validates each setting separately, so that settings do not affect each other."""
+        """Whether the model validates each setting separately, so that the validity of one does not depend on
+        another."""
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
@@ -91,7 +93,8 @@ class Settings:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """Validate a value against the type of its field, for models that cannot be created from a single setting."""
+        """Validate a value against the type of its field. Used for models that cannot be created from a single
+        setting."""
         if name not in self._adapters:
             info = self._fields[name]
             annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
@@ -119,7 +122,7 @@ class _HiddenSetting(Exception):
 
 
 def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the contradictory settings that `check` reports, until it reads one of the `hidden` settings."""
+    """Yield the contradictions between settings that `check` reports, until it reads one of the `hidden` settings."""
     if not hidden:
         yield from benchmark.check(params)
         return
@@ -128,7 +131,7 @@ def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection
 
 
 def _guarded(params: Params, hidden: Collection[str]) -> Params:
-    """Return settings that raise _HiddenSetting if one of `hidden` is read, or if all settings are read at once."""
+    """Return settings that raise _HiddenSetting as soon as one of `hidden`, or all settings at once, are read."""
     guarded = params.model_copy()
     guarded.__class__ = _guard(type(params), frozenset(hidden))
     return guarded
@@ -152,8 +155,8 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with the valid values `varying`; None if the model would convert the type of a
-    value."""
+    """Return a copy of `params` with the valid values `varying`; None if the model would convert a value to another
+    type."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
@@ -176,7 +179,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, as determined by the validator at any depth of its annotation; None if it is
+    """Return the kind of a field, which a validator at any depth of its annotation determines; None if it is
     unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
@@ -194,7 +197,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 class SettingError(NamedTuple):
-    """One error in one setting. `path` locates it in a list or map: (2,) is the third item."""
+    """One error in one setting. `path` locates the error in a list or map: (2,) is the third item."""
 
     setting: str
     path: tuple[int | str, ...]
@@ -214,7 +217,8 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 
 
 def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
-    """Convert pydantic's errors (`ValidationError.errors()`) to setting errors, one per setting and item.
+    """Convert pydantic's errors (`ValidationError.errors()`) to errors in settings, at most one for each setting and
+    item.
 
     The errors of a union's members are combined. If an error concerns the whole model, its setting is "".
     """
@@ -226,8 +230,8 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """Return the setting and the indices of an error, without the names of union members in `loc`, which a plan does
-    not contain."""
+    """Return the setting and the indices of an error. Names of union members in `loc` are omitted, because a plan does
+    not contain them."""
     if not loc or loc[0] not in fields:
         return "", ()
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))

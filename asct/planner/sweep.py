@@ -33,21 +33,22 @@ class SweepAxis(NamedTuple):
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`. It matches rows that contain all of `values`, each compared as the type of its setting."""
+    """An item of `exclude`. It matches rows that contain all of its `values`, each of which is compared as a value of
+    its setting's type."""
 
     values: Mapping[str, Any]
     span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
-        """Return pairs of a column and a value that can be compared with the other values in that column."""
+        """Return pairs of a column number and a value that can be compared with the values in that column."""
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows removed by exclude
-    i.
+    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that exclude i
+    removed.
 
-    `dropped_by_where` states for each exclude whether it matches a row that `where` removes.
+    `dropped_by_where` states, for each exclude, whether it matches a row that `where` removed.
     """
 
     names: tuple[str, ...]
@@ -104,8 +105,8 @@ class DeclaredAxes:
 
 @dataclass(slots=True)
 class Axes:
-    """The axes with canonical values. `nodes` locates each (setting, value), and `origins` contains the origin of each
-    setting."""
+    """The axes with canonical values. `nodes` contains the location of each (setting, value), and `origins` the origin
+    of each setting."""
 
     axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -156,8 +157,8 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
 
 
 def _axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
-    """Return the main name of a swept setting. An error is reported at the setting's key. For an unknown name, return
-    the name that is probably meant, or None."""
+    """Return the main name of a swept setting. Errors are reported at the setting's key. For an unknown name, return
+    the name that was probably meant, or None."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.location
@@ -180,7 +181,7 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """Return all axes with their values: first those of the sweep, then the lists of steps. `--set` takes
+    """Return all axes with their values: first those of the sweep, then those from lists of steps. `--set` takes
     precedence."""
     axes = Axes()
     for item in written:
@@ -263,7 +264,7 @@ def _add_steps(
 def _single_values(
     reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
-    """Return the steps as values of the single setting, and report duplicates."""
+    """Return the steps as values of the setting that they sweep, and report duplicates."""
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
@@ -316,8 +317,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`; None for an invalid one. An omitted setting has its value outside the sweep: the
-    one in `config`, otherwise the default."""
+    """Return the points of `include`; None for each invalid one. An omitted setting has the value that it would have
+    without the sweep: the one in `config`, otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -352,7 +353,8 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules of `exclude` that match no point, unless they refer to a setting in `unsure` (ANY: all settings).
+    """Report rules in `exclude` that match no point, unless they refer to a setting in `unsure` (ANY stands for all
+    settings).
 
     The message names `job_id`, because an entry may inherit the rule.
     """
@@ -367,7 +369,7 @@ def report_unmatched(
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
-    """Return a hint that shows a value of the rule that no axis contains."""
+    """Return a hint that names a value of the rule that is on no axis."""
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:
