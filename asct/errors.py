@@ -3,7 +3,7 @@
 | exception | exit code | meaning |
 |---|---|---|
 | AsctError | 70 | base class |
-| UsageError | 2 | a wrong option, or a selection that matches nothing |
+| UsageError | 2 | an invalid option, or a selection that matches nothing |
 | PlanError | 2 | an invalid plan, with all of its errors |
 | NotMeasured | 3 | an unfit or unreachable host, or a failed job |
 | HostError (NotMeasured) | 3 | the transport failed; `.host` names the host |
@@ -37,7 +37,7 @@ class AsctError(Exception):
 
 
 class UsageError(AsctError):
-    """A wrong option or argument, or a selection that matches nothing."""
+    """An invalid option or argument, or a selection that matches nothing."""
 
     exit_code = 2
 
@@ -87,7 +87,7 @@ class NoSuchRun(StoreError):
 
 
 class SafetyError(AsctError):
-    """An action was refused for safety."""
+    """An action was refused for safety reasons."""
 
     exit_code = 4
 
@@ -102,7 +102,7 @@ class HostLocked(SafetyError):
 
 
 class Interrupted(AsctError):
-    """The command was stopped by a signal and has cleaned up."""
+    """A signal stopped the command, which has cleaned up."""
 
     def __init__(self, signal_number: int) -> None:
         self.signal_number = signal_number
@@ -111,7 +111,7 @@ class Interrupted(AsctError):
 
 
 def exhausted(problem: BaseException) -> NotMeasured | None:
-    """Return an error (E916) if `problem` means that this machine is out of memory or threads, otherwise None."""
+    """Return an error (E916) if `problem` means that this machine has run out of memory or threads, otherwise None."""
     if isinstance(problem, MemoryError):
         message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
     elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):

@@ -1,5 +1,5 @@
-"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`; if one is broken, an exception is
-raised.
+"""The installed benchmarks. Each package below asct/benchmarks/ defines `BENCHMARK`. A broken package raises an
+exception.
 
 Importing a benchmark is slow, so the information shown by `list`, `explain` and completion is also stored in
 asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails if it is out of
@@ -35,7 +35,7 @@ class SettingInfo(NamedTuple):
     pitfalls: str = ""
 
     def written(self, value: Any) -> str:
-        """Return a value in base units in the notation of a plan: sizes and durations with a unit, lists with
+        """Return a value in base units as a plan would contain it: sizes and durations with a unit, lists with
         commas."""
         return _written(self.type, value)
 
@@ -144,7 +144,7 @@ def common_flags() -> list[FlagInfo]:
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""The parts that benchmarks share. index.json stores each part once, and benchmarks refer to it by key."""
+"""The parts that several benchmarks share. index.json stores each part once, and benchmarks refer to it by key."""
 
 
 @cache
@@ -162,7 +162,7 @@ def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
 
 
 def index_text() -> str:
-    """Return the up-to-date content of index.json, with one part or benchmark per line."""
+    """Return the current content that index.json should have, with one part or benchmark per line."""
     from asct.sdk.record import COMMON_FLAGS
 
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
@@ -181,8 +181,8 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item among the shared parts. If the item is new, add it under its name, or as `NAME of
-    OWNER` if that name is taken."""
+    """Return the key of an item among the shared parts. A new item is added under its name or, if that name is taken,
+    as `NAME of OWNER`."""
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:
@@ -243,7 +243,8 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _type_name(schema: dict[str, Any]) -> str:
-    """Return the type of a JSON Schema as text: size, duration, integer, list of ..., or the possible values."""
+    """Return the type that a JSON Schema describes as text: size, duration, integer, list of ..., or the possible
+    values."""
     if "enum" in schema:
         return "|".join(str(item) for item in schema["enum"])
     if "anyOf" in schema:

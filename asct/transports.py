@@ -2,8 +2,8 @@
 
 A transport is a module or package in asct/hosts that defines `make(spec, folder)`; the first line of its docstring
 describes it. If it adds keys to plans, it declares them as `TRANSPORT`. No other module names a transport: plans,
-schemas and lists use this registry. Listing the transports does not import any of them, and only `make` imports the
-libraries needed to reach a host.
+schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports the libraries
+needed to reach a host.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PLACES = ("*.py", "*/__init__.py")
 
 
 class Option(NamedTuple):
-    """A key that a transport adds to the hosts of a plan. Its value is stored in `HostSpec.options` (durations in
+    """A key that a transport adds to the hosts in a plan. Its value is stored in `HostSpec.options` (durations in
     seconds).
 
-    `check` returns the reason why a value is invalid, or an empty string; `hint` is the hint for that error.
+    `check` returns the reason why a value is invalid, or an empty string. `hint` is shown with that error.
     """
 
     kind: Literal["scalar", "duration", "texts"]
@@ -40,7 +40,7 @@ Each item consists of the suffix of the host's name, and a map of the keys to ke
 
 
 class Transport(NamedTuple):
-    """The extensions of a transport to the plan language."""
+    """What a transport adds to the plan language."""
 
     options: Mapping[str, Option] = {}
     split_keys: tuple[str, ...] = ()
@@ -69,8 +69,8 @@ def module(name: str) -> ModuleType | None:
 
 
 def transport(name: str) -> Transport:
-    """Return the extensions of a transport to the plan language; empty for an unknown transport."""
-    if "TRANSPORT" not in sources().get(name, ""):  # it need not be imported
+    """Return what a transport adds to the plan language; empty for an unknown transport."""
+    if "TRANSPORT" not in sources().get(name, ""):  # the transport need not be imported
         return Transport()
     declared = getattr(module(name), "TRANSPORT", None)
     if not isinstance(declared, Transport):

@@ -1,7 +1,11 @@
 """Diagnostics as plain text (location, source line, caret, label, hint) and as GitHub annotations.
 
-error[E112]: ambiguous size `64k` ┌ plans/lab.yaml:4:12 4 │     array: 64k │            ^^^ 64 000 (SI) or 65 536 (fio)?
-└ hint: write `64kB` or `64KiB`
+    error[E112]: ambiguous size `64k`
+      ┌ plans/lab.yaml:4:12
+    4 │     array: 64k
+      │            ^^^ 64 000 (SI) or 65 536 (fio)?
+      └
+    hint: write `64kB` or `64KiB`
 
 All functions are pure. Text from a hostile file cannot control the terminal: unprintable characters become U+FFFD.
 Lines have at most `width` columns unless a word is longer; a long source line is cut around the caret.

@@ -4,7 +4,7 @@ The host's key `answers` names the folder. The replay.json in that folder contai
 pattern `match` (with `*` and `?`) matches the command line supplies the result. `files` maps names to texts, or to
 files next to replay.json (`{"path": "..."}`). The output of a short command is in `stdout` and `stderr`:
 
-{"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
+    {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
 """
 
 from __future__ import annotations

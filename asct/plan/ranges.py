@@ -1,8 +1,9 @@
 """The values of a sweep axis: a list, `{from, to, step}` or `{from, to, times}`. `to` is included if the steps reach
 it.
 
-{from: 1, to: 128, times: 2}      1 2 4 ... 128 {from: 4K, to: 128K, times: 2}    4K 8K ... 128K {from: 10s, to: 30s,
-step: 10s}   10s 20s 30s
+    {from: 1, to: 128, times: 2}      1 2 4 ... 128
+    {from: 4K, to: 128K, times: 2}    4K 8K ... 128K
+    {from: 10s, to: 30s, step: 10s}   10s 20s 30s
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Accepted changes: `accepted.jsonl` next to the runs of a plan, one line per `asct results accept`.
 
-From an acceptance on, the accepted run provides the baseline of a metric. The file is only appended to, so it also says
-who accepted which change, when, and why.
+After an acceptance, the accepted run provides the baseline for a metric. Lines are only appended to the file, so it
+also shows who accepted which change, when, and why.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def acceptance(run: str, metric: str, because: str) -> Acceptance:
 def read_acceptances(folder: Path) -> list[Acceptance]:
     """Return the acceptances in the folder of a plan, oldest first; empty if there are none.
 
-    Raises StoreError if the file is damaged, because an earlier baseline would otherwise silently apply again.
+    Raises StoreError if the file is damaged. Otherwise, an earlier baseline would silently apply again.
     """
     path = folder / NAME
     if not path.exists():

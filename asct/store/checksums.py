@@ -2,7 +2,7 @@
 
 status.json lists the raw files of its repeat, with the checksum of each. SHA256SUMS, written at the end of a run, lists
 all other evidence, including every status.json; `sha256sum -c SHA256SUMS` can check it. Neither of them lists reports
-and logs, because asct renders reports again and appends to logs. A checksum reveals damage, not forgery.
+or logs, because asct renders reports again and appends to logs. A checksum reveals damage but not forgery.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EMPTY = hashlib.sha256(b"").hexdigest()
-"""The checksum of an empty file. A listed file with this checksum need not exist: empty raw files are not kept."""
+"""The checksum of an empty file. A listed file with this checksum need not exist, because empty raw files are not
+kept."""
 STATUS = "status.json"
 _DOCUMENTS = frozenset({"run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl"})
 _FOLDERS = frozenset({"facts", "disturbances", "build", "jobs"})
@@ -54,14 +55,14 @@ def _blocks(path: str | Path) -> Iterator[bytes]:
 
 
 def text_checksum(text: str) -> str:
-    """Return the SHA-256 of text as it is stored."""
+    """Return the SHA-256 of text in the form in which it is stored."""
     return hashlib.sha256(text.encode("utf-8", errors="backslashreplace")).hexdigest()
 
 
 @dataclass(slots=True)
 class TreeScan:
-    """The content of a folder and its subfolders: regular files, other files (links, pipes), and the folders that
-    cannot be read. All paths are relative and sorted."""
+    """The contents of a folder and its subfolders: regular files, other files (links, pipes), and folders that cannot
+    be read. All paths are relative and sorted."""
 
     files: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
@@ -69,7 +70,7 @@ class TreeScan:
 
 
 def scan(root: Path) -> TreeScan:
-    """Return the content of `root`. Does not follow links."""
+    """Return the contents of `root`. Does not follow links."""
     found = TreeScan()
     waiting = [""]
     while waiting:
@@ -92,7 +93,7 @@ def scan(root: Path) -> TreeScan:
 
 
 def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
-    """Return the checksum of each file below a repeat's folder except its status.json, by path.
+    """Return the checksum of each file below a repeat's folder, except its status.json, by path.
 
     With `drop_empty`, empty files are removed, but their checksums are still returned. Raises OSError.
     """
@@ -129,7 +130,7 @@ def repeat_of(path: str) -> str:
 
 
 def is_inner(path: str) -> bool:
-    """Return whether a path in a document names something below the document's folder."""
+    """Return whether a path that a document contains is below the document's folder."""
     return "\0" not in path and not path.startswith("/") and ".." not in path.split("/")
 
 
@@ -166,7 +167,8 @@ def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict
 
 
 def _lists_files(status: bytes) -> bool:
-    """Return whether a status.json contains checksums. A truncated file does not, even if it mentions them."""
+    """Return whether a status.json contains checksums. A truncated file contains none, even if the word appears in
+    it."""
     try:
         body = json.loads(status) if status else None
     except ValueError:

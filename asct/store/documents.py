@@ -1,4 +1,4 @@
-"""Read single documents: identify them by `schema`, migrate them to the current version and validate them with their
+"""Read single documents: identify each by its `schema`, migrate it to the current version, and validate it with its
 model."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status that has no command lines and contains only the verdict about the host state."""
+    """Migrate a status that has no command lines and, of the host state, contains only the verdict."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
@@ -46,8 +46,7 @@ _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
 """Maximum length in bytes of a name (NAME_MAX on Linux), and maximum length in characters of a path below a run
-folder.
-"""
+folder."""
 
 
 _MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl")
@@ -57,7 +56,7 @@ _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
 
 
 def way_out(place: str) -> str:
-    """Return the hint for a damaged document at a path, which may be followed by a line (`:3`)."""
+    """Return the hint for a damaged document at a path, which a line number (`:3`) may follow."""
     name = Path(place).name.partition(":")[0]
     if name == "records.jsonl":
         return "`asct results rebuild` restores it from the raw files"
@@ -178,7 +177,7 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
-    """Return `document` as an instance of `model`. Raises StoreError (E508) that names the first invalid field."""
+    """Return `document` as an instance of `model`. Raises StoreError (E508), which names the first invalid field."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

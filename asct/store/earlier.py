@@ -1,4 +1,4 @@
-"""Search the earlier runs in a results folder for measured points, starting with the newest run (`--reuse`)."""
+"""Search the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from asct.store.reader import StoredRun, parsed, real_folders
 
 @dataclass(frozen=True, slots=True)
 class EarlierRepeat:
-    """One complete repeat of an earlier run. `folder` contains its raw files."""
+    """One complete repeat in an earlier run. `folder` contains its raw files."""
 
     folder: Path
     raw: str
-    """The folder as recorded in the documents of the run."""
+    """The folder in the form that the run's documents contain."""
     status: Status
     records: Sequence[Record]
 
 
 @dataclass(slots=True)
 class _Run:
-    """An earlier run. Its records and journal are read and cached when the first of its points is reused."""
+    """An earlier run. Its records and journal are read when the first of its points is reused, and are then cached."""
 
     stored: StoredRun
     name: str
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point of an earlier run. All of its repeats are complete according to their status files."""
+    """A point in an earlier run. According to their status files, all of its repeats are complete."""
 
     run: _Run
     host: str
@@ -78,7 +78,8 @@ class EarlierPoint:
             return None
 
     def repeats(self) -> list[EarlierRepeat]:
-        """Return the repeats with their records. Raises StoreError (E508, E510, E512, E513) if one is incomplete."""
+        """Return the repeats with their records. Raises StoreError (E508, E510, E512, E513) if a repeat is
+        incomplete."""
         lines = self.run.read()
         return [self._repeat(status, lines) for status in self.statuses]
 
@@ -100,10 +101,11 @@ class EarlierPoint:
 
 
 class EarlierRuns:
-    """The runs below `results` that may contain measurements from `since` on. Thread-safe."""
+    """The runs below `results` that may contain measurements made at or after `since`. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
-        """Search the runs since `since`. `newest` limits the search to that number of runs; 0 means all."""
+        """Search the runs that are no older than `since`. `newest` limits the search to that number of runs; 0 means
+        all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None
@@ -112,7 +114,7 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point from each job that has all of its repeats, starting with the newest run.
+        """Yield the point from each job that has all of its repeats, newest run first.
 
         The status of every repeat must be in `accepted`. Only status files are read.
         """
@@ -145,8 +147,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough; always true for a run that has no end because its process was
-        killed."""
+        """Return whether a run may be recent enough. A run that has no end because its process was killed always may
+        be."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:

@@ -1,4 +1,5 @@
-"""Write files atomically (temporary name, sync, rename) and append lines. Failures become StoreErrors with a hint."""
+"""Write files atomically (temporary name, sync, rename) and append lines. Each failure becomes a StoreError with a
+hint."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
-    """Flush files in `folder` to disk, and also the folders from `folder` up to `root`. Raises OSError."""
+    """Flush files in `folder` to disk, as well as the folders from `folder` up to `root`. Raises OSError."""
     for name in names:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -67,10 +68,10 @@ def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
 def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Replace `path` atomically: a reader sees either the old file or the new one.
 
-    A link at `path` is replaced, not followed, because others may be able to write to a results folder. If `sync` is
-    False, the file is not flushed to disk. This is intended for the many small files of a repeat: the repeat's journal
-    line is flushed after them, and their loss is detected (without a valid status.json, a repeat counts as not
-    measured).
+    A link at `path` is replaced, not followed, because other accounts may be able to write to a results folder. If
+    `sync` is False, the file is not flushed to disk. This is intended for the many small files of a repeat: the
+    repeat's journal line is flushed after them, and their loss is detected, because a repeat without a valid
+    status.json is treated as not measured.
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - for speed, as above
@@ -118,7 +119,7 @@ class LineFile:
             self.size = os.fstat(self._descriptor).st_size
 
     def _end_last_line(self) -> None:
-        """Remove an incomplete last line, so that the next line does not continue it."""
+        """Remove an incomplete last line, so that the next line is not appended to it."""
         size = os.fstat(self._descriptor).st_size
         position = size
         while position > 0:

@@ -38,7 +38,8 @@ def _listed(root: Path) -> ListedRun:
 
 
 def _age(root: Path) -> tuple[str, int, str]:
-    """Return the sort key of a run folder: its time, and the number after the id (for runs in the same second)."""
+    """Return the sort key of a run folder: its time, and the number that follows the id (for runs started in the same
+    second)."""
     stamp, _, rest = root.name.partition("-")
     digits = rest.partition("-")[2]
     return stamp, int(digits) if digits.isdigit() else 1, root.name

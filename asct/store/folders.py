@@ -1,4 +1,4 @@
-"""Create, clear and lock run folders, and link files of other runs into them."""
+"""Create, clear and lock run folders, and link files from other runs into them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _point(link: Path, root: Path) -> None:
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
     """Link the regular files below `source` into the folder `target`, or copy them if hard links fail.
 
-    Symbolic links, devices, and the files in `source` named by `leave_out` are omitted. Raises OSError if `target`
+    Symbolic links, devices, and the files in `source` that `leave_out` names are omitted. Raises OSError if `target`
     cannot be written, and StoreError (E515) if `source` cannot be read.
     """
     with _reading(source), os.scandir(source) as found:
@@ -163,8 +163,8 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _planted(root: Path) -> str:
-    """Return the first path of a run that is a link or a device; empty if there is none. Other files are not read,
-    because a folder that the user gave (`asct run -o`) may contain anything."""
+    """Return the first path in a run that is a link or a device; empty if there is none. Files that do not belong to
+    the run are not examined, because a folder that the user chose (`asct run -o`) may contain anything."""
     for name in _OWN:
         place = root / name
         if place.is_symlink() or (place.exists() and not place.is_file() and not place.is_dir()):
@@ -186,7 +186,7 @@ class RunLock:
 
     def take(self) -> None:
         """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if a file
-        or folder of the run is a link: whatever is written through the link would end up outside the run."""
+        or folder of the run is a link, because data written through the link would end up outside the run."""
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))

@@ -1,12 +1,15 @@
 """All paths of a results tree. No other module builds these paths.
 
-results/<plan name>/<run id>/      latest -> newest run.json  plan.yaml  plan.resolved.json  journal.jsonl
-records.jsonl facts/<host>.json  facts/<host>/  disturbances/<host>.json jobs/<host>/<id>/audit.json
-jobs/<host>/<id>/audit/<number>-<occasion>/ jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/ build/<host>/
-report.html  summary.md  junit.xml  asct.log  SHA256SUMS
+    results/<plan name>/<run id>/      latest -> newest
+        run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
+        facts/<host>.json  facts/<host>/  disturbances/<host>.json
+        jobs/<host>/<id>/audit.json  jobs/<host>/<id>/audit/<number>-<occasion>/
+        jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
+        build/<host>/
+        report.html  summary.md  junit.xml  asct.log  SHA256SUMS
 
-The files of the first step of a repeat are in r<k>/, those of each further step in r<k>/<number>-<step>/. Warm-ups are
-in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
+The files of a repeat's first step are in r<k>/, and those of each further step are in r<k>/<number>-<step>/. Warm-ups
+are in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ RepeatKey = tuple[str, str, str, int]
 
 
 def repeat_key(body: Mapping[str, Any]) -> RepeatKey:
-    """Return the key of the repeat that an event or a record belongs to."""
+    """Return the key of the repeat to which an event or a record belongs."""
     return body["host"], body["id"], body["point_id"], body["repeat"]
 
 
@@ -61,7 +64,7 @@ class RunLayout:
         """A file that reserves space, so that a run that fills the disk can still write its end."""
         self.markdown = root / "summary.md"
         self.sums = root / "SHA256SUMS"
-        """Contains the checksums of a completed run; see asct.store.checksums."""
+        """Contains the checksums of a completed run (see asct.store.checksums)."""
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"
@@ -89,7 +92,8 @@ class RunLayout:
         return self.job(host, job_id) / "audit" / f"{number}-{safe_name(occasion)}"
 
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
-        """Return the folder of a repeat. Repeats 1, 2, ... are r1, r2, ...; the warm-ups 0, -1, ... are w1, w2, ..."""
+        """Return the folder of a repeat. Repeats 1, 2, ... are stored in r1, r2, ..., and the warm-ups 0, -1, ... in
+        w1, w2, ..."""
         name = f"r{repeat}" if repeat > 0 else f"w{1 - repeat}"
         return self.job(host, job_id) / safe_name(point_id) / name
 
@@ -117,7 +121,7 @@ class RunLayout:
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """Return `path` relative to the run folder, with forward slashes, in the form used in documents."""
+        """Return `path` relative to the run folder, with forward slashes, which is the form used in documents."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 

@@ -12,8 +12,8 @@ from asct.store.checksums import is_inner, text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted"]
-"""How a repeat ended. `invalid`: the repeat has values, but at least one result does not measure what its metric
-states."""
+"""How a repeat ended. `invalid`: the repeat has values, but at least one result does not represent what its metric
+describes."""
 MEASURED: Final = ("ok", "noisy")
 """The statuses of measured repeats. In a strict job, only the first of them is accepted; see `accepted_statuses`."""
 VALUED: Final = (*MEASURED, "invalid")
@@ -21,7 +21,7 @@ VALUED: Final = (*MEASURED, "invalid")
 
 
 def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
-    """Return the statuses with which a repeat counts as measured, which depend on whether the job is strict."""
+    """Return the statuses with which a repeat is treated as measured, which depend on whether the job is strict."""
     return MEASURED[:1] if strict else MEASURED
 
 
@@ -32,9 +32,8 @@ def _inner(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inner)]
-"""A path below the folder of a document. It is checked because a results tree from elsewhere may name any file on this
-machine.
-"""
+"""A path below the folder of a document. It is validated because a results tree from elsewhere could name any file on
+this machine."""
 
 
 class _Document(BaseModel):
@@ -42,8 +41,8 @@ class _Document(BaseModel):
 
 
 class BaselineValue(_Document):
-    """The value of the baseline with which a verdict compares. `change`, its 95 % interval and the noise floor are
-    fractions of that value; they are null if the values cannot be compared."""
+    """The baseline value with which a verdict compares. `change`, its 95 % interval and the noise floor are fractions
+    of that value; they are null if the values cannot be compared."""
 
     run: str
     """The run that measured the value, as `<plan>/<run id>`."""
@@ -56,8 +55,8 @@ class BaselineValue(_Document):
 
 
 class Verdict(_Document):
-    """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
-    outcome that is unknown or not planned."""
+    """The outcome of one expectation on one host at one set of coordinates. `text` states the bound; `reason` explains
+    the outcome if it is unknown or not planned."""
 
     outcome: Literal["pass", "fail", "unknown", "not planned"]
     severity: Literal["fail", "warn", "info"]
@@ -78,7 +77,7 @@ class Verdict(_Document):
 
 
 class HostEntry(_Document):
-    """A host of the run: its transport, and whether it could be used."""
+    """A host in the run: its transport, and whether it could be used."""
 
     name: str
     transport: str
@@ -99,7 +98,7 @@ class Reused(_Document):
 
 
 class JobEntry(_Document):
-    """A job of the run, with the number of its repeats by status."""
+    """A job in the run, with the number of its repeats by status."""
 
     id: str
     benchmark: str
@@ -111,21 +110,21 @@ class JobEntry(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
     note: str = ""
-    """The first reason why repeats were not measured, with its error code if there is one."""
+    """The first reason why repeats were not measured, preceded by its error code if it has one."""
     strict: bool = False
     """Whether noisy repeats are treated as not measured."""
     refused: bool = False
     """Whether the job was refused for safety reasons, which decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
-    """The repeats among those in `counts` that were reused, by run."""
+    """The repeats counted in `counts` that were reused, by run."""
     host_states: dict[str, int] = Field(default_factory=dict)
     """Number of repeats for each host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats for each reason for the host state (such as `steal`, `others`, `quota`)."""
+    """Number of repeats in which each reason for the host state (such as `steal`, `others`, `quota`) applied."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The statuses of the repeats that count as measured."""
+        """The statuses of repeats that are treated as measured."""
         return accepted_statuses(strict=self.strict)
 
     def lacking(self) -> dict[str, int]:
@@ -138,7 +137,8 @@ class JobEntry(_Document):
 
 
 class Run(_Document):
-    """run.json: what was run, where, and how it ended. Written at the start of the run and replaced at its end."""
+    """run.json: what was run, where, and how it ended. The file is written at the start of the run and replaced at its
+    end."""
 
     schema_: Literal["asct.run/1"] = Field("asct.run/1", alias="schema")
     run: str
@@ -160,7 +160,7 @@ class Run(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     verdicts: list[Verdict] = Field(default_factory=list)
     findings: list[dict[str, Any]] = Field(default_factory=list)
-    """Diagnostics of the run (asct.diagnostic/1 plus `host`), in order."""
+    """Diagnostics about the run (asct.diagnostic/1 plus `host`), in order."""
     command: list[str] = Field(default_factory=list)
     sealed: bool = False
     """Whether SHA256SUMS lists the checksums of the run; false while the run is in progress and for runs recorded by
@@ -177,7 +177,7 @@ class Readings(_Document):
 
 
 class StepNote(_Document):
-    """One line of jobs/.../r<k>/steps.jsonl: a finished step from which the repeat can be resumed."""
+    """One line of jobs/.../r<k>/steps.jsonl: a finished step after which the repeat can be resumed."""
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
@@ -227,18 +227,18 @@ class AuditLook(_Document):
 
     at: str
     occasion: Literal["preflight", "start", "step"]
-    """When the inspection was made: before anything was measured on the host, right before the job, or in a refused
-    step."""
+    """When the inspection was made: before anything was measured on the host, right before the job, or in a step that
+    was refused."""
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)
     devices: list[dict[str, Any]] = Field(default_factory=list)
     checks: list[AuditCheck] = Field(default_factory=list)
     raw: str = ""
-    """The folder of guard's output, relative to the run folder; empty if guard did not run."""
+    """The folder that contains guard's output, relative to the run folder; empty if guard did not run."""
 
 
 class AuditTarget(_Document):
-    """The bytes that a job writes to one target, summed over all repeats."""
+    """The number of bytes that a job writes to one target, summed over all repeats."""
 
     path: str
     """The path in the plan; empty for temporary files."""
@@ -251,13 +251,14 @@ class AuditTarget(_Document):
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """Percentage of the drive's life used before the job, as reported by the drive (NVMe; may exceed 100)."""
+    """Percentage of the drive's rated life that had been used before the job, as reported by the drive (NVMe; may
+    exceed 100)."""
     begun: bool = False
     """Whether a step that writes to the target was started."""
 
 
 class Audit(_Document):
-    """jobs/<host>/<id>/audit.json: inspections of the targets of a job, decisions, bytes written."""
+    """jobs/<host>/<id>/audit.json: inspections of a job's targets, decisions, and bytes written."""
 
     schema_: Literal["asct.audit/1"] = Field("asct.audit/1", alias="schema")
     run: str
@@ -295,7 +296,7 @@ class HostVerdict(_Document):
 
 class DriveHealth(_Document):
     """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Temperatures are in
-    degrees Celsius, durations in minutes."""
+    degrees Celsius, and durations are in minutes."""
 
     celsius: float
     critical_warning: int
@@ -311,7 +312,7 @@ class Moment(_Document):
     """One reading of the host state. Unknown values are null, or missing from their map.
 
     `counters` only increase. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is
-    the time during which a task waited (psi.rst), `quota_*` counts throttling by control groups, and `heat_throttles`
+    the time for which a task waited (psi.rst), `quota_*` counts throttling by control groups, and `heat_throttles`
     counts thermal throttling.
     """
 
@@ -323,7 +324,7 @@ class Moment(_Document):
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The current frequency of the first and of the last frequency policy. It is meaningless for an idle CPU."""
+    """The current frequency of the first and the last frequency policy. For an idle CPU, it is meaningless."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
@@ -355,7 +356,7 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """The reasons for unknown values, by the name of the value."""
+    """The reasons why values are unknown, by the name of the value."""
 
 
 class CommandDocument(_Document):
@@ -393,8 +394,8 @@ class Status(_Document):
     reused_from: str = ""
     """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
     records: int | None = None
-    """Number of the repeat's lines in records.jsonl, used to detect missing lines; null in runs recorded by older asct
-    versions."""
+    """Number of lines in records.jsonl that belong to the repeat, which reveals missing lines; null in runs recorded by
+    older asct versions."""
     records_sha256: str = ""
     """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs recorded by older asct
     versions."""
@@ -413,7 +414,7 @@ class Status(_Document):
 
     def has_all(self, lines: Sequence[str]) -> bool:
         """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs recorded by
-        older asct versions contain only the number of lines, or no information."""
+        older asct versions contain only the number of lines, or nothing that could be checked."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))
@@ -424,7 +425,7 @@ class _Line(BaseModel):
 
 
 class Meta(_Line):
-    """The first line: how the kernel was built and called. Other fields are specific to the kernel."""
+    """The first line: how the kernel was built and called. All other fields are specific to the kernel."""
 
     t: Literal["meta"]
     kernel: str | None = Field(default=None, description="name of the folder in kernels/")
@@ -435,7 +436,7 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """The line after the setup (memory touched, threads bound), followed by the samples."""
+    """The line that ends the setup (memory touched, threads bound). The samples follow it."""
 
     t: Literal["ready"]
 

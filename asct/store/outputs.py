@@ -1,4 +1,4 @@
-"""Open files that the user names for output: never a device, and an existing file only with consent."""
+"""Open files that the user names for output: never a device, and an existing file only with the user's consent."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {"command": CommandDocument, "telemetry"
 
 @dataclass(slots=True)
 class StoredRun:
-    """A run on disk. Its reading methods raise StoreError. `notes` lists incomplete lines that were ignored."""
+    """A run on disk. The methods that read it raise StoreError. `notes` lists incomplete lines that were ignored."""
 
     layout: RunLayout
     run: Run
@@ -45,7 +45,7 @@ class StoredRun:
         return [current(parse_object(line, place), "event", place) for line, place in lines]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """Return the status of each repeat according to the journal. If a repeat ended several times, the last status
+        """Return the status of each repeat according to the journal. If a repeat ended several times, its last status
         counts."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
@@ -74,9 +74,9 @@ class StoredRun:
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """Return status.json from a repeat's folder; None if the repeat has not ended.
+        """Return the status.json in a repeat's folder; None if the repeat has not ended.
 
-        Runs recorded by older asct versions have the command lines and the host state in separate files, whose content
+        Runs recorded by older asct versions keep the command lines and the host state in separate files; their content
         is included.
         """
         path = self.layout.status(repeat)
@@ -92,7 +92,7 @@ class StoredRun:
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
 
     def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the readable parts of a status that older asct versions wrote to separate files."""
+        """Return those parts of a status that older asct versions wrote to separate files, if they are readable."""
         places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
         found = {}
         for kind, path in places.items():
@@ -102,7 +102,7 @@ class StoredRun:
         return {kind: part for kind, part in found.items() if kind == "command" or body.get("telemetry") is not None}
 
     def status_if_readable(self, repeat: Path) -> Status | None:
-        """Like `status`, but return None for a damaged file as well."""
+        """Like `status`, but also return None for a damaged file."""
         try:
             return self.status(repeat)
         except StoreError:
@@ -122,11 +122,11 @@ class StoredRun:
             yield from (Path(f"{point}/{name}") for name in sorted(found, key=lambda name: int(name[1:])))
 
     def inside(self, path: Path) -> Path:
-        """Return `path` after checking that no link leads out of the run folder."""
+        """Return `path` after checking that no link in it leads out of the run folder."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _lines(self, path: Path) -> Iterator[tuple[str, str]]:
-        """Yield each line of a file and its place. Adds a note if the last line is incomplete."""
+        """Yield each line of a file and its location. Adds a note if the last line is incomplete."""
         lines = read_text(self.inside(path)).split("\n")
         torn = lines.pop()
         for number, line in enumerate(lines, start=1):
@@ -136,8 +136,7 @@ class StoredRun:
 
 
 def parsed(model: type[M], kind: str, text: str, place: str) -> M:
-    """Return the document in `text`. The slower parser is used only for an old or damaged document. Raises
-    StoreError."""
+    """Return the document in `text`. Only an old or damaged document requires the slower parser. Raises StoreError."""
     try:
         return model.model_validate_json(text)
     except ValidationError:
@@ -190,8 +189,8 @@ def read_run(root: Path) -> StoredRun:
 
 
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
-    """Return the notes about the finished steps of a repeat, up to the first one that is incomplete or whose files have
-    changed.
+    """Return the notes about the finished steps of a repeat, up to the first step that is incomplete or whose files
+    have changed.
 
     Raises StoreError (E508, E510, E515).
     """

@@ -1,4 +1,5 @@
-"""Generate the JSON Schemas in results_schema/ from the models. A test compares them with the files."""
+"""Generate the JSON Schemas in results_schema/ from the models. A test compares the generated schemas with the
+files."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def document_schemas() -> dict[str, dict[str, Any]]:
 
 
 def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[str, Any]:
-    """Return the schema of a kind of document. Its field `schema` is required, even though the model supplies it."""
+    """Return the schema for a kind of document. The field `schema` is required, even though the model supplies it."""
     body = model.model_json_schema(by_alias=True, mode="validation")
     if "schema" in body.get("properties", {}):
         body["required"] = sorted({"schema", *body.get("required", ())})
@@ -61,7 +62,7 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """Return the schema of one kind of document from results_schema/, including that of events, which the engine
+    """Return the schema for one kind of document from results_schema/, including that of events, which the engine
     generates.
 
     Raises FileNotFoundError for an unknown kind or an incomplete installation.
@@ -84,8 +85,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Return a validator for each `t` in a schema of alternatives. It is faster than the whole schema, and its errors
-    name the invalid field."""
+    """Return a validator for each `t` in a schema that consists of alternatives. A single validator is faster than the
+    whole schema, and its errors name the invalid field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():
@@ -97,7 +98,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return findings (E508) about at most `limit` places where `document` violates the schema of its kind."""
+    """Return findings (E508) about places where `document` violates the schema of its kind, `limit` at most."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):

@@ -29,7 +29,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: the files in the tree, and the checksums in its documents."""
+    """The state of one verification: the files in the tree, and the checksums in the tree's documents."""
 
     stored: StoredRun
     tree: TreeScan
@@ -37,26 +37,27 @@ class _Check:
     """The checksums in SHA256SUMS and in the status files, by path."""
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
-    """The folders (or the whole run, "") whose list of files is missing or damaged, so that no file is a stranger."""
+    """The folders (or the whole run, "") whose list of files is missing or damaged, so that no file in them is reported
+    as a stranger."""
     statuses: dict[str, Status] = field(default_factory=dict)
     """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
     lines: dict[str, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl, by the folder named in them."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """The run named in the records of each repeat."""
+    """The name of the run that the records of each repeat contain."""
     ends: set[RepeatKey] | None = None
-    """The repeats whose end is in the journal; None if it is damaged."""
+    """The repeats whose ends the journal contains; None if the journal is damaged."""
 
     def relative(self, path: Path) -> str:
         return self.stored.layout.relative(path)
 
     def reported(self, path: Path) -> bool:
-        """Return whether a file does not exist, and `_checksums` has reported that."""
+        """Return whether a file does not exist and `_checksums` has already reported this."""
         return self.relative(path) in self.listed and not path.exists()
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Return all findings about the run; empty for a complete run."""
+    """Return all findings about the run; empty if the run is complete and intact."""
     check = _Check(stored, scan(stored.layout.root))
     kinds: list[Iterable[Diagnostic]] = [
         _strangers(check), _sums(check), _status_files(check), _checksums(check), _unlisted(check),
@@ -67,7 +68,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the first findings, and then one that states how many others there are."""
+    """Yield the first findings, followed by one that states how many more there are."""
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:
@@ -137,7 +138,7 @@ def _status_files(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _older_repeat(check: _Check, folder: Path, status: Status) -> Iterator[Diagnostic]:
-    """Yield findings about the documents of a repeat that older asct versions wrote without checksums."""
+    """Yield findings about the documents of a repeat for which older asct versions did not record checksums."""
     layout = check.stored.layout
     yield from _document(layout.command(folder), "command", check.stored)
     telemetry = layout.telemetry(folder)
@@ -175,7 +176,7 @@ def _way_out(path: str) -> str:
 
 
 def _unlisted(check: _Check) -> Iterator[Diagnostic]:
-    """Yield findings about files among the evidence of a completed run that asct did not write."""
+    """Yield findings about files that are among the evidence of a completed run although asct did not write them."""
     if not check.stored.run.sealed or check.stored.run.status == "running":
         return
     for path in check.tree.files:
@@ -210,7 +211,8 @@ def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
 
 
 def _audits(check: _Check) -> Iterator[Diagnostic]:
-    """Yield findings about the audits of written targets, and about the output of guard that they refer to."""
+    """Yield findings about the audits of targets that were written, and about the output of guard to which the audits
+    refer."""
     for path in sorted(check.stored.layout.root.glob("jobs/*/*/audit.json")):
         found = _document(path, "audit", check.stored)
         yield from found
@@ -220,7 +222,7 @@ def _audits(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _lines(check: _Check, path: Path, kind: str) -> tuple[list[tuple[str, dict[str, Any]]], list[Diagnostic]]:
-    """Return the valid lines of a file with their content, and findings about the others.
+    """Return the valid lines of a file with their content, and findings about all other lines.
 
     The lines of an intact file are not compared with their schema, because asct wrote them.
     """
@@ -258,7 +260,7 @@ def _journal(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _records(check: _Check) -> Iterator[Diagnostic]:
-    """Compare the records with the checksum in the status of their repeat."""
+    """Compare each repeat's records with the checksum in its status."""
     layout = check.stored.layout
     if check.reported(layout.records):
         return
@@ -292,7 +294,7 @@ def _references(check: _Check) -> Iterator[Diagnostic]:
 def _raw_folder(check: _Check, raw: str, file: str) -> Iterator[Diagnostic]:
     """Yield a finding if the folder `raw`, which a document refers to, does not contain `file`."""
     if f"{raw}/{file}" in check.listed or raw in check.statuses:
-        return  # the file is there, or its absence has been reported
+        return  # the file exists, or its absence has already been reported
     if Path(raw).is_absolute():
         yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint=_MODIFIED)
         return

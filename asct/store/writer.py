@@ -1,9 +1,9 @@
 """Write one run: whole files atomically, the journal and the records by appending.
 
 A run has one writer, which any thread may use. A repeat is written in this order: its folder and raw files (by the
-transport), its lines in records.jsonl, status.json with the checksums of both, and finally the journal line of its end,
-which is flushed to disk. A repeat is complete if status.json and the journal agree and the raw files are intact; a
-resumed run measures everything else again.
+transport), its lines in records.jsonl, status.json with the checksums of both, and finally the journal line that
+records its end, which is flushed to disk. A repeat is complete if status.json and the journal agree and the raw files
+are intact; a resumed run measures everything else again.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ class RunWriter:
         self.layout = layout
         self.run = run
         self.notes: list[Diagnostic] = []
-        """Warnings about the results tree (such as a failure to set the link `latest`)."""
+        """Warnings about the results tree, such as a failure to create the link `latest`."""
         self.failure: StoreError | None = None
-        """The first failed write, after which the run must end; None if there was none."""
+        """The first write that failed, after which the run must end; None if no write has failed."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
         self._records: LineFile | None = None
         self._synced = 0.0
         self._points: set[Path] = set()
-        """Folders known to exist."""
+        """Folders that are known to exist."""
         self._recorded: set[Path] = set()
-        """The repeats with lines in records.jsonl that this process wrote."""
+        """The repeats for which this process has written lines to records.jsonl."""
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
         """Create the run folder, and write everything that is known at the start.
 
         The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced with the name of
-        the folder, because a second run in the same second gets the suffix `-2`. Raises StoreError before anything else
-        happens if the folder cannot be created or written.
+        the folder, because a second run started in the same second gets the suffix `-2`. If the folder cannot be
+        created or written, StoreError is raised before anything else happens.
         """
         layout = RunLayout(new_folder(results, run) if folder is None else given_folder(folder))
         if folder is None:
@@ -105,7 +105,7 @@ class RunWriter:
         self._lock.take()
         self._journal = LineFile(self.layout.journal)
         self._records = LineFile(self.layout.records)
-        with suppress(OSError):  # without it, only the end of run.json is lost on a full disk
+        with suppress(OSError):  # without the reserve, only the final run.json is lost on a full disk
             self.layout.reserve.write_bytes(b"\1" * _RESERVE_BYTES)
 
     # ---- documents of the whole run ----
@@ -169,7 +169,7 @@ class RunWriter:
         if not records or self._records is None:
             self._put(self.layout.status(folder), text, sync=False)
             return
-        with self._mutex:  # if the disk becomes full between them, neither remains
+        with self._mutex:  # if the disk fills up between the two writes, neither of them is kept
             before = self._records.size
             self._append(self._records, lines, sync=False)
             self._recorded.add(folder)
@@ -198,20 +198,20 @@ class RunWriter:
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
-        """Append a line to the repeat's steps.jsonl after flushing the files that it names to disk."""
+        """Append a line to the repeat's steps.jsonl after flushing to disk the files that the note names."""
         path = self.layout.steps(repeat)
         with self._writing(path), closing(LineFile(path)) as stream:
             sync_files(self.layout.root, self.layout.root / note.folder, note.files)
             stream.append(line_of(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after these steps, and remove other notes and the repeat's status.json."""
+        """Continue a repeat after these steps. Its other notes and its status.json are removed."""
         self._put(self.layout.steps(repeat), "".join(map(line_of, notes)))
         self._unlink(self.layout.status(repeat))
 
     def disown_repeat(self, repeat: Path) -> None:
-        """Rename the status.json of a repeat whose raw files changed, so that the repeat is treated as not measured and
-        is measured again."""
+        """Rename the status.json of a repeat whose raw files have changed, so that the repeat is treated as not
+        measured and is measured again."""
         path = self.layout.status(repeat)
         with self._writing(path):
             path.rename(path.with_name("status.before.json"))
@@ -228,8 +228,8 @@ class RunWriter:
         """Append a line to journal.jsonl. `sync` flushes it to disk, but at most once every 250 ms unless `force` is
         True.
 
-        If the process is killed, nothing is lost. After a power failure, at most the points of the last 250 ms are
-        missing, which a resumed run measures again.
+        If the process is killed, nothing is lost. After a power failure, at most the points that ended during the last
+        250 ms are missing; a resumed run measures them again.
         """
         if self._journal is None:
             return
@@ -242,7 +242,7 @@ class RunWriter:
     # ---- the end ----
 
     def finish(self, **changes: Any) -> Run:
-        """Write `changes` (verdicts, exit_code, status, ...) to run.json, if possible even on a full disk. Returns the
+        """Write `changes` (verdicts, exit_code, status, ...) to run.json, even on a full disk if possible. Returns the
         run."""
         with self._mutex:
             self._release_reserve()
@@ -257,8 +257,8 @@ class RunWriter:
                 self._journal.append(_event(event), sync=True)
 
     def seal(self) -> None:
-        """Write SHA256SUMS after everything else. If this fails, for example on a full disk, the run has no
-        checksums."""
+        """Write SHA256SUMS, after everything else has been written. If this fails, for example on a full disk, the run
+        has no checksums."""
         with self._mutex, suppress(StoreError):
             self.run = self.run.model_copy(update={"sealed": True})
             write_atomic(self.layout.run, _document(self.run))
@@ -281,7 +281,7 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Check that disk space is left. Raises StoreError (E502, E503)."""
+        """Check that there is disk space left. Raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
@@ -301,8 +301,8 @@ class RunWriter:
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Convert an OSError raised by the body to the failure of the run. Raise an earlier failure if there was
-        one."""
+        """Convert an OSError raised by the body to the failure of the run. If there has been an earlier failure, raise
+        that one."""
         if self.failure is not None:
             raise self.failure
         try:
@@ -321,7 +321,8 @@ class RunWriter:
 
 
 def _by_line(model: BaseModel) -> str:
-    """Return a document with one field on each line, because small files occupy whole blocks of the disk."""
+    """Return a document with one field per line. This costs no space, because even small files occupy whole disk
+    blocks."""
     body = model.model_dump(mode="json", by_alias=True, exclude_none=True)
     fields = (f'"{name}": {json.dumps(value, separators=(",", ":"), allow_nan=False)}' for name, value in body.items())
     return "{" + ",\n ".join(fields) + "}\n"
