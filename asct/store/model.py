@@ -436,7 +436,7 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """The line that ends the setup (memory touched, threads bound). The samples follow it."""
+    """The line printed when the setup (touching memory, binding threads) is complete. The samples follow it."""
 
     t: Literal["ready"]
 
