@@ -326,7 +326,7 @@ def test_the_latency_of_memory_is_that_of_one_size_which_is_named() -> None:
 
 
 def test_the_ends_of_caches_and_of_the_tlb_are_told_apart() -> None:
-    """The chain local to few pages was recorded on the same machine as the curve, in another run."""
+    """The local chain was recorded on the same machine as the curve, in another run."""
     settings, facts, outputs = recorded("default")
     usual = BENCHMARK.parse(settings, [output for output in outputs if output.step.name != "local"], facts)
     found = BENCHMARK.parse(settings, outputs, facts)
@@ -393,7 +393,7 @@ def test_swept_points_get_rows_and_lines_of_their_own() -> None:
     assert table.columns[0].key == "pages"
     assert len(table.rows) == 8
     (figure,) = BENCHMARK.figures(records)
-    assert [series.name for series in figure.series] == ["pages auto", "pages 4k", "pages auto, local to few pages"]
+    assert [series.name for series in figure.series] == ["pages auto", "pages 4k", "pages auto, local chain"]
 
 
 def test_flags_are_explained() -> None:

@@ -84,5 +84,5 @@ def test_settling_is_the_time_of_the_last_change() -> None:
 
 def test_a_target_that_stood_still_says_so_instead_of_a_share() -> None:
     spells: dict[Group, list[RecoveryRound]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
-    with pytest.raises(ValueError, match="completed no requests in the phase `before`"):
+    with pytest.raises(ValueError, match="completed no requests in the `before` phase"):
         list(_spells(RecoveryParams(), spells, ()))

@@ -203,7 +203,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return demanded, once / self.expected(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
-        """Return one process for all levels and one for the curve, or a single process for the sizes in the settings.
+        """Return one process for all levels and one for the curve or, if the settings contain sizes, a single process
+        for these sizes.
 
         Raises LookupError if no size is set and latency-sweep found no level.
         """

@@ -44,8 +44,8 @@ def curve_ends(found: Sequence[Measurement], traffic: str) -> list[Measurement]:
     """Return the size in bytes at which the curve of `traffic` leaves each cache level.
 
     At this size, interpolated between the working sets of two levels, the bandwidth is the geometric mean of their
-    bandwidths. Sizes and bandwidths of caches differ by factors, so both axes are logarithmic. There is no such size if
-    the next level is slower by less than a factor of _FALL, or if the curve crosses the mean more than once.
+    bandwidths. Sizes and bandwidths of caches differ by large factors, so both axes are logarithmic. There is no such
+    size if the next level is slower by less than a factor of _FALL, or if the curve crosses the mean more than once.
     """
     sizes = {str(one.coords["level"]): one.value for one in found if one.metric == "data_size"}
     rates = {

@@ -78,7 +78,8 @@ def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: Memo
 
 
 def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
-    """Return the number of rounds in which every CPU meets every other CPU once and no core is in two pairs of a round.
+    """Return the number of rounds needed for every CPU to meet every other CPU once, with no core in two pairs of the
+    same round.
 
     With the circle method, n cores take n - 1 rounds (n if n is odd). Two cores of t threads each take t x t rounds,
     and the pairs within the cores come first.

@@ -27,7 +27,7 @@ from asct.statistics.visits import moved
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs in a round disturbed each other if they took longer by this factor than when measured alone."""
+"""Pairs in a round disturbed each other if they took more than this many times as long as when measured alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ FLAGS: Final = {
     MISSING: "some pairs have no value because every batch was disturbed; repeat the measurement on an idle machine",
     **PAGE_FLAGS,
 }
-"""All flags of values, with their meanings."""
+"""All flags that a value can have, with their meanings."""
 
 LOCAL: Final = "local"
 REMOTE: Final = "remote"
@@ -69,7 +69,7 @@ class PairLatency:
 
 
 def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
-    """Return every ordered pair. A value without a direction also counts for B and A."""
+    """Return every ordered pair. A value without a direction is also returned for B and A."""
     found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)

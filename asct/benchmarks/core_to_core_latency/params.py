@@ -94,7 +94,8 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     parallel: bool = setting(
         True,
-        "Measure pairs that share no core at the same time; check_pairs tests whether they disturb each other",
+        "Measure several pairs at the same time if they share no core; check_pairs tests whether they disturb "
+        "each other",
     )
     check_pairs: int = setting(
         4, "Number of pairs to measure again on their own, for comparison; 0 disables the check", ge=0, le=65536

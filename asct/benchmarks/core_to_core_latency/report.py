@@ -1,5 +1,5 @@
-"""The report of core-to-core-latency: the tables of ASCT by method, for local and (with several nodes) remote data,
-heat maps in topology order, and histograms."""
+"""The report of core-to-core-latency: the tables of Arm's ASCT by method, for local and (with several nodes) remote
+data, heat maps in topology order, and histograms."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StoredPairs:
 
 
 Setting = Callable[[str, str], Any]
-"""Returns a setting of a point, by the id of the point and the name of the setting."""
+"""Returns the value of a point's setting, given the id of the point and the name of the setting."""
 
 
 def stored_pairs(records: Sequence[Record], setting: Setting) -> list[StoredPairs]:
@@ -146,7 +146,7 @@ def _table(
 
 
 def _pair_table(points: Sequence[StoredPairs]) -> Table:
-    """Return a table with one row per measured value, and the columns of ASCT plus three more."""
+    """Return a table with one row per measured value, and the columns of Arm's ASCT plus three more."""
     columns = (
         *_CPUS,
         Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),
@@ -340,7 +340,7 @@ def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix
 
 
 def _ceiling(point: StoredPairs) -> float | None:
-    """Return the time in the setting heatmap_vmax, converted to cycles with the measured clock if necessary."""
+    """Return the value of the `heatmap_vmax` setting, converted to cycles with the measured clock if necessary."""
     clock = point.single("core_clock")
     if not point.in_cycles:
         return point.ceiling_s

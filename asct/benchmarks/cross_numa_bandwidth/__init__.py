@@ -97,7 +97,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory for the largest pair (pairs without enough memory are skipped), and the time for all
+        """Return the memory that the largest pair needs (pairs without enough memory are skipped), and the time for all
         pairs."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
@@ -144,7 +144,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         return found + circumstances([result for best in results.values() for result in best], first.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the matrix, and the spread of each pair."""
+        """Return the matrix, and a table with the spread of each pair."""
         style = _style(bandwidth_style(self, records))
         return (node_table(records, style), pair_table(records, style)) if records else ()
 

@@ -46,7 +46,8 @@ _RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio"
 _DISTANCE: Final = MatrixStyle("distance", "Distances reported by the system", "distance", 1.0, "tenths", 0, "neither")
 _USUAL_SIZE: Final = 512 << 20
 _CAPTION: Final = (
-    "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), without load."
+    "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), on an "
+    "idle system."
 )
 
 
@@ -56,7 +57,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     name = "idle-latency"
     title = "Idle memory latency"
     version = "3"
-    summary = "Latency of local and remote memory from every NUMA node, without load"
+    summary = "Latency of local and remote memory from every NUMA node, on an idle system"
     aliases = ("il",)
     keywords = ("memory", "latency", "uses-huge-pages")
     default = True
@@ -113,7 +114,8 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the matrix, with its ratios and distances if there are several nodes, and the spread of every pair."""
+        """Return the matrix, a table with the spread of every pair and, if there are several nodes, tables of the
+        ratios and distances."""
         look = _CYCLES if in_cycles(self, records) else _TIME
         matrix = node_table(records, look)
         tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]

@@ -32,7 +32,7 @@ SMALLEST: Final = 64 << 20
 """Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller sets would fit into
 caches."""
 _SURROUNDINGS: Final = 64 << 20
-"""Bytes that the kernel program and its page tables need in addition to the data."""
+"""Bytes that the `chase` kernel and its page tables need in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
 """Time to start a process and to write and check the lines of the chain."""
@@ -108,7 +108,7 @@ FLAGS: Final[dict[str, str]] = {
     "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
     "one that fits was used",
 }
-"""All flags of a pair, with their meanings."""
+"""All flags that a pair can have, with their meanings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
 
 
 def _distances(walked: Sequence[ChaseResult], facts: HostFacts) -> list[Measurement]:
-    """Return the distances of the pairs. The system lists a distance for each online node, in ascending order of their
+    """Return the distance of each pair. The system lists a distance for each online node, in ascending order of their
     numbers."""
     ids = sorted(node.id for node in facts.nodes)
     table = {

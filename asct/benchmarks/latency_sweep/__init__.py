@@ -81,7 +81,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **NOISE_FLAGS,
         **VISIT_FLAGS,
-        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, it can also mean that the latencies of its sizes differ by "
+        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, it can also mean that the latencies at its sizes differ by "
         "more than 5 %",
         "noisy-fraction": "a first-level latency differs by 1 % or more from a whole number of core cycles",
         "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
@@ -172,8 +172,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return bool(params.sizes) and super().steps_known_ahead(params, facts)
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """Return the processes in this order: the curve, more sizes near its bounds and a chain local to few pages,
-        then visits that measure the curve and the levels again. If sizes are set, only they are measured."""
+        """Return the processes in this order: the curve, more sizes near its bounds and the local chain, then visits
+        that measure the curve and the levels again. If sizes are set, only they are measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
@@ -213,15 +213,15 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def runs(self, outputs: Sequence[Output]) -> list[tuple[Output, KernelRun]]:
-        """Return the runs with their combined noise. The chain local to few pages does not contribute to the noise,
-        because it determines only bounds."""
+        """Return the runs with their combined noise. The local chain does not contribute to the noise, because it
+        determines only bounds."""
         values = [output for output in outputs if output.step.name != LOCAL]
         local = [output for output in outputs if output.step.name == LOCAL]
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
-        """Return the number of visits, based on the levels of the newest earlier run or, without one, on the complete
-        pilot. The first visit used `first` processes to measure the curve."""
+        """Return the number of visits, based on the levels of the newest earlier run or, if there is none, on those of
+        the complete pilot. The first visit used `first` processes to measure the curve."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot

@@ -33,22 +33,22 @@ LARGEST: Final = 1 << 30
 _ENOUGH: Final = 512 << 20
 """Largest working set if the caches are small, because mapping more memory takes longer than measuring it."""
 _LARGE_CACHE: Final = _ENOUGH // 4
-"""Largest cache for which `_ENOUGH` suffices: it holds four such caches, so that the middle of the DRAM range is beyond
-twice the cache."""
+"""Largest cache for which `_ENOUGH` suffices. `_ENOUGH` is four times this size, so that the middle of the DRAM range
+is beyond twice the size of the cache."""
 EDGES: Final = "edges"
 """Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
-"""Name of the process of the first visit that uses the chain local to few pages."""
+"""Name of the process of the first visit that uses the local chain, which accesses only a few pages at a time."""
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
 """Number of batches per size in the other visits. It is lower, because visits differ more than the batches within
 one."""
 WINDOW: Final = 128 << 10
-"""Window of the chain local to few pages: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such
-pages to back larger pages of its guests."""
+"""Window of the local chain: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such pages to back
+larger pages of its guests."""
 LOCAL_MOST: Final = 128 << 20
-"""Maximum size of this chain. A larger one takes longer to build than all other chains together."""
+"""Maximum size of the local chain. A larger one takes longer to build than all other chains together."""
 VISITED_MOST: Final = 64 << 20
 """Largest size on the part of the curve that every visit measures. Each larger size takes 20 to 150 ms to build."""
 _SURROUNDINGS: Final = 16 << 20
@@ -209,7 +209,7 @@ def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence
 
 
 def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high: int) -> tuple[str, ...]:
-    """Return the arguments for a chain local to few pages, with sizes from `low` to `high`."""
+    """Return the arguments for a local chain, with sizes from `low` to `high`."""
     grid = {
         "min-size": low,
         "max-size": high,
@@ -258,8 +258,8 @@ _MEMORY_S: Final = 0.025
 _MEMORY: Final = 32 << 20
 _SPARSE_S: Final = 0.12
 _FIRST_S: Final = 1.2
-"""Seconds that the first visit needs for refined sizes, for disturbed sizes that are measured again, and for the chain
-local to few pages."""
+"""Seconds that the first visit needs for refined sizes, for disturbed sizes that are measured again, and for the local
+chain."""
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:

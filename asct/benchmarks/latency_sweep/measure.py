@@ -33,7 +33,7 @@ NOTES: Final = {
     "few-sizes": "too few sizes were measured to find levels",
     "disturbed": "more than a quarter of the sizes were disturbed: repeat the measurement on an idle host",
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
-    "shoulder": "between levels, the latency rises more slowly without forming a plateau; this does not count as a "
+    "shoulder": "between levels, the latency rises more slowly without forming a plateau; this is not treated as a "
     "level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
@@ -99,8 +99,8 @@ def _of_local(chase: ChaseLatency) -> list[Measurement]:
 
 
 def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
-    """Return the measurements of a level. Its latency is that of the sizes that every visit measures; the rest is from
-    the whole curve."""
+    """Return the measurements of a level. Its latency comes from the sizes that every visit measures; all other values
+    come from the whole curve."""
     at: dict[str, Scalar] = {"level": level.name}
     end = found.ends.get(level.name, LevelEnd(level.upper, level.above))
     gap = None if end.above is None else end.above / end.cache - 1.0
@@ -125,8 +125,8 @@ def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint
 
 
 def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """Return the latency of a level in one visit: the median over its sizes that every visit measures; empty if none of
-    them was measured."""
+    """Return the latency of a level in one visit: the median over those of its sizes that every visit measures; empty
+    if none of them was measured."""
     at: dict[str, Scalar] = {"level": level.name}
     mine = [points[size] for size in inside(level) if size in points]
     if not mine:

@@ -1,4 +1,4 @@
-"""The table of levels, with the columns of ASCT, and the latency curve of latency-sweep."""
+"""The table of levels, with the columns of Arm's ASCT, and the latency curve of latency-sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from asct.statistics.robust import median
 from asct.values.size import about_size
 
 _NS = 1e-9
-_LOCAL = "local to few pages"
+_LOCAL = "local chain"
 _INTERVAL_HELP = "Interval of the level's latency over the visits"
 
 
@@ -89,7 +89,7 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _tlb_notes(records: Sequence[Record]) -> list[str]:
-    """Return a note for each level in which the TLB ends before the cache."""
+    """Return a note for each level in which the reach of the TLB ends before the cache does."""
     levels = dict.fromkeys(str(r.coords["level"]) for r in records if r.metric == "tlb_end")
     return [
         f"{level} ends at {_size(records, 'upper_bound', level)}. Beyond {_size(records, 'tlb_end', level)}, random "
@@ -111,10 +111,10 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
         slug="latency-curve",
         title="Latency by working set size",
         caption=(
-            "Time of one dependent load in random order. A flat part is a level. The lower curve shows a chain "
-            "that uses only a few pages at a time: it rises at the end of a cache, but not where the reach of a "
-            "TLB ends. Lines mark the end of a level; dotted lines mark the caches that the host reports. Bars are "
-            "95 % intervals."
+            "Time of one dependent load in random order. A flat part is a level. The lower curve shows the local "
+            "chain, which uses only a few pages at a time: it rises at the end of a cache, but not where the reach "
+            "of a TLB ends. Solid lines mark the end of a level; dotted lines mark the caches that the host "
+            "reports. Bars are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),

@@ -37,7 +37,7 @@ class SizeLatency:
 @dataclass(frozen=True, slots=True)
 class Survey:
     """The runs of the first visit, their points by size, the levels, the end of each cache by name, and the points of
-    the chain local to few pages (empty without it)."""
+    the local chain (empty if it was not measured)."""
 
     runs: tuple[KernelRun, ...]
     facts: HostFacts
@@ -150,7 +150,7 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
     """Return DRAM with a size of the grid as its optimum, so that every run measures the same size.
 
-    It is the size nearest to the middle among the sizes of at least `CACHES` times the largest cache.
+    Among the sizes of at least `CACHES` times the largest cache, it is the one nearest to the middle of the range.
     """
     if level.name != MEMORY_LEVEL:
         return level

@@ -107,8 +107,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
-        """Return the processes of as many visits as the other values need. If a command turns out to be slow, it runs
-        only in the first visit."""
+        """Return the processes that have not yet run. If a command turns out to be slow, it runs only in the first
+        visit."""
         found, done = [_in_random_order(step, params.seed) for step in super().steps(params, context)], context.done
         if params.workload_cmd is None or params.visits is not None or len(done) > 1:
             return found

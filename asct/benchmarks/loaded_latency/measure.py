@@ -123,9 +123,9 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
 
 
 SHARE: Final = 0.8
-"""Share of the peak bandwidth at which the latency is reported; a common limit for the load of a host."""
+"""Share of the peak bandwidth at which the latency is reported; a common limit for the load on a host."""
 SLOWER: Final = 1.15
-"""Multiple of the idle latency at which the bandwidth is reported, as in ASCT."""
+"""Multiple of the idle latency at which the bandwidth is reported, as in Arm's ASCT."""
 _COARSE: Final = 0.25
 _MISSING: Final = {
     "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",

@@ -44,7 +44,8 @@ class LoadedLatencyParams(VisitedParams):
         "NOP instructions that a load thread executes after each step; each number is one level of load",
         aliases=("delays",),
         max_length=1000,
-        pitfalls="The same number of NOPs is a different load on another core: compare levels by their bandwidth.",
+        pitfalls="The same number of NOPs is a different load on another type of core: compare levels by their "
+        "bandwidth.",
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
         (),
@@ -54,7 +55,8 @@ class LoadedLatencyParams(VisitedParams):
     traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
     width: Width = setting(
         "auto",
-        "Bytes of one load or store of the load threads: 16, 32, 64, sve, or auto (the widest that the CPU supports)",
+        "Width in bytes of the load threads' loads and stores: 16, 32, 64, sve, or auto (the widest that the "
+        "CPU supports)",
         pitfalls=WIDTH_PITFALL,
     )
     touch: Annotated[Literal[64, 128, 256], BeforeValidator(_bytes)] = setting(
@@ -82,7 +84,7 @@ class LoadedLatencyParams(VisitedParams):
     )
     workload_cmd: str | None = setting(
         None,
-        "Command to run under each level of load instead of the chain, to measure its time; runs without a shell",
+        "Command to run instead of the chain at each level of load, to measure its run time; not run through a shell",
         max_length=4096,
     )
     latency_cpu_id: int | None = setting(
@@ -93,7 +95,7 @@ class LoadedLatencyParams(VisitedParams):
         le=65_535,
     )
     memory_node: int | None = memory_node_setting(
-        "NUMA node of all memory (chain and load); unset: each CPU uses memory of its own node"
+        "NUMA node of all memory (chain and load); unset: each CPU uses memory on its own node"
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),

@@ -1,4 +1,4 @@
-"""The tables and the figure of loaded-latency: the levels (as in ASCT), a summary of the curve, and target
+"""The tables and the figure of loaded-latency: the levels (as in Arm's ASCT), a summary of the curve, and target
 bandwidths."""
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
         shown.seconds("knee_latency", "Latency at the knee"),
         shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
         shown.bandwidth(
-            "bandwidth_at_115", "BW at 115 % of idle latency", "At higher bandwidths, the latency stays above 115 %"
+            "bandwidth_at_115",
+            "BW at 115 % of idle latency",
+            "At higher bandwidths, the latency stays above 115 % of idle",
         ),
     )
     names = [column.key for column in columns]
@@ -180,8 +182,9 @@ def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
         slug="loaded-latency",
         title="Latency under load",
         caption=(
-            "Latency of one dependent load by the bandwidth of the other CPUs on the memory bus: one mark for each "
-            "number of injected NOPs, medians with 95 % intervals. Bandwidth / latency is highest at the knee."
+            "Latency of one dependent load against the bandwidth of the other CPUs on the memory bus. There is one "
+            "mark for each number of injected NOPs: medians with 95 % intervals. Bandwidth / latency is highest at "
+            "the knee."
         ),
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Latency", "cycles" if shown.suffix else "s"),

@@ -1,4 +1,5 @@
-"""memory-profile: the peak bandwidth of memory by access width, and of the caches, with all CPUs at once."""
+"""memory-profile: the peak memory bandwidth by access width and the peak cache bandwidth, with all CPUs running at
+once."""
 
 from __future__ import annotations
 
@@ -65,16 +66,16 @@ from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Prefix of the labels of working sets in memory. It is followed by the access width."""
+"""Label prefix for working sets in memory, which is followed by the access width."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 _BEST: Final = "best"
-"""Flag on the fastest cache level, whose value is the peak of the caches."""
+"""Flag on the fastest cache level, whose bandwidth is reported as the peak cache bandwidth."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
     "All CPUs run at once. Values are medians over the windows of the best variant; MB = 10^6 bytes. Memory "
-    "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a regular store "
+    "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a normal store "
     "reads first (assumed). Cache bandwidth counts the program's loads and stores."
 )
 _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
@@ -88,7 +89,7 @@ class MemoryProfileParams(StreamParams):
     )
     widths: Annotated[tuple[Width, ...], LISTED] = setting(
         (),
-        "Bytes of one load or store, one column each; unset: all widths that the CPU supports",
+        "Widths of loads and stores in bytes, one column each; unset: all widths that the CPU supports",
         max_length=5,
         pitfalls=WIDTH_PITFALL,
     )
@@ -96,7 +97,7 @@ class MemoryProfileParams(StreamParams):
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
         "Working sets per CPU that fit into the caches; unset: the sizes that latency-sweep found or, if data_size "
-        "is set, half of each cache",
+        "is set, half the size of each cache",
         max_length=8,
     )
     duration: Duration = duration_setting(0.1, "value")
@@ -109,7 +110,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
     version = "3"
-    summary = "Peak bandwidth of memory with 16-, 32- and 64-byte accesses, and of the caches, all CPUs at once"
+    summary = "Peak bandwidth of memory with 16-, 32- and 64-byte accesses, and of the caches, with all CPUs at once"
     aliases = ("mp",)
     params_model = MemoryProfileParams
     flags = FLAGS
@@ -149,7 +150,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return demanded, (widths + caches) * each + mapping_seconds(demanded)
 
     def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
-        """Return one process for all widths and cache levels.
+        """Return the single process that measures all widths and cache levels.
 
         Raises LookupError if data_size is not set and latency-sweep found no DRAM level.
         """
@@ -191,25 +192,25 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return found + circumstances(everything, run.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the peaks of each point, as medians over the repeats."""
+        """Return a table of the peaks of each point, as medians over the repeats."""
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return bars of the memory bandwidth by access width, side by side for each access pattern."""
+        """Return a bar chart of the memory bandwidth by access width, grouped by access pattern."""
         series = [
             traffic_series(mine, "bus_bandwidth", width_title(width), _PROFILE_TITLES, width=width)
             for mine in by_point(records)
             for width in _widths(mine)
         ]
         caption = (
-            "All CPUs at once, each using memory of its own node. Medians of bytes on the memory bus, with "
-            "95 % intervals."
+            "All CPUs at once, each using memory on its own node. Medians of bytes on the memory bus, with 95 % "
+            "intervals."
         )
         return traffic_bars("profile", "Peak memory bandwidths", caption, series)
 
 
 def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, int]:
-    """Return the bytes per thread by level: as set, as found by latency-sweep, or half of each cache."""
+    """Return the bytes per thread by level: as set, as found by latency-sweep, or half the size of each cache."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
         return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
@@ -229,8 +230,8 @@ def _limited(facts: HostFacts, cpus: Sequence[int], result: StreamResult) -> Str
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
-    """Return the peak of the caches for one access pattern, which is that of the fastest level, and every level as a
-    detail."""
+    """Return the peak cache bandwidth for one access pattern (that of the fastest level), and the bandwidth of every
+    level as a detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     coords = {"traffic": peak.traffic}

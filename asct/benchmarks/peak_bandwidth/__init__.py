@@ -76,7 +76,7 @@ FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
     "Useful BW is the median over the windows of the best variant, all threads combined. It counts the bytes that "
     "the program loads and stores. Peak BW counts bytes on the memory bus: the same bytes, plus the cache lines "
-    "that a regular store reads first (assumed; some cores avoid that read, and string instructions are assumed to "
+    "that a normal store reads first (assumed; some cores avoid that read, and string instructions are assumed to "
     "avoid it). The interval and Max (the best window) refer to Useful BW."
 )
 
@@ -100,7 +100,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     name = "peak-bandwidth"
     title = "Peak memory bandwidth"
     version = "2"
-    summary = "Peak bandwidth of all CPUs of all nodes at once, by access pattern, with the fastest of several loops"
+    summary = "Peak bandwidth of all CPUs on all nodes at once, by access pattern, with the fastest of several loops"
     aliases = ("pb",)
     default = True
     params_model = PeakBandwidthParams
@@ -122,8 +122,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory that all threads need, and the time limits of all access patterns, including the trials of
-        their variants."""
+        """Return the memory that all threads need, and the sum of the time limits of all access patterns, including the
+        trials of their variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds
@@ -135,7 +135,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return replace(found, privileges=(*found.privileges, *firmware))
 
     def processes(self, params: PeakBandwidthParams, context: Context) -> Sequence[Step]:
-        """Return one process for all access patterns. Raises LookupError if no size is set and none was found."""
+        """Return the single process that measures all access patterns. Raises LookupError if no size is set and none
+        was found."""
         cpus = usable_cpus(context.facts)
         size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
         nodes = local_nodes(context.facts, cpus)
@@ -169,14 +170,14 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return bars of the useful bytes and the bytes on the bus, side by side for each access pattern."""
+        """Return a bar chart of the useful bytes and the bytes on the bus, grouped by access pattern."""
         series = [
             traffic_series(mine, metric, name)
             for mine in by_point(records)
             for metric, name in (("bandwidth", "Useful"), ("bus_bandwidth", "On the memory bus"))
             if at(mine, metric)
         ]
-        caption = "All CPUs at once, each using memory of its own node. Bars are medians, with 95 % intervals."
+        caption = "All CPUs at once, each using memory on its own node. Bars are medians, with 95 % intervals."
         return traffic_bars("peak", "Peak memory bandwidth", caption, series)
 
 

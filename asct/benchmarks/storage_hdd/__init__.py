@@ -128,7 +128,7 @@ class StorageHdd(Benchmark[HddParams]):
         )
 
     def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points, set to a fio engine that supports every queue depth of the job."""
+        """Return the points with a fio engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:

@@ -25,7 +25,7 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The durations (in seconds) and counts of the tests. Their names are those of the settings."""
+    """The durations (in seconds) and counts that the tests use. Each field is named after the corresponding setting."""
 
     waits: tuple[float, ...]
     burst_time: float
@@ -91,7 +91,10 @@ class RecoveryParams(QualificationParams):
         None, "stimulus: duration of the random phase (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
     )
     recovered_within: float = setting(
-        10.0, "stimulus: a stream within this percentage of its earlier level counts as recovered", gt=0, lt=100
+        10.0,
+        "stimulus: a stream is treated as recovered when it is within this percentage of its earlier level",
+        gt=0,
+        lt=100,
     )
     threads: Counts | None = setting(
         None, "demand: numbers of jobs (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", aliases=("thread_counts",), min_length=1

@@ -89,8 +89,8 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 def _table(
     slug: str, title: str, columns: Sequence[Column], records: Sequence[Record], keys: Sequence[str], bulk: bool = False
 ) -> Table:
-    """Return a table with one row for each combination of the coordinates in `keys`, and every metric of the
-    columns."""
+    """Return a table with one row for each combination of the coordinates in `keys`. Its columns determine the
+    metrics."""
     rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
     metrics = {column.key for column in columns}
     flags = flags_of(one for one in records if one.metric in metrics and set(one.coords) == set(keys))
@@ -201,7 +201,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return [
         Line(
             f"stimulus-throughput{slug}", f"Throughput by phase{label}",
-            "Bytes per second of each round: sequential writes, random writes, sequential writes again.", time,
+            "Bytes per second in each round: sequential writes, random writes, sequential writes again.", time,
             Axis("Bandwidth", "B/s"), tuple(lines["spell_bandwidth"]), better="higher",
         ),
         Line(

@@ -120,7 +120,7 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
             yield from _details(found[-1], {"spell": group, "round": number}, started, own)
             against.append(own)
         if not found:
-            raise ValueError(f"the phase `{group}` was not measured")
+            raise ValueError(f"the `{group}` phase was not measured")
         rounds[group] = found
     yield from _spells(params, rounds, (*marks, *_doubts(against, marks)))
 
@@ -158,7 +158,7 @@ def _spells(
         mean = sum(one.mean_latency * one.bandwidth * one.seconds for one in found)
         moved = sum(one.bandwidth * one.seconds for one in found)
         if not moved or not level(found, params.window):
-            raise ValueError(f"the target completed no requests in the phase `{group}`, so its recovery is unknown")
+            raise ValueError(f"the target completed no requests in the `{group}` phase, so its recovery is unknown")
         yield Measurement("level_bandwidth", level(found, params.window), at, flags=flags)
         yield Measurement("mean_latency", mean / moved, at, flags=flags)
         yield Measurement("max_latency", max(one.max_latency for one in found), at, flags=flags)

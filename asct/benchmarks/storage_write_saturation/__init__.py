@@ -1,4 +1,4 @@
-"""storage-write-saturation: continuous writes to a purged drive until its rate has become constant."""
+"""storage-write-saturation: continuous writes to a purged drive until the rate is constant."""
 
 from __future__ import annotations
 
