@@ -1,7 +1,7 @@
 """Tables in the files of Arm's ASCT: a JSON object of columns, each an object of cells by row label.
 
-pandas writes NaN for a cell without a value, so such a cell is skipped and counted. Any other unexpected content is an
-error that names the file, the row and the column.
+pandas writes NaN for a cell without a value. Such cells, and numbers that no measurement can return, are skipped and
+counted. Any other unexpected content is an error that names the file, the row and the column.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from asct.errors import StoreError
 from asct.store.documents import store_error
 from asct.values.error import shown
 
+_LARGEST: Final = 1e30
+"""No measurement is larger; unlike the largest number, it can be converted to any other unit."""
 _AGAIN: Final = "restore the file from a copy, or measure again with ASCT"
 
 
@@ -50,7 +52,7 @@ class ArmTable:
             value = math.nan if cell is None else float(cell)
         except OverflowError:
             value = math.inf
-        if math.isfinite(value):
+        if abs(value) < _LARGEST:
             return value
         self.blank += column in self.columns
         return None
