@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -77,5 +78,10 @@ def row_text(cells: Iterable[str]) -> str:
 
 
 def details(title: str, lines: Sequence[str]) -> list[str]:
-    """Return a section that is closed until the reader opens it. `title` and `lines` are Markdown."""
-    return [f"<details><summary>{title}</summary>", "", *lines, "", "</details>", ""]
+    """Return a section that is closed until the reader opens it. `lines` are Markdown.
+
+    `title` is any text. It is escaped as HTML, because Markdown does not apply there; references are broken up as in
+    `escape`.
+    """
+    shown = re.sub(r"([@#]|\b[Gg][Hh]-)(?=\w)", r"\1<!-- -->", html.escape(plain(title)))
+    return [f"<details><summary>{shown}</summary>", "", *lines, "", "</details>", ""]

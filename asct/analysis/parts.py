@@ -50,9 +50,11 @@ def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list
         return []
 
     def version(most: int) -> str:
-        named = [(f"**{escape(grid.caption)}**\n", table(grid, most)) if len(grids) > 1 else ("", table(grid, most))
-                 for grid in grids]  # fmt: skip
-        return "\n".join(filter(None, [f"{title}\n" if title else "", *(text for pair in named for text in pair)]))
+        lines = [title, ""] if title else []
+        for grid in grids:
+            lines += [f"**{escape(grid.caption)}**", ""] if len(grids) > 1 else []
+            lines.append(table(grid, most))
+        return "\n".join(lines)
 
     longest = max(len(grid.rows) for grid in grids)
     fewer = [most for number, most in enumerate(_FEWER) if number == 0 or most < longest]

@@ -15,6 +15,7 @@ from asct.analysis.grid import (
     plain,
     quantity_cell,
     with_columns,
+    without_empty_columns,
 )
 from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import WORST_FIRST, causes, planned, reused_text, share, tone_of, unmeasured
@@ -172,6 +173,47 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
     rows = tuple(_verdict_row(item) for item in by_outcome(verdicts))
     kept = [i for i, title in enumerate(titles) if title not in hidden]
     return with_columns(TextTable(slug, "Expectations", heads, rows), kept)
+
+
+def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable:
+    """Return a table of the values that were compared with a baseline: failed and unknown verdicts first, and then the
+    largest changes. Changes within the noise floor are only counted."""
+    compared = [item for item in verdicts if item.baseline is not None]
+    told = [item for item in compared if item.outcome != "pass" or _change(item) > (_noise(item) or 0.0)]
+    ordered = sorted(told, key=lambda item: (_RANK[item.outcome], -_change(item)))
+    heads = tuple(
+        ColumnHead(title, "right" if title in ("Baseline", "Measured") else "left")
+        for title in ("Outcome", "Metric", "At", "Host", "Baseline", "Measured", "Change", "Note")
+    )
+    quiet = len(compared) - len(told)
+    notes = (f"{counted(quiet, 'further value')} did not change by more than the noise floor.",) if quiet else ()
+    return without_empty_columns(TextTable(slug, "Changes", heads, tuple(map(_change_row, ordered)), notes))
+
+
+def _change(verdict: Verdict) -> float:
+    return abs(verdict.baseline.change or 0.0) if verdict.baseline is not None else 0.0
+
+
+def _noise(verdict: Verdict) -> float | None:
+    return verdict.baseline.noise if verdict.baseline is not None else None
+
+
+def _change_row(verdict: Verdict) -> tuple[TableCell, ...]:
+    base, word, unit = verdict.baseline, word_of(verdict), verdict.unit or "1"
+    text = ""
+    if base is not None and base.change is not None:
+        low, high = base.ci95 or (None, None)
+        text = f"{base.change:+.1%}" + (f" ({low:+.1%} to {high:+.1%})" if low is not None and high is not None else "")
+    return (
+        TableCell(word, float(WORST_FIRST.index(word)), tone_of(word)),
+        TableCell(plain(f"{verdict.id}.{verdict.metric}")),
+        TableCell(coordinates_text(verdict.at)),
+        TableCell(plain(verdict.host or "")),
+        quantity_cell(None if base is None else base.value, unit),
+        quantity_cell(verdict.value, unit),
+        TableCell(text.replace("%", " %")),
+        TableCell("" if verdict.outcome == "pass" else plain(verdict.reason)),
+    )
 
 
 def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:

@@ -40,6 +40,7 @@ def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
     found = report_formats()
     assert set(found) == {
         "codequality",
+        "comment",
         "csv",
         "github",
         "html",

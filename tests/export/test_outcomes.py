@@ -18,7 +18,7 @@ from asct.analysis.report import build
 from asct.analysis.verdict import summarize
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.engine.run import exit_code
-from asct.export import codequality, github, html, junit, markdown, text
+from asct.export import codequality, comment, github, html, junit, markdown, text
 from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
 from tests.export.jenkins import violations
 
@@ -140,6 +140,7 @@ def test_every_report_for_ci_is_red_exactly_if_the_exit_code_is_not_zero(view: R
     assert ("critical" in {item["severity"] for item in json.loads(codequality.render(view))}) == red
     assert (summarize(view).tone not in ("good", "doubt")) == red
     assert (markdown.render(view).splitlines()[2].partition(" ")[0] not in ("✅", "⚠️")) == red
+    assert (comment.render(view).splitlines()[3].partition(" ")[0] not in ("✅", "⚠️")) == red
 
 
 @pytest.mark.parametrize("status", [*CAUSES])
