@@ -31,7 +31,7 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("set a `workdir` for the host", "use a plan that sets a `workdir` for the host"),
     ("set another `workdir` for the host", "use a plan that sets another `workdir` for the host"),
     ("set the host's `workdir` to", "use a plan that sets the host's `workdir` to"),
-    ("increase `timeout` in the plan", "use a plan, where `timeout` sets the limit"),
+    ("increase `timeout` in the plan", "use a plan that increases `timeout`"),
     ("set `address`, `port` or `jump` in the plan, or correct ~/.ssh/config", "correct ~/.ssh/config"),
     ("select another folder with `--results DIR`", "select another folder with `--output-dir`"),
 )  # fmt: skip
@@ -75,5 +75,5 @@ def resume_command(folder: Path) -> str:
 def _reworded(text: str) -> str:
     text = _ANY_PHRASE.sub(lambda found: _OTHER[found[0]], text)
     text = _SETTING.sub(r"\1 it with `--user-config BENCHMARK.\2=VALUE`", text)
-    text = _LIMIT.sub("or select less; `--dry-run`", text)
+    text = _LIMIT.sub("or select fewer benchmarks; `--dry-run`", text)
     return _RAISE.sub("", text)

@@ -67,7 +67,7 @@ def _diagnostic() -> dict[str, Any]:
         "notes": {"type": "array", "items": {"type": "string"}},
     }
     if set(properties) != set(Diagnostic("E000", "").to_json()):
-        raise AssertionError("the schema of diagnostics does not name their fields")
+        raise AssertionError("the diagnostics schema does not list the fields of a diagnostic")
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

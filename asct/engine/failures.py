@@ -97,7 +97,7 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
         return _failure("E607", ran, "ended without printing its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
-        return _failure("E606", ran, f"reports a failure{why}", "see its last lines below")
+        return _failure("E606", ran, f"reported a failure{why}", "see its last lines below")
     return None
 
 

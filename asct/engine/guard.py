@@ -93,7 +93,7 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
     for path in written:
         seen = {check.name for check in report.checks if check.path == path}
         if missing := sorted(REQUIRED - seen):
-            gaps.append(f"no result for {', '.join(missing)} of {path}")
+            gaps.append(f"{path} has no result for {', '.join(missing)}")
     return gaps
 
 

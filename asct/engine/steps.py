@@ -101,7 +101,9 @@ class StepNotes:
             return False
         note = self._earlier[self._next]
         if note.digest != step_key(self._identity, self._next, step, self._work):
-            raise StepsChangedError(f"step {self._next + 1} ran `{note.name}` with different arguments or files before")
+            raise StepsChangedError(
+                f"step {self._next + 1} previously ran `{note.name}` with different arguments or files"
+            )
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         done.commands.append(note.command)

@@ -222,7 +222,7 @@ def bad_recording(host: str, file: str, detail: str) -> Diagnostic:
 
 
 def bad_argument(host: str, detail: str) -> Diagnostic:
-    hint = "arguments and file contents must not contain NUL; names of variables must consist of letters, digits and _"
+    hint = "arguments and file contents must not contain NUL; variable names must consist of letters, digits and _"
     return Diagnostic("E332", f"{host}: {detail}", hint=hint)
 
 

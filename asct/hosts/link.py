@@ -170,7 +170,7 @@ class TimedLink:
             yield
             return
         if self._over is None or self.late:
-            detail = "not connected" if self._over is None else "it was dropped before"
+            detail = "not connected" if self._over is None else "it had already been dropped"
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
         before, self._deadline = self._deadline, time.monotonic() + seconds
         late = HostTimeout(self._name, errors.no_answer(self.label, doing, seconds))

@@ -120,8 +120,8 @@ def _entries(document: Any) -> list[Mapping[str, Any]]:
     """Check the entries of replay.json and return them. Raises ValueError if one of them is invalid."""
     entries = document.get("entries") if isinstance(document, dict) else None
     if not isinstance(entries, list):
-        raise ValueError("it needs a list `entries`")
+        raise ValueError("it must contain a list `entries`")
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict) or not isinstance(entry.get("match"), str):
-            raise ValueError(f"entry {number} needs a pattern `match`")
+            raise ValueError(f"entry {number} has no pattern `match`")
     return entries

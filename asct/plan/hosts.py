@@ -275,7 +275,7 @@ def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, A
                 options[key] = found.value
                 _check(option, found, f"`{key}`", section.findings)
             else:
-                section.wrong(found, f"`{key}`", "a text or a number")
+                section.wrong(found, f"`{key}`", "text or a number")
     return options
 
 

@@ -94,7 +94,7 @@ class _Loading:
             return None
         context = ParseContext(self._findings, Scope())
         section = Section(context, root, "the plan", PLAN_KEYS)
-        section.required("name", "add `name: ...`; it names the folder of the results")
+        section.required("name", "add `name: ...`; it becomes the name of the results folder")
         gathered = FileMerger(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)
         whole = self._layered(section, gathered, profile, overrides)

@@ -82,7 +82,7 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
             "E102",
             f"the file contains the control character {mark}",
             place,
-            "remove it, or use an escape in a quoted text",
+            "remove it, or use an escape in quoted text",
         )
         return None
     builder = _Builder(file, findings)

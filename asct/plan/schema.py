@@ -89,7 +89,7 @@ def _sections() -> Schema:
         "report": _ref("report"),
         "include": _texts("Files to include: their hosts, groups, vars and profiles"),
         "inputs": _texts("Environment variables that ${env.NAME} may read"),
-        "strict": _flag("Count noisy and invalid values as not measured"),
+        "strict": _flag("Treat noisy and invalid values as not measured"),
     }
 
 
@@ -106,7 +106,7 @@ def _execution() -> Schema:
             "Automatic retries",
         ),
         "order": _choice(ORDERS, "Order of the points and repeats"),
-        "strict": _flag("Count noisy and invalid values as not measured"),
+        "strict": _flag("Treat noisy and invalid values as not measured"),
     }
 
 

@@ -132,7 +132,7 @@ def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[
         hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; quote text")
         return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
     if path.startswith("needs."):
-        hint = "asct needs all points before the first job runs, and results exist only afterwards"
+        hint = "asct must know all points before the first job runs, but results exist only afterwards"
         return Diagnostic("E121", "`where` cannot read results of `needs`", hint=hint)
     try:
         known[path] = scope.lookup(path)
@@ -259,7 +259,7 @@ def _as_text(value: Any, at: int) -> str:
         return str(value)
     kind = "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else "nothing"
     hint = "use the template as the whole value"
-    raise ExpressionError("E122", f"{kind} cannot be part of a text", at, 1, hint)
+    raise ExpressionError("E122", f"{kind} cannot be part of text", at, 1, hint)
 
 
 def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnostic:

@@ -117,7 +117,7 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
     if total <= limit or hidden:
         return
     most = max(jobs, key=lambda job: len(job.points))
-    message = f"the plan has {total:,} points on all hosts, but `limits.points` is {limit:,}"
+    message = f"the plan has {total:,} points across all hosts, but `limits.points` is {limit:,}"
     hint = (
         f"reduce the sweep (`{most.key}` has {len(most.points):,}), or raise the limit: `limits: {{points: {total}}}`"
     )

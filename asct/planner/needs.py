@@ -106,7 +106,7 @@ class DependencyResolver:
             "E222",
             f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` uses `{found.name}`",
             draft.entry.needs[alias].span,
-            f"use an entry that uses `{wanted}`, or remove `{alias}`: asct then adds the job itself",
+            f"name an entry that uses `{wanted}`, or remove `{alias}`: asct then adds the job itself",
         )
         return False
 

@@ -106,7 +106,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
     if damaged:
         check.unlisted.append("")
     for number in damaged:
-        message = f"{layout.sums}:{number}: not a checksum line for a file of the run"
+        message = f"{layout.sums}:{number}: not a checksum line for a file in the run"
         yield Diagnostic("E508", message, hint=way_out(str(layout.sums)))
 
 
@@ -320,7 +320,7 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])
         message = (
-            f"{stored.layout.records}: contains records of repeats whose ends the journal does not list "
+            f"{stored.layout.records}: contains records of repeats whose ends are missing from the journal "
             f"({len(strangers)}; the first is {first})"
         )
         hint = "restore journal.jsonl from a copy; without it, `asct resume` measures these repeats again"
