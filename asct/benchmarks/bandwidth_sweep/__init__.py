@@ -297,7 +297,7 @@ def _seconds(duration_s: float) -> float:
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that run one thread each. If the host's CPUs are unknown, return no CPUs: the `stream` kernel
+    """Return the CPUs that run one thread each. If the host's CPUs are unknown, the list is empty: the `stream` kernel
     then uses the CPU on which it starts."""
     if params.cpus:
         return params.cpus

@@ -81,8 +81,8 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
     """Return the number of rounds needed for every CPU to meet every other CPU once, with no core in two pairs of the
     same round.
 
-    With the circle method, n cores take n - 1 rounds (n if n is odd). Two cores of t threads each take t x t rounds,
-    and the pairs within the cores come first.
+    With the circle method, all pairs of n cores meet in n - 1 turns (n if n is odd). With t threads per core, each turn
+    takes t x t rounds. The rounds for the pairs within a core come first.
     """
     if not parallel:
         return cpus * (cpus - 1) // 2

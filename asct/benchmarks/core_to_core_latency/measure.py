@@ -210,7 +210,7 @@ def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
     """Return all flags of a single pair, in both directions.
 
     For several pairs, return the flags that more than half of them have; if more than half are questionable, return all
-    flags that question any of them.
+    flags that cast doubt on any of them.
     """
     every = [flag for cell in mine for flag in cell.flags]
     flags = dict.fromkeys(every)

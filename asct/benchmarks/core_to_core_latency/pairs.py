@@ -82,7 +82,7 @@ def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
 @dataclass(frozen=True, slots=True)
 class Order:
     """The topology of the host's CPUs: the node of each CPU, the first CPU of its core (`core`), and the first CPU that
-    shares its last-level cache (`cluster`). Mappings are empty if unknown."""
+    shares its last-level cache (`cluster`). A mapping is empty if it is unknown."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
     core: Mapping[int, int] = field(default_factory=dict)

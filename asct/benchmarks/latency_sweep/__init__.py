@@ -67,7 +67,7 @@ def _results() -> tuple[ResultField, ...]:
 class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     """A benchmark of dependent loads over working sets from 128 B to 1 GiB.
 
-    Modules that only a measurement needs are imported by the methods, so that plans are checked faster.
+    Modules that are needed only for a measurement are imported inside the methods, so that plans are checked faster.
     """
 
     name = "latency-sweep"

@@ -51,7 +51,7 @@ class Survey:
         return missing_sizes(self.search.levels, self.points, self._granule())
 
     def local_range(self) -> tuple[int, int] | None:
-        """Return the range of sizes in which a cache may end after the reach of the TLB; None if there is no such
+        """Return the range of sizes in which a cache may end beyond the reach of the TLB; None if there is no such
         range."""
         levels = self.search.levels
         ends = [*(level.lower for level in levels[1:]), max(self.points)]
@@ -61,8 +61,8 @@ class Survey:
         return WINDOW // 2, min(2 * max(far), max(self.points), LOCAL_MOST)
 
     def sizes_to_visit(self) -> tuple[int, ...]:
-        """Return the sizes that every visit measures: the sizes of the levels, and the part of the curve that is quick
-        to set up.
+        """Return the sizes that every visit measures: the sizes of the levels, and the part of the curve whose chains
+        are quick to build.
 
         Without levels, the curve is the result, and every visit measures all of it.
         """

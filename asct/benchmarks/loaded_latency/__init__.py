@@ -141,8 +141,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
 
 def _in_random_order(step: Step, seed: int) -> Step:
-    """Return the step with its load levels in an order that differs between visits, so that changes of the host over
-    time do not look like effects of the load. The first visit keeps the order of the setting."""
+    """Return the step with its load levels in an order that differs between visits, so that changes in the state of the
+    host over time do not look like effects of the load. The first visit keeps the order given in the setting."""
     from random import Random
 
     number = visit_number(step.name)

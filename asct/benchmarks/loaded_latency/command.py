@@ -34,8 +34,8 @@ class Layout:
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
     """Return the CPUs and nodes to use. By default, all usable CPUs except the latency CPU generate load, each in the
-    memory of its node. If there is no other CPU, the latency CPU also generates load unless it is in bw_cpu_blocklist,
-    so that `phase: bandwidth` works on a single CPU.
+    memory of its own node. If there is no other CPU, the latency CPU also generates load unless it is in
+    bw_cpu_blocklist, so that `phase: bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
     free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)

@@ -60,8 +60,8 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
 
 
 def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
-    """Return the zones that are far slower than their neighbors, because sectors were reallocated or need several
-    reads.
+    """Return the zones that are far slower than their neighbors, for example because sectors were reallocated or need
+    several reads.
 
     The rate changes by only a few percent from zone to zone, so the running median of the neighbors is the expected
     rate.

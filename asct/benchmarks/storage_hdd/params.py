@@ -83,10 +83,10 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
 def zone_visits(
     zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
-    """Yield every workload of every zone, zone by zone. The zones are in ascending order or scattered over the disk.
+    """Yield every workload in every zone, zone by zone. The zones are in ascending order or scattered over the disk.
 
-    A scattered order prevents a slow drift, such as a disk that warms up, from being mistaken for a difference between
-    zones. Multiples of the golden ratio are spread evenly for any number of zones (Knuth, The Art of Computer
+    A scattered order prevents a slow drift, such as that of a disk that warms up, from being mistaken for a difference
+    between zones. Multiples of the golden ratio are spread evenly for any number of zones (Knuth, The Art of Computer
     Programming, volume 3, section 6.4).
     """
     order = sorted(zones, key=lambda zone: zone.index * _GOLDEN % 1.0) if scattered else zones

@@ -92,7 +92,9 @@ _LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
 _POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
 
 METRICS: Final[tuple[Metric, ...]] = (
-    Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses, relative to writes without pauses", _WAIT),
+    Metric(
+        "idle_gain", "1", "higher", "IOPS of bursts after pauses, relative to the IOPS of writes without pauses", _WAIT
+    ),
     Metric("recovered_iops", "ops/s", "higher", "IOPS of the bursts after pauses", _WAIT),
     Metric("baseline_iops", "ops/s", "higher", "IOPS of the subsequent writes without pauses", _WAIT),
     Metric("settling_time", "s", "neither", "Time until the rate under continuous load leveled off", _WAIT, False),

@@ -100,7 +100,7 @@ def _table(
 def _spell_table(records: Sequence[Record], form: str) -> Table:
     """Return a table with one row per phase; the last row shows the recovery."""
     rows: list[Row] = []
-    notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
+    notes = [UNITS_NOTE, "TP: throughput, as the median over the last rounds of a phase"]
     for mine in by_point(records):
         for spell, load in _LOADS.items():
             if not at(mine, "level_bandwidth", spell=spell):

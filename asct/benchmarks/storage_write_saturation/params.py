@@ -25,8 +25,8 @@ class StopCondition:
     """The conditions that end the test: bytes written, seconds of load, or a steady state over samples of `sample_s`
     seconds.
 
-    If `sample_s` is 0, a steady state does not end the test. A window counts only after `settled` bytes were written or
-    the level dropped by half, so that the plateau of a burst does not end the test.
+    If `sample_s` is 0, a steady state does not end the test. A window is accepted only after `settled` bytes have been
+    written or the level has dropped by half, so that the plateau of a burst does not end the test.
     """
 
     written: int
