@@ -116,7 +116,7 @@ class BandwidthSweepParams(OneWidthParams):
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
         (), "CPUs to use, one thread each, for example `0,2-5`; overrides threads", max_length=1024
     )
-    memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of each CPU")
+    memory_node: int | None = memory_node_setting("NUMA node of the memory; if unset, the node of each CPU")
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
         "Sizes per thread to measure instead of the curve and the levels that latency-sweep found",

@@ -73,7 +73,7 @@ def _curve(found: Sequence[Measurement], metric: str, traffic: str) -> Mapping[f
 
 
 def _crossing(curve: Mapping[float, float], rate: float) -> float | None:
-    """Return the size at which a falling curve reaches this rate; None if it never crosses the rate, or does so more
+    """Return the size at which a falling curve reaches this rate, or None if it never crosses the rate, or does so more
     than once."""
     falls = [(low, high) for low, high in pairwise(curve.items()) if low[1] >= rate > high[1]]
     rises = [low for low, high in pairwise(curve.items()) if low[1] < rate <= high[1]]

@@ -25,8 +25,8 @@ _MOST_MEMORY: Final = 256 << 20
 
 
 def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs in the settings, otherwise all usable CPUs or the last two of each node; empty if the host's CPUs
-    are unknown."""
+    """Return the CPUs in the settings or, if none are set, all usable CPUs or the last two of each node. Return an
+    empty sequence if the host's CPUs are unknown."""
     if params.cpus:
         return params.cpus
     if params.all_cpus:

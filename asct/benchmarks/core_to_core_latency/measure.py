@@ -108,7 +108,7 @@ def _moved_pairs(run: KernelRun) -> list[set[int]]:
 
 
 def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
-    """Return the pair that a sample describes; None if every batch was disturbed. `noise` contains the flags of all
+    """Return the pair that a sample describes, or None if every batch was disturbed. `noise` contains the flags of all
     samples."""
     method = sample.get("method")
     if method not in METRICS:
@@ -132,7 +132,7 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """Return the spread over the batches; None if the kernel lists no batches, as is the case for thousands of
+    """Return the spread over the batches, or None if the kernel lists no batches, as is the case for thousands of
     pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:

@@ -53,7 +53,7 @@ class StoredPairs:
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
     def single(self, metric: str) -> float | None:
-        """Return the median of a metric over all its records; None if there are none."""
+        """Return the median of a metric over all its records, or None if there are none."""
         values = [record.value for record in self.records if record.metric == metric]
         return median(values) if values else None
 
@@ -195,7 +195,7 @@ def _statistics(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
-    """Return statistics by node of CPU A and node of CPU B; without rows if there is only one node."""
+    """Return statistics by node of CPU A and node of CPU B. The table has no rows if there is only one node."""
 
     def rows(point: StoredPairs) -> Iterable[Row]:
         for method, mine in point.methods(data).items():

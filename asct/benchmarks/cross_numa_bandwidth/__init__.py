@@ -160,7 +160,7 @@ def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodeP
 
 
 def _has_room(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> bool:
-    """Return whether the memory node has enough free memory; True if its free memory is unknown."""
+    """Return whether the memory node has enough free memory, or True if its free memory is unknown."""
     unknown = pair.memory.free_bytes is None
     return unknown or _least_bytes(params, facts, pair) <= room(pair.memory, len(pair.run.cpus))
 

@@ -45,7 +45,7 @@ class IdleLatencyParams(VisitedParams):
 
     data_size: AutoSize = setting(
         None,
-        "Working set of each pair of nodes; auto: the optimum size for DRAM that latency-sweep finds",
+        "Working set of each pair of nodes; auto means the optimum size for DRAM that latency-sweep finds",
         pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the value is flagged.",
     )
     duration: Duration = duration_setting(0.5, "pair of nodes", max_s=60)

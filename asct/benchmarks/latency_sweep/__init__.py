@@ -200,7 +200,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return every[len(done) - len(first) :]
 
     def additions(self, params: LatencySweepParams, facts: HostFacts, curve: Output, whole: Step) -> list[Step]:
-        """Return the processes of the first visit that depend on the curve; empty if the curve has no levels."""
+        """Return the processes of the first visit that depend on the curve, or an empty sequence if the curve has no
+        levels."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         survey = survey_of(self.runs([curve]), facts)

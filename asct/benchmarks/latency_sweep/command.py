@@ -61,12 +61,12 @@ class LatencySweepParams(VisitedParams):
     """The sizes, the memory and the accuracy."""
 
     min_size: AutoSize = setting(
-        None, "Smallest working set; auto: two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
+        None, "Smallest working set; auto means two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set, which determines how much memory is mapped; auto: 512 MiB if the host reports caches "
-        "of at most 128 MiB, otherwise 1 GiB; less if too little memory is free",
+        "Largest working set, which determines how much memory is mapped; auto means 512 MiB if the host reports "
+        "caches of at most 128 MiB, otherwise 1 GiB; less if too little memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -87,12 +87,12 @@ class LatencySweepParams(VisitedParams):
     )
     cpu: int | None = setting(
         None,
-        "CPU that measures; unset: the last usable CPU of the node",
+        "CPU that measures; if unset, the last usable CPU of the node",
         aliases=("latency_cpu_id",),
         ge=0,
         le=65535,
     )
-    memory_node: int | None = memory_node_setting("NUMA node of the memory; unset: the node of the CPU")
+    memory_node: int | None = memory_node_setting("NUMA node of the memory; if unset, the node of the CPU")
     target_interval: Share = target_interval_setting(0.1, "a level")
     time_cap: Duration = setting(
         0.1, "Time limit for each size in each visit; normally reached only on a busy host", ge=1e-3, le=60
@@ -140,7 +140,7 @@ def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
 
 
 def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | None:
-    """Return the node whose memory is measured; None if it is unknown."""
+    """Return the node whose memory is measured, or None if it is unknown."""
     if params.memory_node is not None:
         return next((node for node in memory_nodes(facts) if node.id == params.memory_node), None)
     cpu = measuring_cpu(facts, params.cpu)
@@ -158,7 +158,8 @@ MOST: Final = 48
 
 
 def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
-    """Return sizes 2 % apart, in ascending order, in every wider gap next to a bound; empty if there are no such gaps.
+    """Return sizes 2 % apart, in ascending order, in every wider gap next to a bound, or an empty sequence if there are
+    no such gaps.
 
     There are at most `MOST` sizes, divided equally among the gaps.
     """

@@ -42,15 +42,15 @@ def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]
 
 
 def _end(found: Sequence[Measurement], facts: HostFacts) -> float:
-    """Return the end of the first level in bytes: the measured or the reported end, whichever is lower; 0 if both are
-    unknown."""
+    """Return the end of the first level in bytes: the measured or the reported end, whichever is lower, or 0 if both
+    are unknown."""
     ends = [item.value for item in found if item.metric == "upper_bound" and item.coords.get("level") == _FIRST]
     ends += [float(cache.size_bytes) for cache in facts.data_caches() if cache.level == 1]
     return min(ends, default=0.0)
 
 
 def _place(item: Measurement) -> tuple[Scalar | None, int]:
-    """Return the level and the size of a value; None and 0 if it has none."""
+    """Return the level and the size of a value, or None and 0 if it has none."""
     return item.coords.get("level"), int(item.coords.get("size", 0))
 
 

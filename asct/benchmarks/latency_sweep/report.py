@@ -103,7 +103,8 @@ def _size(records: Sequence[Record], metric: str, level: str) -> str:
 
 
 def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]:
-    """Return the curve with one line per point (medians over the repeats); empty if there are no values."""
+    """Return the curve with one line per point (medians over the repeats), or an empty sequence if there are no
+    values."""
     metric = "latency_cycles" if cycles else "latency"
     points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
     local = by_point(record for record in records if record.metric == f"local_{metric}")

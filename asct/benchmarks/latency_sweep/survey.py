@@ -51,7 +51,7 @@ class Survey:
         return missing_sizes(self.search.levels, self.points, self._granule())
 
     def local_range(self) -> tuple[int, int] | None:
-        """Return the range of sizes in which a cache may end beyond the reach of the TLB; None if there is no such
+        """Return the range of sizes in which a cache may end beyond the reach of the TLB, or None if there is no such
         range."""
         levels = self.search.levels
         ends = [*(level.lower for level in levels[1:]), max(self.points)]

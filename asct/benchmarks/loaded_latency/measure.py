@@ -134,7 +134,8 @@ _MISSING: Final = {
 
 
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
-    """Return the peak, the knee and interpolated values for levels in any order; empty without levels.
+    """Return the peak, the knee and interpolated values for levels in any order, or an empty sequence if there are no
+    levels.
 
     Values that could not be determined are omitted, and a flag on the peak gives the reason. A level at which the load
     was never present is not part of the curve. The peak may have been at that level, so it is flagged. `idle` is the

@@ -64,12 +64,12 @@ class LoadedLatencyParams(VisitedParams):
     )
     data_size: AutoSize = setting(
         None,
-        "Working set whose latency is measured; auto: the optimum size for DRAM that latency-sweep finds",
+        "Working set whose latency is measured; auto means the optimum size for DRAM that latency-sweep finds",
         ge=4096,
         pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the values are flagged.",
     )
     load_size: AutoSize = setting(
-        None, "Working set of each load thread; auto: at least four times its share of the caches", ge=65_536
+        None, "Working set of each load thread; auto means at least four times its share of the caches", ge=65_536
     )
     duration: Duration = setting(
         0.15,
@@ -89,17 +89,17 @@ class LoadedLatencyParams(VisitedParams):
     )
     latency_cpu_id: int | None = setting(
         None,
-        "CPU that measures latency; unset: the last usable CPU of the memory node or of the first node",
+        "CPU that measures latency; if unset, the last usable CPU of the memory node or of the first node",
         aliases=("latency_cpu", "cpu"),
         ge=0,
         le=65_535,
     )
     memory_node: int | None = memory_node_setting(
-        "NUMA node of all memory (chain and load); unset: each CPU uses memory on its own node"
+        "NUMA node of all memory (chain and load); if unset, each CPU uses memory on its own node"
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),
-        "CPUs that generate the load, one thread each; unset: all usable CPUs except the one that measures",
+        "CPUs that generate the load, one thread each; if unset, all usable CPUs except the one that measures",
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(

@@ -170,7 +170,7 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
 
 
 def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
-    """Return one line per point, from the lowest to the highest load; None unless both latency and bandwidth were
+    """Return one line per point, from the lowest to the highest load, or None unless both latency and bandwidth were
     measured."""
     shown = TableUnits.of(records, cycles)
     metric = f"latency{shown.suffix}"

@@ -89,15 +89,15 @@ class MemoryProfileParams(StreamParams):
     )
     widths: Annotated[tuple[Width, ...], LISTED] = setting(
         (),
-        "Widths of loads and stores in bytes, one column each; unset: all widths that the CPU supports",
+        "Widths of loads and stores in bytes, one column each; if unset, all widths that the CPU supports",
         max_length=5,
         pitfalls=WIDTH_PITFALL,
     )
     data_size: AutoSize = data_size_setting()
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Working sets per CPU that fit into the caches; unset: the sizes that latency-sweep found or, if data_size "
-        "is set, half the size of each cache",
+        "Working sets per CPU that fit into the caches; if unset, the sizes that latency-sweep found or, if "
+        "data_size is set, half the size of each cache",
         max_length=8,
     )
     duration: Duration = duration_setting(0.1, "value")

@@ -133,10 +133,10 @@ class HddParams(Params):
         (), "Absolute path of the disk or file to measure", aliases=("filenames", "filename", "file_name")
     )
     filesize: Size | None = setting(
-        None, "Number of bytes of the target to divide into zones; unset: the whole target", aliases=("size",)
+        None, "Number of bytes of the target to divide into zones; if unset, the whole target", aliases=("size",)
     )
     create_temp_file: bool | None = setting(
-        None, "Use a temporary file in the work folder; default: true unless file_names is set"
+        None, "Use a temporary file in the work folder; the default is true unless file_names is set"
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**31)

@@ -30,7 +30,7 @@ def indexed(records: Iterable[Record]) -> Index:
 
 
 def _workload_of(record: Record) -> ZoneWorkload | None:
-    """Return the workload of a record; None if the value belongs to the disk, or to a zone as a whole."""
+    """Return the workload of a record, or None if the value belongs to the disk, or to a zone as a whole."""
     at = record.coords
     return ZoneWorkload(str(at["rw"]), int(at["block_size"]), int(at["rwmixread"])) if "rw" in at else None
 
@@ -154,8 +154,8 @@ _LINES: Final = {
 
 
 def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones; empty if there
-    are no records."""
+    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones, or an empty
+    sequence if there are no records."""
     points = by_point(records)
     lines = {
         metric: tuple(

@@ -26,8 +26,8 @@ _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENT
 
 
 def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with one row per point: mean, percentiles and maximum of the response times. Empty without a
-    histogram run."""
+    """Return a table with one row per point: mean, percentiles and maximum of the response times. Return an empty
+    sequence without a histogram run."""
     points = [mine for mine in by_point(records) if at(mine, "response_mean")]
     if not points:
         return ()

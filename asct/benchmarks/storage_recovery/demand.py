@@ -42,8 +42,8 @@ class DemandLoad:
 
 
 def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, DemandLoad]:
-    """Return the operating points `max`, `mid` and `min` among the loads whose mean latency is below `bound_s`. Empty
-    if there is no such load.
+    """Return the operating points `max`, `mid` and `min` among the loads whose mean latency is below `bound_s`. The
+    result is empty if there is no such load.
 
     `max` has the highest rate (if several loads have this rate, it is the load with the fewest requests in flight),
     `min` has the lowest rate, and `mid` is closest to the mean of these two rates. One load can be more than one of
@@ -134,7 +134,7 @@ class DemandMatrix:
 
 
 def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """Return the next steps; empty when the histograms are complete."""
+    """Return the next steps, or an empty sequence when the histograms are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before
@@ -152,8 +152,8 @@ def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str,
 
 
 def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
-    """Return the writes that settle the drive, followed by the histogram run. Empty for an operating point that does
-    not exist."""
+    """Return the writes that settle the drive, followed by the histogram run, or an empty sequence for an operating
+    point that does not exist."""
     load = matrix.operating().get(name)
     if load is None:
         return []

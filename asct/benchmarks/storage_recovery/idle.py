@@ -66,7 +66,7 @@ _TOLERANCE: Final = 0.2
 
 
 def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """Return the next steps; empty when all pauses are complete."""
+    """Return the next steps, or an empty sequence when all pauses are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before

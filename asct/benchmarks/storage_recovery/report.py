@@ -140,7 +140,7 @@ _RATE: Final = Axis("IOPS", "ops/s")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return the figures of the tests that were run, for each point. Empty if there are no records."""
+    """Return the figures of the tests that were run, for each point, or an empty sequence if there are no records."""
     points = by_point(records)
     several = len(points) > 1
     found: list[Figure] = []

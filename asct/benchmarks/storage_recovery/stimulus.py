@@ -43,8 +43,8 @@ def level(rounds: Sequence[RecoveryRound], window: int) -> float:
 
 
 def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
-    """Return the seconds until the stream reaches `reference` minus `tolerance` (a share) and stays there; None if it
-    never does.
+    """Return the seconds until the stream reaches `reference` minus `tolerance` (a share) and stays there, or None if
+    it never does.
 
     Three consecutive rounds must reach that level (fewer at the end of the phase). The recovery ends at the start of
     the first of them, so the time is 0 if the first round after the random writes reaches the level.
@@ -64,7 +64,7 @@ _FEW: Final = 0.1
 
 
 def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """Return the next steps; empty when every phase is complete."""
+    """Return the next steps, or an empty sequence when every phase is complete."""
     before = opening_steps(journal, _phase(params), context)
     if before:
         return before

@@ -37,7 +37,7 @@ class ThroughputParams(QualificationParams):
     )
     precondition_block_size: Size | None = setting(
         None,
-        "Request size for preconditioning; unset: the request size of the test (SNIA PTS)",
+        "Request size for preconditioning; if unset, the request size of the test (SNIA PTS)",
         ge=512,
         le=128 * MIB,
     )

@@ -71,7 +71,7 @@ def _reporting(step: Step, seconds: float) -> Step:
 
 
 def last_pause(resumed: Sequence[bool]) -> int:
-    """Return the index of the last round that follows an interruption; 0 if the test was not interrupted."""
+    """Return the index of the last round that follows an interruption, or 0 if the test was not interrupted."""
     return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 

@@ -59,8 +59,8 @@ def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
 
 
 def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> SteadyWindow | None:
-    """Return the last samples as a window if they are steady; None if they are not, or if a steady state does not end
-    the test.
+    """Return the last samples as a window if they are steady, or None if they are not, or if a steady state does not
+    end the test.
 
     The samples start at the round with index `since`. The test was interrupted before that round, so the drive could
     rest.
@@ -78,7 +78,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
-    """Return the reason why the test ends after `rounds`; None if it continues. See `steady_window` for `since`."""
+    """Return the reason why the test ends after `rounds`, or None if it continues. See `steady_window` for `since`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
@@ -136,8 +136,8 @@ class SaturationParams(QualificationParams):
     time_cap: Duration = setting(86400.0, "Maximum duration of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
-        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). 0s: the test does not end "
-        "early. Unset: 0s with the pts profile, one round with the fast profile",
+        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). With 0s, the test does not "
+        "end early. If unset, 0s with the pts profile and one round with the fast profile",
         le=86400,
     )
     histogram_time: Duration = setting(

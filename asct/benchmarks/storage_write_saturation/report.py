@@ -60,7 +60,8 @@ _ENDS: Final = {
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return a table with one row per point and a table with one row per round; empty if there are no records."""
+    """Return a table with one row per point and a table with one row per round, or an empty sequence if there are no
+    records."""
     if not records:
         return ()
     slug = "storage-write-saturation"
@@ -124,8 +125,8 @@ _OVER: Final = (
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of IOPS over every axis, of latency over two of them, and of the histogram; empty if there are no
-    records."""
+    """Return figures of IOPS over every axis, of latency over two of them, and of the histogram, or an empty sequence
+    if there are no records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
         return ()
