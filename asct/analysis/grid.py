@@ -134,10 +134,11 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
     """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes."""
-    return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
+    return ", ".join(f"{plain(str(key))} {setting_text(value, key in sizes)}" for key, value in at.items())
 
 
-def _placed(value: Any, is_size: bool) -> str:
+def setting_text(value: Any, is_size: bool) -> str:
+    """Format the value of a setting or coordinate. `is_size` states whether numbers are bytes."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return size_text(value) if is_size and number else shown(value)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
+from asct.sdk.benchmark import Benchmark
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar, is_invalid
 from asct.statistics.quantiles import relative_half_width
@@ -40,6 +42,14 @@ class HeadlineMetric:
     """The value in its base unit; None if no value is valid."""
     group: MetricGroup | None = None
     """The repeats of the value; None if no value is valid."""
+
+
+def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
+    """Return the names of the metrics from which `headlines` chooses."""
+    if benchmark.highlights:
+        return {one.metric for one in benchmark.highlights}
+    shown = (one for one in benchmark.metrics if one.unit in _UNITS and one.better != "neither" and one.comparable)
+    return {same[0].name for same in grouped(shown, lambda metric: metric.unit).values()}
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:

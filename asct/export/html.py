@@ -54,25 +54,34 @@ def render(view: RunView, base: str = "") -> str:
         for section in report.sections
         for figure in section.figures
     }
-    scripts = {name: _asset(name) for name in ("theme.js", "report.js")}
-    library = _library() if figures else None
-    sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
-    return _environment().get_template("report.html.j2").render(
+    return page(
+        "report.html.j2",
+        figures,
         report=report,
         run=view.run,
         host_names=short_names([host.name for host in report.hosts]),
         base=base,
+        run_data=script_json(_run_data(view)),
+        plan_text=view.plan_text,
+        resolved_text=_resolved_text(view),
+        tables=sum(len(part.grids) for section in report.sections for part in section.parts),
+    )
+
+
+def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
+    """Return a page that shows `content` and the rendered figures, by slug, and needs no other file."""
+    scripts = {name: _asset(name) for name in ("theme.js", "report.js")}
+    library = _library() if figures else None
+    sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
+    return _environment().get_template(template).render(
         css=_asset("report.css"),
         scripts=scripts,
         policy=" ".join(f"'{_digest(text)}'" for text in sources),
         library=library,
         page_data=_packed(script_json({"figures": figures, "templates": templates(), "dark": substitutions()})),
-        run_data=script_json(_run_data(view)),
-        plan_text=view.plan_text,
-        resolved_text=_resolved_text(view),
         figure_grid=figure_grid,
         square=square,
-        tables=sum(len(part.grids) for section in report.sections for part in section.parts),
+        **content,
     )  # fmt: skip
 
 

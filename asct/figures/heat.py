@@ -37,7 +37,8 @@ def square(figure: object) -> bool:
 
 
 def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
-    low, high, cut = _ends(values, None if figure.ceiling is None else figure.ceiling / scale.factor)
+    ceiling = None if figure.ceiling is None else figure.ceiling / scale.factor
+    low, high, cut = _around_zero(values) if figure.diverging else _ends(values, ceiling)
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
     unit = f" {escape(scale.unit)}" if scale.unit else ""
     place = f"{escape(figure.y_title)} %{{y}}, {escape(figure.x_title)} %{{x}}"
@@ -55,7 +56,11 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "colorbar": _colour_bar(low, high, cut, unit),
     }
     if max(len(figure.rows), len(figure.columns)) <= _TEXT_UP_TO:
-        trace["texttemplate"] = "%{z:,.4r}"
+        trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else "%{z:,.4r}"
+    if figure.diverging:
+        better, worse = theme.LIGHT[:2]
+        ends = (worse, better) if figure.better == "higher" else (better, worse)
+        trace["colorscale"] = [[0, ends[0]], [0.5, theme.PAPER], [1, ends[1]]]
     return trace
 
 
@@ -70,6 +75,12 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
     high = largest if ceiling is None or ceiling <= smallest else min(ceiling, largest)
     low = smallest if smallest > high / 2 else min(0.0, smallest)
     return low, high if high > low else low + (abs(low) or 1.0), high < largest
+
+
+def _around_zero(values: Sequence[Sequence[float | None]]) -> tuple[float, float, bool]:
+    """Return the range of a color scale that is centered at 0."""
+    most = max((abs(value) for row in values for value in row if value is not None), default=0.0) or 1.0
+    return -most, most, False
 
 
 def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:

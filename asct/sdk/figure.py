@@ -84,7 +84,8 @@ class Heatmap:
 
     `ceiling` is the upper end of the color scale; larger values have the color of this end, so one outlier does not
     hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
-    begins.
+    begins. A `diverging` matrix contains changes: its color scale is centered at 0 and shows the worse direction in
+    orange.
     """
 
     slug: str
@@ -100,6 +101,7 @@ class Heatmap:
     groups: tuple[int, ...] = ()
     host: str = ""
     better: Better = "neither"
+    diverging: bool = False
 
 
 Chart = Line | Bars

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import median
 
 Nested = Sequence[Sequence[float]]
@@ -28,12 +29,33 @@ def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple
         raise ValueError("a repeat requires at least one visit")
     if min(len(base), len(new)) < 2:
         return None
-    rng = random.Random(0)  # noqa: S311 - not cryptographic; reports must be reproducible
-    ratios = sorted(_resampled(new, rng) / _resampled(base, rng) for _ in range(REPLICATES))
+    ratios = sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
     outside = round(REPLICATES * (1.0 - confidence) / 2.0)
     return ratios[outside], ratios[-1 - outside]
 
 
-def _resampled(nested: Nested, rng: random.Random) -> float:
-    """Return the median over repeats drawn with replacement of the medians of visits drawn with replacement."""
-    return median(median(rng.choices(visits, k=len(visits))) for visits in rng.choices(nested, k=len(nested)))
+def _medians(nested: Nested, seed: int) -> list[float]:
+    """Return the median of each replicate: over repeats drawn with replacement, the median of the medians of visits
+    drawn with replacement."""
+    if all(len(visits) == 1 for visits in nested):  # draw from the repeats as if they were visits of one repeat
+        row = sorted(visits[0] for visits in nested)
+        return [(row[low] + row[high]) / 2.0 for ((_, low, high),) in _drawn((len(row),), seed)]
+    rows = [sorted(visits) for visits in nested]
+    return [
+        median([(rows[at][low] + rows[at][high]) / 2.0 for at, low, high in drawn])
+        for drawn in _drawn(tuple(map(len, rows)), seed)
+    ]
+
+
+@lru_cache(maxsize=32)
+def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+    """Return the repeats drawn for each replicate, each with the ranks of the one or two visits in the middle of those
+    that are drawn from it. Values of equal shape share them, because drawing takes longer than looking up values."""
+    rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible
+    return tuple(tuple(_one_repeat(rng, sizes) for _ in sizes) for _ in range(REPLICATES))
+
+
+def _one_repeat(rng: random.Random, sizes: Sequence[int]) -> tuple[int, int, int]:
+    at = rng.randrange(len(sizes))
+    ranks = sorted(rng.choices(range(sizes[at]), k=sizes[at]))
+    return at, ranks[(len(ranks) - 1) // 2], ranks[len(ranks) // 2]

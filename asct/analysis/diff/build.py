@@ -1,0 +1,101 @@
+"""Compare runs: the base with each of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asct.analysis.baseline import find_baseline
+from asct.analysis.diff.differing import Differing, differing
+from asct.analysis.diff.opening import open_source
+from asct.analysis.diff.rows import RunDiff, compare_runs
+from asct.analysis.diff.source import DiffSource, of_stored
+from asct.diagnostics.model import Diagnostic
+from asct.errors import NoSuchRun, StoreError, UsageError
+from asct.sdk.benchmark import Catalog
+from asct.store.reader import read_run
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A comparison of runs with a base. `why` describes how the base was chosen if the user did not name it;
+    `sorted_by` is the run by whose changes values are sorted, if any."""
+
+    base: DiffSource
+    runs: tuple[RunDiff, ...]
+    differing: tuple[Differing, ...]
+    limit: float
+    why: str = ""
+    sorted_by: RunDiff | None = None
+
+    @property
+    def sources(self) -> list[DiffSource]:
+        """All runs, the base first."""
+        return [self.base, *(item.run for item in self.runs)]
+
+
+def compare_all(base: DiffSource, others: Sequence[DiffSource], limit: float, catalog: Catalog) -> Diff:
+    """Compare each run with the base; `limit` is the smallest relative change of interest."""
+    runs = tuple(compare_runs(base, other, limit, catalog) for other in others)
+    hosts: list[Mapping[str, str]] = [{}, *(item.hosts for item in runs)]
+    return Diff(base, runs, tuple(differing([base, *others], hosts, catalog)), limit)
+
+
+def opened(
+    results: Path, names: Sequence[str], baseline: str | None, catalog: Catalog
+) -> tuple[DiffSource, list[DiffSource], str]:
+    """Return the base, the runs to compare with it, and how the base was chosen if nobody named it.
+
+    The base is `baseline`, or else the first of several runs. A single run (by default, the latest) is compared with
+    the baseline that its plan names. Raises UsageError (E709) if a run appears twice, and the errors of `open_source`.
+    """
+    sources = [open_source(results, name, catalog) for name in names or ("latest",)]
+    why = ""
+    if baseline is not None:
+        base = open_source(results, baseline, catalog)
+        others = sources if len(sources) == 1 else [one for one in sources if not _same(one, base)]
+    elif len(sources) == 1:
+        (base, why), others = _planned_baseline(sources[0], catalog), sources
+    else:
+        base, *others = sources
+    compared = [base, *others]
+    for number, one in enumerate(compared):
+        if any(_same(one, other) for other in compared[:number]):
+            message = f"{one.name} is named twice"
+            raise UsageError(Diagnostic("E709", message, hint="a run can be compared only with another run"))
+    return base, others, why
+
+
+def sorted_by(diff: Diff, results: Path, name: str, catalog: Catalog) -> Diff:
+    """Return the comparison with values sorted by the size of their change in the run `name`.
+
+    Raises UsageError (E709) if that run is not compared with the base, and the errors of `open_source`.
+    """
+    wanted = open_source(results, name, catalog)
+    found = next((run for run in diff.runs if _same(run.run, wanted)), None)
+    if found is None:
+        hint = f"choose one of {', '.join(run.run.name for run in diff.runs[:4])}"
+        raise UsageError(Diagnostic("E709", f"--sort-by: {wanted.name} is not compared with the base", hint=hint))
+    return replace(diff, sorted_by=found)
+
+
+def _same(one: DiffSource, other: DiffSource) -> bool:
+    return one.root.resolve() == other.root.resolve()
+
+
+def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, str]:
+    """Return the baseline that the plan of a run names, with the values of accepted runs, and how it was chosen.
+
+    Raises NoSuchRun (E708) if the plan names none, and StoreError (E708) if it cannot be used.
+    """
+    if not run.baseline:
+        hint = "name two runs (`asct diff BASE NEW`), or add `baseline: {run: LABEL}` to the plan"
+        raise NoSuchRun(Diagnostic("E708", f"{run.name}: its plan names no baseline to compare with", hint=hint))
+    found = find_baseline(run.baseline, run.root, catalog)
+    if found.problem:
+        hint = "name the base explicitly: `asct diff BASE NEW`"
+        raise StoreError(Diagnostic("E708", f"{run.name}: {found.problem}", hint=hint))
+    stored = read_run(run.root.parent.parent / Path(found.run))
+    records = tuple(record for group in found.groups.values() for record in group.records)
+    return replace(of_stored(stored, catalog), records=records), found.why

@@ -1,0 +1,84 @@
+"""What differs between runs apart from their values: machine, software, plan, versions and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from asct.analysis.diff.source import DiffSource
+from asct.analysis.grid import plain, setting_text
+from asct.analysis.outcomes import short_names
+from asct.analysis.view import sizes_of
+from asct.sdk.benchmark import Catalog
+from asct.sdk.record import Record
+from asct.values.grouping import grouped
+
+_Key = tuple[str, str]
+"""A label and a host; the host is empty for what concerns a whole run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A fact, version or setting that differs. `texts` has one text per run, the base first; it is empty if the run
+    does not tell. `hosts` names the hosts of the base, and is empty for what concerns a whole run."""
+
+    label: str
+    hosts: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The label, with the hosts if there are any."""
+        return f"{self.label} on {short_names(self.hosts)}" if self.hosts else self.label
+
+
+def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]], catalog: Catalog) -> list[Differing]:
+    """Return what differs between runs, the base first. `hosts` maps the hosts of each run to those of the base.
+
+    What only one run tells is not a difference. Hosts with the same difference are merged.
+    """
+    sizes = {
+        record.id: sizes_of(catalog.get(record.benchmark)) for source in sources for record in _firsts(source.records)
+    }
+    told = [dict(_told(source, names, sizes)) for source, names in zip(sources, hosts, strict=True)]
+    found: list[tuple[str, str, tuple[str, ...]]] = []
+    for key in dict.fromkeys(key for one in told for key in one):
+        texts = tuple(one.get(key, "") for one in told)
+        if len({text for text in texts if text}) > 1:
+            found.append((*key, texts))
+    same = grouped(found, lambda item: (item[0], item[2]))
+    several = len({host for one in told for _, host in one if host}) > 1
+    return [
+        Differing(label, tuple(host for _, host, _ in items if host and several), texts)
+        for (label, texts), items in same.items()
+    ]
+
+
+def _firsts(records: Sequence[Record]) -> list[Record]:
+    """Return one record of each benchmark entry."""
+    return [*{(record.id, record.benchmark): record for record in records}.values()]
+
+
+def _told(
+    source: DiffSource, hosts: Mapping[str, str], sizes: Mapping[str, Collection[str]]
+) -> Iterator[tuple[_Key, str]]:
+    for host, facts in source.machines.items():
+        for label, text in facts.items():
+            yield (label, hosts.get(host, host)), text
+    yield ("Measured with", ""), f"{source.tool} {source.version}".strip()
+    yield ("Plan", ""), source.plan
+    versions = grouped(source.records, lambda record: record.benchmark)
+    for benchmark, records in versions.items():
+        known = sorted({record.version for record in records})
+        yield (f"Version of {plain(benchmark)}", ""), plain(", ".join(known))
+    for (host, job), settings in source.settings.items():
+        for name, value in settings.items():
+            yield (
+                (f"{plain(job)}: {plain(name)}", hosts.get(host, host)),
+                setting_text(value, name in sizes.get(job, ())),
+            )
+
+
+def untold(sources: Sequence[DiffSource]) -> list[str]:
+    """Return sentences about runs that do not describe their machines."""
+    return [f"{source.name} does not describe its machine" for source in sources if not source.machines]

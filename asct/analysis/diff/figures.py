@@ -1,0 +1,107 @@
+"""Figures of a comparison: the curves of all runs in one figure, and matrices of relative changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from asct.analysis.combined import combined_figures
+from asct.analysis.diff.rows import RunDiff
+from asct.analysis.diff.source import ASCT, DiffSource, Job
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, slug
+from asct.sdk.benchmark import Catalog
+from asct.sdk.figure import Bars, Figure, Heatmap
+from asct.sdk.record import Record
+from asct.values.grouping import grouped
+
+MOST_TEXT_CELLS: Final = 16
+"""Maximum number of rows and columns of a matrix that is printed as text."""
+
+JobFigures = Mapping[Job, Sequence[Figure]]
+
+
+def figures_of(source: DiffSource, catalog: Catalog) -> dict[Job, Sequence[Figure]]:
+    """Return the figures of each job, as its benchmark draws them. A job of another version of a benchmark has none."""
+    jobs = grouped(source.records, lambda record: (record.host, record.id))
+    return {job: _figures(source, job, records, catalog) for job, records in jobs.items()}
+
+
+def _figures(source: DiffSource, job: Job, records: Sequence[Record], catalog: Catalog) -> Sequence[Figure]:
+    first = records[0]
+    benchmark = catalog.get(first.benchmark)
+    if benchmark is None or (source.tool == ASCT and benchmark.version != first.version):
+        return ()
+    fixed = source.settings.get(job, {})
+    settings = {record.point_id: {**fixed, **record.point} for record in records}
+    return tuple(benchmark.showing(settings).figures(records))
+
+
+def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> list[Figure]:
+    """Return the charts of one job with the lines of every run; `sides` contains the figures by the title of the run.
+
+    Charts that only one run has, stacked bars and matrices are left out.
+    """
+    charts = {
+        title: tuple(one for one in figures if not isinstance(one, Heatmap) and not _stacked(one))
+        for title, figures in sides.items()
+    }
+    found = combined_figures({title: figures for title, figures in charts.items() if figures})
+    joined = [one for one in found if not isinstance(one, Heatmap) and len({item.host for item in one.series}) > 1]
+    return [replace(one, slug=f"{slug(job_id)}-{slug(host)}-{slug(one.slug)}") for one in joined]
+
+
+def _stacked(figure: Figure) -> bool:
+    return isinstance(figure, Bars) and figure.stacked
+
+
+def delta_maps(base: JobFigures, new: JobFigures, run: RunDiff) -> dict[Job, list[Heatmap]]:
+    """Return the matrices of relative changes of each job of a run, in percent of the base."""
+    found = {}
+    for (host, job_id), figures in new.items():
+        before = {one.slug: one for one in base.get((run.hosts.get(host, ""), job_id), ()) if isinstance(one, Heatmap)}
+        maps = [
+            _delta(before[one.slug], one, run) for one in figures if isinstance(one, Heatmap) and one.slug in before
+        ]
+        found[host, job_id] = [one for one in maps if one is not None]
+    return {job: maps for job, maps in found.items() if maps}
+
+
+def _delta(base: Heatmap, new: Heatmap, run: RunDiff) -> Heatmap | None:
+    """Return the changes of the cells that both matrices have; None if the figure has no direction or none are left."""
+    before = {
+        (row, column): value
+        for row, values in zip(base.rows, base.values, strict=True)
+        for column, value in zip(base.columns, values, strict=True)
+    }
+    values = tuple(
+        tuple(_percent(before.get((row, column)), value) for column, value in zip(new.columns, line, strict=True))
+        for row, line in zip(new.rows, new.values, strict=True)
+    )
+    known = [value for line in values for value in line if value is not None]
+    if new.better == "neither" or (base.x_title, base.y_title, base.unit) != (new.x_title, new.y_title, new.unit):
+        return None
+    title = f"{new.title}: change in {run.run.title}"
+    caption = "Change of each cell in percent of the base; orange cells are worse, blue ones are better."
+    changed = replace(
+        new, title=title, caption=caption, values=values, unit="%",
+        ceiling=None, diverging=True,
+    )  # fmt: skip
+    return changed if known else None
+
+
+def _percent(base: float | None, new: float | None) -> float | None:
+    return None if not base or new is None else 100.0 * (new / base - 1.0)
+
+
+def matrix_grid(figure: Heatmap) -> TextTable | None:
+    """Return a matrix of changes as a compact table; None if it is too large to be printed."""
+    if max(len(figure.rows), len(figure.columns)) > MOST_TEXT_CELLS:
+        return None
+    heads = (ColumnHead("%"), *(ColumnHead(plain(name), "right", kept=True) for name in figure.columns))
+    rows = tuple(
+        (TableCell(plain(name)), *(TableCell("" if value is None else f"{value:+.1f}") for value in line))
+        for name, line in zip(figure.rows, figure.values, strict=True)
+    )
+    caption = f"{figure.title} ({figure.y_title} by {figure.x_title})"
+    return TextTable(slug(figure.slug), plain(caption), heads, rows)

@@ -1,0 +1,77 @@
+"""The condition of `asct diff --fail-on`, and the exit code that follows from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from asct.analysis.diff.build import Diff
+from asct.diagnostics.model import Diagnostic, Span
+from asct.errors import UsageError
+
+SMALLEST: Final = 0.01
+"""The limit without `--fail-on`: smaller changes are called the same, however sure they are."""
+OPTION: Final = "--fail-on"
+_CONDITION: Final = re.compile(
+    r"\s*(?P<what>[A-Za-z_-]*)\s*(?P<sign>[^\w\s.]*)\s*(?P<number>[^\s%]*)\s*(?P<unit>.*?)\s*"
+)
+_EXAMPLE: Final = 'write `regression>3%`, quoted (--fail-on "regression>3%")'
+_FEWEST, _MOST = 0.0, 1000.0
+
+
+def limit_of(text: str) -> float:
+    """Return the limit in a condition such as `regression>3%`, as a fraction: 0.03.
+
+    Raises UsageError (E705) with the location of the first mistake.
+    """
+    found = _CONDITION.fullmatch(text)
+    assert found is not None  # every part may be empty or anything
+    if found["what"] != "regression":
+        raise _mistake(text, found.start("what"), found["what"], "only `regression` can be asked for")
+    if found["sign"] != ">":
+        raise _mistake(text, found.start("sign"), found["sign"], "the comparison must be `>`")
+    try:
+        number = float(found["number"])
+    except ValueError:
+        raise _mistake(text, found.start("number"), found["number"], "not a number") from None
+    if not _FEWEST <= number < _MOST:
+        raise _mistake(text, found.start("number"), found["number"], "not a percentage from 0 to 1000")
+    if found["unit"] != "%":
+        raise _mistake(text, found.start("unit"), found["unit"], "the limit needs the unit `%`")
+    return number / 100.0
+
+
+def _mistake(text: str, start: int, part: str, label: str) -> UsageError:
+    span = Span(OPTION, 1, start + 1, max(1, len(part)))
+    return UsageError(Diagnostic("E705", f"`{text}` is not a condition for {OPTION}", span, label, hint=_EXAMPLE))
+
+
+def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
+    """Yield the reasons (E706) why a comparison says nothing, or why it cannot pass the gate."""
+    for run in diff.runs:
+        if not run.judged:
+            message = f"no value of {run.run.name} can be compared with {diff.base.name}"
+            hint = "the comparison lists the reasons; -k selects other benchmarks"
+            yield Diagnostic("E706", message, hint=hint, severity="error" if gated else "warning")
+        elif gated and run.undecided:
+            values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
+            message = f"{run.run.name}: a regression of {values} cannot be ruled out"
+            hint = "measure more visits or repeats, or exclude with -k what cannot be compared"
+            yield Diagnostic("E706", message, hint=hint)
+        for gap in run.run.gaps if gated else ():
+            hint = "`asct resume` measures what is missing"
+            yield Diagnostic("E706", f"{run.run.name} {gap}, so it cannot pass", hint=hint)
+
+
+def exit_code(diff: Diff, *, gated: bool) -> int:
+    """Return the exit code of a comparison.
+
+    It is 0 without `--fail-on` (`gated`). With it, it is 1 if a value has regressed, and 3 if a regression cannot be
+    ruled out.
+    """
+    if not gated:
+        return 0
+    if any(run.undecided or run.run.gaps or not run.judged for run in diff.runs):
+        return 3
+    return int(any(run.counts()["regressed"] for run in diff.runs))

@@ -1,0 +1,207 @@
+"""Pair the values of two runs, and compare each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from asct.analysis.baseline import BaselineKey, key_of
+from asct.analysis.comparison import Change, Outcome, adjusted, compare, in_common
+from asct.analysis.diff.source import DiffSource
+from asct.analysis.grid import coordinates_text, plain
+from asct.analysis.groups import MetricGroup, gather
+from asct.analysis.headline import headline_metrics
+from asct.analysis.view import sizes_of
+from asct.sdk.benchmark import Catalog
+from asct.sdk.record import Record, is_invalid
+
+DiffVerdict = Literal["regressed", "improved", "same", "too few visits", "not comparable", "added", "removed"]
+_VERDICTS: Final[Mapping[Outcome, DiffVerdict]] = {
+    "regressed": "regressed", "improved": "improved", "same": "same", "too-few": "too few visits",
+    "not-comparable": "not comparable",
+}  # fmt: skip
+VERDICTS: Final[tuple[DiffVerdict, ...]] = (*_VERDICTS.values(), "added", "removed")
+"""All verdicts, in the order in which they matter."""
+UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """One value of two runs. `group` is the value of the new run or, if it was removed, that of the base.
+
+    `base` is None if the value was added, `new` if it was removed, and `change` in both cases. `place` describes the
+    coordinates as text.
+    """
+
+    group: MetricGroup
+    key: BaselineKey
+    place: str
+    base: float | None
+    new: float | None
+    change: Change | None = None
+
+    @property
+    def record(self) -> Record:
+        """A record of the value, which knows its metric, unit, direction and benchmark."""
+        return self.group.records[0]
+
+    @property
+    def name(self) -> str:
+        """The value as text: `latency-sweep.latency at level DRAM`."""
+        return f"{self.group.id}.{self.label.replace(', ', ' at ', 1)}"
+
+    @property
+    def label(self) -> str:
+        """The value as text without its benchmark entry: `latency, level DRAM`."""
+        return ", ".join(filter(None, (plain(self.group.metric), self.place)))
+
+    @property
+    def verdict(self) -> DiffVerdict:
+        """What the comparison found."""
+        if self.change is None:
+            return "removed" if self.new is None else "added"
+        within = abs(self.change.change) <= max(self.change.limit, self.change.noise)
+        if self.base == self.new == 0.0 or (within and self.change.outcome == "too-few"):
+            return "same"
+        return _VERDICTS[self.change.outcome]
+
+    @property
+    def percent(self) -> float | None:
+        """The change in percent of the base; None if there is no relative change."""
+        return None if not self.base or self.new is None else 100.0 * (self.new / self.base - 1.0)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a regression larger than the limit cannot be ruled out, because the values cannot be compared or have
+        too few visits."""
+        if self.change is None or self.verdict not in ("not comparable", "too few visits"):
+            return False
+        if self.verdict == "too few visits":
+            return self.change.worse_by > self.change.limit
+        return self.record.better != "neither" and min(self.change.base, self.change.new) > 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """The comparison of one run with the base. `hosts` maps each of its hosts to the host of the base with which it is
+    compared; `notes` explain the comparison."""
+
+    run: DiffSource
+    rows: tuple[DiffRow, ...]
+    hosts: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def counts(self) -> dict[DiffVerdict, int]:
+        """Return the number of values by verdict, including verdicts that no value has."""
+        found = dict.fromkeys(VERDICTS, 0)
+        for row in self.rows:
+            found[row.verdict] += 1
+        return found
+
+    @property
+    def judged(self) -> bool:
+        """Whether at least one value could be compared."""
+        return any(row.verdict in ("regressed", "improved", "same") for row in self.rows)
+
+    @property
+    def undecided(self) -> int:
+        """The number of values for which a regression cannot be ruled out."""
+        return sum(row.undecided for row in self.rows)
+
+
+def paired_hosts(base: DiffSource, new: DiffSource) -> dict[str, str]:
+    """Return the host of the base for each host of the new run: the one with the same name or, if each run has exactly
+    one host, that one."""
+    before, after = base.hosts, new.hosts
+    if len(before) == len(after) == 1:
+        return {after[0]: before[0]}
+    return {host: host for host in after if host in before}
+
+
+def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catalog) -> RunDiff:
+    """Compare all values of two runs; `limit` is the smallest relative change of interest.
+
+    Values that comparisons ignore, such as the size that was used, are left out.
+    """
+    hosts = paired_hosts(base, new)
+    before = {key_of(group): group for group in _comparable(base, catalog)}
+    rows: list[DiffRow] = []
+    for group in _comparable(new, catalog):
+        key = key_of(replace(group, host=hosts[group.host])) if group.host in hosts else ("", *key_of(group)[1:])
+        rows.append(_row(key, before.pop(key, None), group, limit, catalog))
+    rows += [DiffRow(group, key, _place(group, catalog), base=group.value, new=None) for key, group in before.items()]
+    return RunDiff(new, tuple(_adjusted(rows)), hosts, tuple(_notes(base, new, hosts)))
+
+
+def _comparable(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
+    names = {record.benchmark for record in source.records}
+    ignored = {
+        (name, metric.name)
+        for name in names
+        if (benchmark := catalog.get(name)) is not None
+        for metric in benchmark.metrics
+        if not metric.comparable
+    }
+    return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
+
+
+def _row(key: BaselineKey, base: MetricGroup | None, new: MetricGroup, limit: float, catalog: Catalog) -> DiffRow:
+    place = _place(new, catalog)
+    if base is None:
+        return DiffRow(new, key, place, base=None, new=new.value)
+    return DiffRow(new, key, place, base.value, new.value, _change(base, new, limit))
+
+
+def _place(group: MetricGroup, catalog: Catalog) -> str:
+    return coordinates_text(group.at, sizes_of(catalog.get(group.records[0].benchmark)))
+
+
+def _change(base: MetricGroup, new: MetricGroup, limit: float) -> Change:
+    better = new.records[0].better
+    invalid = [flag for flag in new.doubts if is_invalid([flag])]
+    reason = UNDIRECTED if better == "neither" else f"the new value is flagged {' and '.join(invalid)}"
+    if invalid or better == "neither":
+        return Change(base.value, new.value, better, limit, reason=reason)
+    return compare(base, new, limit)
+
+
+def _adjusted(rows: Sequence[DiffRow]) -> list[DiffRow]:
+    """Return the rows with changes that are adjusted for all values compared, and for what hosts have in common."""
+    pairs = [(row, row.change) for row in rows if row.change is not None]
+    changes = iter(in_common(adjusted([change for _, change in pairs]), [row.group.host for row, _ in pairs]))
+    return [row if row.change is None else replace(row, change=next(changes)) for row in rows]
+
+
+def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[str]:
+    notes = [
+        f"host {plain(after)} is compared with host {plain(before)}, because each run has one host"
+        for after, before in hosts.items()
+        if after != before
+    ]
+    for source, paired in ((new, [*hosts]), (base, [*hosts.values()])):
+        alone = [plain(host) for host in source.hosts if host not in paired]
+        if alone:
+            notes.append(f"only {source.name} measured {'host' if len(alone) == 1 else 'hosts'} {', '.join(alone)}")
+    return notes
+
+
+def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
+    """Return the rows with regressions first, and then improvements. Among equals, the key results of the benchmark
+    come first, and then the largest change."""
+    order = ("regressed", "improved", "too few visits", "not comparable", "same", "added", "removed")
+    rows = list(rows)
+    names = dict.fromkeys(row.record.benchmark for row in rows)
+    known = {name: headline_metrics(one) for name in names if (one := catalog.get(name)) is not None}
+
+    def rank(row: DiffRow) -> tuple[int, bool, float]:
+        minor = row.group.metric not in known.get(row.record.benchmark, ())
+        return order.index(row.verdict), minor, -abs(row.percent or 0.0)
+
+    return sorted(rows, key=rank)
+
+
+def by_change_in(run: RunDiff, rows: Iterable[DiffRow]) -> list[DiffRow]:
+    """Return the rows with the values that changed most in `run` first."""
+    sizes = {row.key: abs(row.percent) for row in run.rows if row.percent is not None}
+    return sorted(rows, key=lambda row: -sizes.get(row.key, -1.0))

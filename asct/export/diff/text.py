@@ -1,0 +1,53 @@
+"""A comparison as plain text, 80 columns wide if the tables fit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from asct.analysis.diff.figures import matrix_grid
+from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
+from asct.export.text import WIDTH, display_width, table
+
+ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
+
+
+def render(report: DiffReport, width: int = WIDTH) -> str:
+    """Return the comparison: what differs, the tables of each run, and the verdict at the end."""
+    blocks = [
+        _wrapped(report.title, width),
+        _wrapped(ALIKE, width)
+        if report.differing is None
+        else _titled("What differs", table(report.differing, width), width),
+        "\n".join(_wrapped(note, width) for note in report.notes),
+    ]
+    for section in report.sections:
+        blocks += _section(section, width)
+    blocks.append(_wrapped(report.sentence, width))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _section(section: DiffSection, width: int) -> Iterator[str]:
+    if section.sentence:
+        yield _titled(section.title, _wrapped(section.sentence, width), width, "=")
+    yield "\n".join(_wrapped(note, width) for note in section.notes)
+    for part in section.parts:
+        yield from _part(part, width)
+    yield "\n".join(_wrapped(remark, width) for remark in section.remarks)
+
+
+def _part(part: DiffPart, width: int) -> Iterator[str]:
+    if part.grid.rows:
+        yield _titled(part.title, table(part.grid, width), width)
+    for figure in part.maps:
+        grid = matrix_grid(figure)
+        if grid is not None:
+            yield _titled(grid.caption, table(grid, width), width)
+
+
+def _titled(title: str, text: str, width: int, rule: str = "-") -> str:
+    return f"{_wrapped(title, width)}\n{rule * min(width, display_width(title))}\n{text}"
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False)

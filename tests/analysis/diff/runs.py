@@ -1,0 +1,50 @@
+"""Runs for comparisons, made of a few values with chosen visits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asct.analysis.diff.source import ASCT, DiffSource
+from asct.sdk.record import Record, Stats
+from tests.export.fakes import Fakes
+
+CATALOG = Fakes()
+
+
+def visits(middle: float, count: int = 12, seed: int = 1, spread: float = 0.004) -> tuple[float, ...]:
+    """Values of visits around `middle`."""
+    rng = random.Random(f"{seed} {middle}")
+    return tuple(middle * (1.0 + rng.gauss(0.0, spread)) for _ in range(count))
+
+
+def value(values: Sequence[float], **changes: Any) -> Record:
+    """A value with these visits; latency at level L1 unless `changes` say otherwise."""
+    middle = sorted(values)[len(values) // 2]
+    ends = (min(values), max(values))
+    stats = Stats(
+        n=len(values), median=middle, mad=0.0, ci95=ends if len(values) > 5 else None, min=ends[0], max=ends[1],
+        visits=len(values), visit_values=tuple(values),
+    )  # fmt: skip
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "a", "benchmark": "latency-sweep", "id": "latency-sweep", "version": "1",
+        "point": {}, "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": middle,
+        "unit": "s", "better": "lower", "stats": stats, "raw": "jobs/a",
+    }  # fmt: skip
+    return Record(**{**body, **changes})
+
+
+def source(name: str, *records: Record, **changes: Any) -> DiffSource:
+    """A run with these values."""
+    body: dict[str, Any] = {
+        "name": f"p/{name}", "root": Path(f"/results/p/{name}"), "tool": ASCT, "version": "1.0", "records": records,
+        "plan": "p", "machines": {"a": {"CPU": "EPYC 7B13", "Linux kernel": "6.1 x86_64"}},
+    }  # fmt: skip
+    return DiffSource(**{**body, **changes})
+
+
+def levels(factors: Mapping[str, float], **changes: Any) -> list[Record]:
+    """The latency at several levels: 100 ns times a factor."""
+    return [value(visits(1e-7 * factor), coords={"level": name}, **changes) for name, factor in factors.items()]

@@ -1,0 +1,81 @@
+"""`--fail-on`: what is a condition, and which exit code a comparison has."""
+
+from __future__ import annotations
+
+import pytest
+
+from asct.analysis.diff.build import Diff, compare_all
+from asct.analysis.diff.gate import doubts, exit_code, limit_of
+from asct.analysis.diff.source import DiffSource
+from asct.errors import UsageError
+from tests.analysis.diff.runs import CATALOG, levels, source, value, visits
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"), [("regression>3%", 0.03), (" regression > 0.5 % ", 0.005), ("regression>0%", 0.0)]
+)
+def test_a_condition_is_a_percentage(text: str, limit: float) -> None:
+    assert limit_of(text) == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "label"),
+    [
+        ("", 1, "only `regression` can be asked for"),
+        ("improvement>3%", 1, "only `regression` can be asked for"),
+        ("regression", 11, "the comparison must be `>`"),
+        ("regression>=3%", 11, "the comparison must be `>`"),
+        ("regression<3%", 11, "the comparison must be `>`"),
+        ("regression>", 12, "not a number"),
+        ("regression>three%", 12, "not a number"),
+        ("regression>nan%", 12, "not a percentage from 0 to 1000"),
+        ("regression>1e9%", 12, "not a percentage from 0 to 1000"),
+        ("regression>3", 13, "the limit needs the unit `%`"),
+        ("regression>3% or so", 13, "the limit needs the unit `%`"),
+    ],
+)
+def test_a_mistake_is_located(text: str, column: int, label: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        limit_of(text)
+    (found,) = raised.value.diagnostics
+    assert found.span is not None
+    assert (found.code, found.span.column, found.label) == ("E705", column, label)
+
+
+def of(base: DiffSource, *others: DiffSource) -> Diff:
+    return compare_all(base, others, 0.03, CATALOG)
+
+
+BASE = source("base", *levels({"L1": 1, "L2": 2}))
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        (source("same", *levels({"L1": 1, "L2": 2})), 0),
+        (source("faster", *levels({"L1": 0.5, "L2": 2})), 0),
+        (source("slower", *levels({"L1": 1.2, "L2": 2})), 1),
+        (source("fewer", *levels({"L1": 1})), 0),
+        (source("nothing alike", *levels({"L9": 1})), 3),
+        (source("other version", *levels({"L1": 1}), *levels({"L2": 2}, version="2")), 3),
+        (source("incomplete", *levels({"L1": 1, "L2": 2}), gaps=("is interrupted",)), 3),
+        (source("one visit", value([1.2e-7], stats=None), *levels({"L2": 2})), 3),
+        (source("slower and unknown", *levels({"L1": 1.2}), *levels({"L2": 2}, version="2")), 3),
+    ],
+    ids=lambda item: item.name if isinstance(item, DiffSource) else "",
+)
+def test_what_was_not_compared_cannot_pass(new: DiffSource, code: int) -> None:
+    diff = of(BASE, new)
+    assert exit_code(diff, gated=True) == code
+    assert bool([*doubts(diff, gated=True)]) == (code == 3)
+    assert exit_code(diff, gated=False) == 0
+
+
+def test_the_worst_of_several_runs_decides() -> None:
+    slower, same = source("slower", *levels({"L1": 1.2})), source("same", *levels({"L1": 1}))
+    assert exit_code(of(BASE, same, slower, same), gated=True) == 1
+
+
+def test_nothing_in_common_is_told_without_a_gate_too() -> None:
+    (warning,) = doubts(of(BASE, source("alien", value(visits(1.0), metric="x"))), gated=False)
+    assert (warning.severity, warning.message) == ("warning", "no value of p/alien can be compared with p/base")

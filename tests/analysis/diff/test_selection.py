@@ -1,0 +1,58 @@
+"""`--benchmarks` selects entries by id, name, alias, keyword or tag; `^` excludes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from asct.analysis.diff.selection import selected
+from asct.errors import UsageError
+from asct.registry import installed
+from tests.analysis.diff.runs import source, value, visits
+
+ENTRIES = {"sweep": "latency-sweep", "depth": "storage-io-depth-sweep", "deep": "storage-io-depth-sweep"}
+
+
+def kept(*words: str) -> Sequence[str]:
+    """The ids that the words leave of two runs; the second one has no `deep`."""
+    records = [value(visits(1.0), id=name, benchmark=benchmark) for name, benchmark in ENTRIES.items()]
+    both = source("a", *records, tags={"deep": frozenset({"gate"})}), source("b", *records[:2])
+    first, second = selected(both, words, installed())
+    assert {record.id for record in second.records} <= {record.id for record in first.records}
+    return [record.id for record in first.records]
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ((), ["sweep", "depth", "deep"]),
+        (("sweep",), ["sweep"]),
+        (("storage-io-depth-sweep",), ["depth", "deep"]),
+        (("sids",), ["depth", "deep"]),
+        (("memory",), ["sweep"]),
+        (("gate",), ["deep"]),
+        (("^memory",), ["depth", "deep"]),
+        (("storage", "^deep"), ["depth"]),
+        (("all", "^storage"), ["sweep"]),
+        (("sweep", "gate"), ["sweep", "deep"]),
+    ],
+)
+def test_words_select(words: tuple[str, ...], ids: list[str]) -> None:
+    assert kept(*words) == ids
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("swep",), "no benchmark of these runs matches `swep`", "did you mean `sweep`?"),
+        (("^noop",), "matches `noop`", "the runs contain `sweep`, `depth`, `deep`"),
+        (("sweep", "^memory"), "matches `sweep ^memory`", "the runs contain `sweep`, `depth`, `deep`"),
+    ],
+)
+def test_a_word_that_matches_nothing_is_an_error(words: tuple[str, ...], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        kept(*words)
+    (found,) = raised.value.diagnostics
+    assert message in found.message
+    assert (found.code, found.hint) == ("E707", hint)
