@@ -79,7 +79,7 @@ def root(ctx: click.Context) -> None:
     \b
     Exit codes:
       0   everything was measured and every expectation was met
-      1   an expectation failed
+      1   an expectation failed, or a value regressed (diff --fail-on)
       2   wrong usage, an invalid plan, or a selection that matches nothing
       3   something was not measured
       4   refused for safety, or a host is locked
