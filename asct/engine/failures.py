@@ -34,7 +34,7 @@ class StepRun:
     raw: str
     argv: tuple[str, ...]
     timed_out_s: float | None = None
-    """The time limit in seconds that the step reached; None if it ended by itself."""
+    """The time limit in seconds that the step reached; None if the step ended before its limit."""
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:

@@ -226,7 +226,8 @@ def _bar_trace(series: Series, xs: list[Any], scale: AxisScale, style: _Style, s
 
 
 def _room_for(figure: Chart, xs: Sequence[Any], scale: AxisScale) -> dict[str, Any]:
-    """Return an invisible trace that extends the y axis to the horizontal lines, which plotly does not do itself."""
+    """Return an invisible trace that extends the y axis to include the horizontal lines, which plotly does not do on
+    its own."""
     return {
         "type": "scatter", "mode": "markers", "x": list(xs) * len(figure.rated), "hoverinfo": "skip", "opacity": 0,
         "y": _scaled([line.y for line in figure.rated], scale), "showlegend": False,

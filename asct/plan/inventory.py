@@ -1,7 +1,7 @@
 """Ansible inventories as printed by `ansible-inventory --list`: JSON with `_meta.hostvars`, groups and children.
 
-The variable names are those of Ansible's ssh connection and of its inventory parameters (docs.ansible.com, "List of
-behavioral inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
+Variables are named as in Ansible's ssh connection and inventory parameters (docs.ansible.com, "List of behavioral
+inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class _Loading:
         self._findings = findings
 
     def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
-        """Return the plan; None if the file is not a plan in a supported version."""
+        """Return the plan; None if the file is not a plan or its version is not supported."""
         if not self._is_plan(root):
             return None
         context = ParseContext(self._findings, Scope())
@@ -309,7 +309,7 @@ class FileMerger:
         return found
 
     def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Add the hosts of `from`. Keys set in the plan override those of the inventory."""
+        """Add the hosts in the inventory that `from` names. Keys set in the plan override those in the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None:

@@ -84,14 +84,14 @@ class Check(NamedTuple):
     """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
     reference: float | None = None
-    """The rated value in the base unit, with which reports compare the measured value. It is not judged."""
+    """The rated value in the base unit, with which reports compare the measured value. It does not affect the verdict."""
     unplanned: str = ""
     """The reason why no value that the expectation selects is planned; empty if such a value is planned. If a reason is
     given, the expectation is not evaluated."""
 
     @property
     def bounded(self) -> bool:
-        """Whether there is anything to judge, and not only a reference."""
+        """Whether the check has bounds, rather than only a reference."""
         return self.reference is None or any(item is not None for item in (self.min, self.max, self.versus))
 
 

@@ -347,8 +347,7 @@ class PointPattern:
         return {**self.fixed, **varying} if self._names else dict(self.fixed)
 
     def identity(self, varying: Mapping[str, Any]) -> str:
-        """Return 12 hex digits, which are the same as those of `point_id(benchmark, version,
-        self.settings(varying))`."""
+        """Return the same 12 hex digits as `point_id(benchmark, version, self.settings(varying))`."""
         parts = [gap + self._text(name, varying[name]) for gap, name in zip(self._gaps, self._names, strict=False)]
         text = "".join(parts) + self._gaps[-1]
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]

@@ -125,9 +125,9 @@ def read_text(path: Path) -> str:
 
 
 def parse_object(text: str, place: str, *, nan: bool = False) -> dict[str, Any]:
-    """Return the JSON object in `text`. Raises StoreError (E508) that names `place`, line and column.
+    """Return the JSON object in `text`. Raises StoreError (E508) with `place`, line and column in its message.
 
-    With `nan`, the object may contain NaN and Infinity, which are not JSON but which other programs write.
+    With `nan`, the object may contain NaN and Infinity, which JSON does not allow but other programs write.
     """
     try:
         value = (_TOLERANT if nan else _DECODER).decode(text)

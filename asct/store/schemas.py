@@ -62,8 +62,8 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """Return the schema for one kind of document from results_schema/, including that of events, which the engine
-    generates.
+    """Return the schema for one kind of document from results_schema/, including the schema for events, which the
+    engine generates.
 
     Raises FileNotFoundError for an unknown kind or an incomplete installation.
     """

@@ -166,7 +166,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """Cancel those of the jobs that have not ended. Raises HostError if Slurm fails to cancel them."""
+    """Cancel the jobs, except those that have already ended. Raises HostError if Slurm fails to cancel them."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
