@@ -147,7 +147,7 @@ class CommandResult:
 class Host(Protocol):
     """A host in a run. Except for `interrupt`, only one thread at a time calls its methods.
 
-    The default implementations are for transports that do not store tasks and have no scheduler.
+    The default implementations are for transports that have no scheduler and do not store tasks.
     """
 
     name: str

@@ -19,8 +19,8 @@ program.
 
 @dataclass(slots=True)
 class TaskStatus:
-    """The progress of a task. `exit_status` is the exit status of the task's shell; `shell_message` is True if the shell printed a
-    message about the exit status."""
+    """The progress of a task. `exit_status` is the exit status of its shell; `shell_message` is True if the shell
+    printed a message about the exit status."""
 
     started_s: float | None = None
     ended_s: float | None = None

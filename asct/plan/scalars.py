@@ -26,7 +26,7 @@ _MOST_DIGITS: Final = 40
 def resolve(text: str) -> Scalar:
     """Return the value of a plain (unquoted) scalar.
 
-    Raises BadValueError for a number that is not finite or has more than 40 digits.
+    Raises BadValueError for a number that has more than 40 digits or is not finite.
     """
     if not text or text[0] not in _STARTS_NUMBER:
         return _CONSTANTS.get(text, text)

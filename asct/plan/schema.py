@@ -185,7 +185,9 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "vars": _ref("vars"),
     }
     bound = {"type": ["string", "number"]}
-    rated = bound | {"description": "Rated value, which reports show next to the measured value; it does not affect the verdict"}
+    rated = bound | {
+        "description": "Rated value, which reports show next to the measured value; it does not affect the verdict"
+    }
     bounds = {"min": bound, "max": bound, "no_worse_than": bound, "reference": rated}
     return {
         "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, TEMPLATE, {"const": 0}]},

@@ -341,8 +341,8 @@ def read_coordinates(
     """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
     records), and the reason why no such value is planned (empty if there is such a value).
 
-    A pattern may match jobs without these coordinates; this is an error only if no job has them even without the
-    profile, `--set` and the selection.
+    A pattern may match jobs without these coordinates; this is an error only if no job has them, including the jobs in
+    the plan without the profile, `--set` and the selection.
     """
     found, worst = _read_at(context, expectation, expected)
     if worst is None:

@@ -84,7 +84,7 @@ class Check(NamedTuple):
     """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
     reference: float | None = None
-    """The rated value in the base unit, with which reports compare the measured value. It does not affect the verdict."""
+    """The rated value in the base unit, which reports show next to the measured value. It does not affect verdicts."""
     unplanned: str = ""
     """The reason why no value that the expectation selects is planned; empty if such a value is planned. If a reason is
     given, the expectation is not evaluated."""

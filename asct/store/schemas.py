@@ -49,7 +49,7 @@ def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, An
 
 
 def document_schemas() -> dict[str, dict[str, Any]]:
-    """Return all schemas of this package, by kind."""
+    """Return all schemas in this package, by kind."""
     return {kind: model_schema(kind, model, description) for kind, (model, description) in _MODELS.items()}
 
 

@@ -77,7 +77,7 @@ class NoiseEvidence:
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Return whether all of these kinds were counted both before and after. Some counters may decrease
+        """Return whether all of these kinds were counted both before and after the steps. Some counters may decrease
         (proc_stat(5), iowait)."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
