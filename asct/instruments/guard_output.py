@@ -33,14 +33,14 @@ class GuardTarget:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def scalar(self, name: str) -> Scalar | None:
-        """Return the value of a scalar field; None if it is unknown."""
+        """Return the value of a scalar field, or None if it is unknown."""
         value = self.fields.get(name)
         return value if isinstance(value, str | int | float | bool) else None
 
 
 @dataclass(frozen=True, slots=True)
 class CounterSample:
-    """Counters at one moment. CPU times are totals in ns; None if they cannot be read.
+    """Counters at one moment. CPU times are totals in ns, or None if they cannot be read.
 
     `devices` contains, for each target in the order of the targets file, the counters of the drives below it: reads,
     read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms. They are None if no drive is known for the
@@ -59,8 +59,8 @@ class CounterSample:
 class GuardOutput:
     """The output of guard for one program.
 
-    `status` is the exit status of the program, negative if it was killed by a signal; None if no program was run.
-    `stopped` is the reason why guard ended the program (`interval`, `volume`); empty if it did not.
+    `status` is the exit status of the program, negative if it was killed by a signal, or None if no program was run.
+    `stopped` is the reason why guard ended the program (`interval`, `volume`), or empty if guard did not end it.
     """
 
     before: tuple[GuardTarget, ...]

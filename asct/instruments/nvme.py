@@ -67,7 +67,7 @@ class IdentifyNamespace:
 
 
 def health_of(device: GuardTarget) -> SmartHealth | None:
-    """Return the health log of a drive; None if it cannot be read."""
+    """Return the health log of a drive, or None if it cannot be read."""
     data = _bytes(device, "nvme_smart", 512)
     if data is None:
         return None
@@ -86,7 +86,7 @@ def health_of(device: GuardTarget) -> SmartHealth | None:
 
 
 def controller_of(device: GuardTarget) -> IdentifyController | None:
-    """Return the controller data of a drive; None if it is not an NVMe drive or could not be queried."""
+    """Return the controller data of a drive, or None if it is not an NVMe drive or could not be queried."""
     data = _bytes(device, "nvme_id_ctrl", 4096)
     if data is None:
         return None
@@ -105,7 +105,7 @@ def controller_of(device: GuardTarget) -> IdentifyController | None:
 
 
 def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
-    """Return the namespace data of a drive; None if it is not an NVMe drive or could not be queried."""
+    """Return the namespace data of a drive, or None if it is not an NVMe drive or could not be queried."""
     data = _bytes(device, "nvme_id_ns", 4096)
     if data is None:
         return None
@@ -134,7 +134,7 @@ def _heat(devices: Sequence[GuardTarget]) -> dict[str, int]:
 
 
 def _bytes(device: GuardTarget, field: str, size: int) -> bytes | None:
-    """Return the bytes of a field; None if it is missing, not hexadecimal, or shorter than the structure."""
+    """Return the bytes of a field, or None if it is missing, not hexadecimal, or shorter than the structure."""
     text = device.scalar(field)
     try:
         data = bytes.fromhex(text) if isinstance(text, str) else b""

@@ -87,7 +87,7 @@ def test_what_was_in_flight_at_the_end_is_no_second_of_its_own() -> None:
 
 
 def test_counts_that_fall_are_refused() -> None:
-    with pytest.raises(ValueError, match="lower than those of an earlier one"):
+    with pytest.raises(ValueError, match="lower counters than an earlier one"):
         seconds_of([report(1000, 20), report(2000, 10)])
 
 

@@ -92,7 +92,7 @@ def test_dependent_cells_that_are_too_small_for_the_target() -> None:
         ({"mixes": "0,101"}, "mixes", "exceed 100"),
         ({"offset": 512}, "offset", "multiple of 4096"),
         ({"filesize": MIB}, "filesize", "lower numjobs"),
-        ({"file_names": "relative"}, "file_names", "not an absolute path"),
+        ({"file_names": "relative"}, "file_names", "must be an absolute path"),
         ({"engine": "psync"}, "engine", "keeps only one request in flight"),
     ],
     ids=str,

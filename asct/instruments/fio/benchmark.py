@@ -28,8 +28,8 @@ ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
 """Rate of a fast NVMe drive, used to estimate the maximum number of bytes that a point writes."""
 _LIKELY_WRITE_BYTES_PER_S: Final = 1_000_000_000
 _LIKELY_WRITES_PER_S: Final = 75_000
-"""Sustained writes per second of an ordinary NVMe drive: 1 GB/s in large requests, and 300 MB/s in requests of 4 KiB.
-The drive qualifications assume the same rates for their usual duration."""
+"""Sustained write rate of an ordinary NVMe drive: 1 GB/s for large requests and 300 MB/s for 4 KiB requests. The drive
+qualifications use the same rates to estimate their usual duration."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 
@@ -44,7 +44,7 @@ class FioBenchmark(Benchmark[P]):
     axis: ClassVar[str | None] = None
     """The setting that the benchmark sweeps, which is the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
-    """Title of the table; if empty, the title of the benchmark."""
+    """Title of the table. If it is empty, the table has the title of the benchmark."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Yield contradictions among the shared settings and in the sweep list."""
@@ -54,7 +54,7 @@ class FioBenchmark(Benchmark[P]):
                 yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the resources required. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
+        """Return the required resources. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
         sections = [section for _, section in sections_of(params)]
         most = sum(_estimated_writes(section, ASSUMED_WRITE_BYTES_PER_S) for section in sections)
         likely = sum(_estimated_writes(section, likely_rate(section.block_size)) for section in sections)
@@ -77,11 +77,11 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points, set to an engine that supports every queue depth of the job."""
+        """Return the points with an engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio would round queue depths."""
+        """Yield a message and a hint if fio would round any queue depth."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
@@ -163,7 +163,8 @@ class SweepParams(FioParams):
 
     latency_bound: Duration | None = setting(
         None,
-        "Limit for the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        "Upper limit for the 99th-percentile latency in the table of operating points; if unset, 200us, 500us, 1ms, "
+        "2ms, 5ms and 10ms are used",
         aliases=("latency_slo",),
         gt=0,
     )
@@ -171,7 +172,7 @@ class SweepParams(FioParams):
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
     """Declare the setting that lists the values of `axis`, one per point."""
-    text = f"Values of {axis}, one point each; set {axis} instead for a single point"
+    text = f"Values of {axis}, with one point for each value; to measure a single point, set {axis} instead"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
 
@@ -184,7 +185,7 @@ class SweepBenchmark(FioBenchmark[S]):
     keywords = ("storage", "dsweep", "io")
     metrics: ClassVar[tuple[Metric, ...]] = (
         *METRICS,
-        Metric(BOUND_METRIC, "s", "neither", "Value of the setting latency_bound", comparable=False),
+        Metric(BOUND_METRIC, "s", "neither", "Value of the `latency_bound` setting", comparable=False),
     )
     highlights = (
         Highlight("bandwidth", "Highest bandwidth"),

@@ -34,8 +34,8 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
         if "number_ios" in section.options and section.io_size is None:
             yield (
                 "options" if "number_ios" in params.options else "job_file",
-                "`number_ios` has no effect, because the run takes `duration` regardless of the amount of data; "
-                "set io_size instead or in addition: the run then ends when the first limit is reached",
+                "`number_ios` has no effect, because the run lasts for `duration` regardless of the amount of data; "
+                "set io_size instead or in addition, so that the run ends when the first limit is reached",
             )
         yield from _sizes(section)
         yield from _engine(section)
@@ -54,7 +54,7 @@ def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
         how = option_of(type(params), name)
         engines = how["engines"] if how else []
         if engines and getattr(params, name) is not None and params.engine not in engines:
-            yield name, f"is an option of {' and '.join(engines)}; set engine to {' or '.join(engines)}"
+            yield name, f"is supported only by {' and '.join(engines)}; set engine to {' or '.join(engines)}"
 
 
 def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Iterator[tuple[str, str]]:
@@ -74,7 +74,7 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
     if reason:
         yield "file_names", f"{reason} cannot appear in a fio job file; rename the file or use a symbolic link"
     elif not path.is_absolute() or ".." in path.parts:
-        yield "file_names", f"`{name}` is not an absolute path without `..`; give the complete path from /"
+        yield "file_names", f"`{name}` must be an absolute path without `..`; give the complete path from /"
     elif any(path.is_relative_to(folder) for folder in _NOT_FILES):
         yield "file_names", f"`{name}` cannot be a target; use a file or device outside {', '.join(_NOT_FILES)}"
 
@@ -104,7 +104,7 @@ def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
-            f"{params.numjobs} sequential jobs cannot share a named target, which is divided in whole "
+            f"{params.numjobs} sequential jobs cannot share a named target, because fio divides it into whole "
             "percentages; set numjobs to 100 or less",
         )
     elif total is not None and slice_bytes(params, total) == 0:

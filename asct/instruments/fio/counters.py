@@ -21,7 +21,7 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""Kinds of time that are not available to a job, including time that the hypervisor gave to other guests."""
+"""Kinds of CPU time that are not available to a job, including time that the hypervisor gave to other guests."""
 _USER: Final = ("usr", "nice")
 
 
@@ -78,8 +78,8 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
 
 
 def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """Return the mean of the rows inside the window or, if none fits, the row with the largest overlap; None if there
-    is no overlap.
+    """Return the mean of the rows inside the window or, if none fits, the row with the largest overlap, or None if
+    there is no overlap.
 
     If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise, each row is assumed to end in the
     middle of its second.
@@ -134,8 +134,8 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """Return the window of measured time. It ends with fio's last report or, if the wall clock was set, at the end of
-    fio."""
+    """Return the window of measured time. It ends with fio's last report or, if the wall clock was set, when fio
+    ends."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
@@ -148,7 +148,7 @@ def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """Return the increase of the given counters for one target, or for all targets combined; None if a drive has no
+    """Return the increase of the given counters for one target, or for all targets combined, or None if a drive has no
     counters."""
     return counter_change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
@@ -160,8 +160,8 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
 
 
 def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
-    """Return the increase of a counter whose samples are pairs of time and value; None if a value is unknown or there
-    is only one sample."""
+    """Return the increase of a counter whose samples are pairs of time and value, or None if a value is unknown or
+    there is only one sample."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
         return None
@@ -171,7 +171,7 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
 def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
     """Return the rate of the given counters, for all targets together, in consecutive parts of the window.
 
-    There are at most 240 parts; rates are per second. Empty if a drive has no counters.
+    There are at most 240 parts; rates are per second. The list is empty if a drive has no counters.
     """
     inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
     chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
@@ -184,7 +184,8 @@ def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """Return the counter at a time, interpolated linearly between samples and constant outside of them."""
+    """Return the value of the counter at `moment`: interpolated linearly between samples, and constant before the first
+    and after the last sample."""
     before = series[0]
     for after in series:
         if after[0] >= moment:
@@ -220,7 +221,7 @@ class Coverage:
 
     @property
     def missing(self) -> bool:
-        """Whether the drives transferred fewer bytes than fio counts."""
+        """Whether the drives transferred fewer bytes than fio counted."""
         return self.ratio is not None and self.ratio < 1.0 - TOLERANCE - self.uncertainty
 
 
@@ -263,7 +264,8 @@ def _between_reports(
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
-    """Return the largest delay of a guard sample in seconds. On a busy host, fio's reports are delayed as much."""
+    """Return the largest delay of a guard sample in seconds. On a busy host, fio's reports are delayed by about as
+    much."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 

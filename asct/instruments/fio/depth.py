@@ -31,7 +31,7 @@ Loads = Callable[[P], Sequence[FioParams]]
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
-    """Return whether the host's fio rounds the depth of `load`; True if its version is unknown."""
+    """Return whether the host's fio rounds the depth of `load`, or True if its version is unknown."""
     tool = facts.tools.get("fio")
     return rounds(chosen_engine(load, facts), load.iodepth, (tool.version if tool else "") or "")
 
@@ -42,7 +42,7 @@ def rounds(engine: str, iodepth: int, version: str) -> bool:
 
 
 def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
-    """Return the points of a job with an engine that supports every depth instead of `auto`.
+    """Return the points of a job, with `auto` replaced by an engine that supports every depth.
 
     If fio would round the depth of any point, all points get libaio, so that no curve mixes engines. The points remain
     unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports the depths.
@@ -62,7 +62,7 @@ def _suits_libaio(load: FioParams) -> bool:
 
 
 def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Iterator[tuple[str, str]]:
-    """Yield a message and a hint if fio will round the depths of points."""
+    """Yield a message and a hint if fio will round the depth of any point."""
     rounded = [load for point in points for load in loads(point) if is_rounded(load, facts)]
     if not rounded:
         return

@@ -54,7 +54,7 @@ _HEALTH_NOTE: Final = "Temperature and health before the first point -> after th
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table of the targets; empty if no size is known.
+    """Return a table of the targets, or an empty sequence if no size is known.
 
     A target has several rows if its identity, for example its write cache, changed between points.
     """
@@ -76,7 +76,7 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """Format the change in a value as `38 -> 52`, or as a single number if it did not change; None if there are no
+    """Format the change in a value as `38 -> 52`, or as a single number if it did not change, or None if there are no
     records."""
     if not records:
         return None

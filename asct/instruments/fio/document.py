@@ -25,7 +25,7 @@ _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowErro
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads, writes or trims of one job. fio's own rates are relative to `runtime_ms`."""
+    """The reads, writes or trims of one job. fio computes its own rates over `runtime_ms`."""
 
     ios: int
     io_bytes: int
@@ -39,7 +39,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """The result of one fio job. `error` is an errno value, or 0. `directions` contains the directions with
+    """The result of one fio job. `error` is an errno value, or 0. `directions` contains only directions that had
     requests."""
 
     name: str
@@ -264,7 +264,8 @@ def count(value: Any) -> int:
 
 @dataclass(frozen=True)
 class DirectionInterval:
-    """The requests of one direction within an interval. `bins` contains their number by completion latency in ns."""
+    """The requests of one direction within an interval. `bins` maps each completion latency in ns to the number of
+    requests with that latency."""
 
     ios: int
     io_bytes: int
@@ -290,12 +291,12 @@ class RunInterval:
 
     @property
     def ios(self) -> int:
-        """The number of requests in all directions."""
+        """The number of requests across all directions."""
         return self.sides[""].ios
 
     @property
     def io_bytes(self) -> int:
-        """The number of bytes in all directions."""
+        """The number of bytes across all directions."""
         return self.sides[""].io_bytes
 
 
@@ -346,7 +347,7 @@ def _minus(after: _Totals, before: _Totals) -> DirectionInterval:
     bins = {int(value): more for value, number in after[2].items() if (more := number - known.get(value, 0))}
     ios, io_bytes = after[0] - before[0], after[1] - before[1]
     if ios < 0 or io_bytes < 0 or min(bins.values(), default=0) < 0:
-        raise ValueError("the counters of a later document are lower than those of an earlier one")
+        raise ValueError("a later document has lower counters than an earlier one")
     return DirectionInterval(ios, io_bytes, bins)
 
 

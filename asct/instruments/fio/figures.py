@@ -195,9 +195,9 @@ _ALIKE: Final = 1.0
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
     """Return all figures of a storage benchmark.
 
-    Bandwidth, rate, mean latency and latency percentiles are plotted over the swept settings (see `views`; not for a
-    single point). The other figures are latency over bandwidth, maps of two settings, latency distributions, timelines,
-    and CPU time.
+    Bandwidth, rate, mean latency and latency percentiles are plotted over the swept settings (see `views`), unless
+    there is only one point. The other figures are latency over bandwidth, maps of two settings, latency distributions,
+    timelines, and CPU time.
     """
     rows = gather(records)
     if not rows:
@@ -221,7 +221,7 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
 def _chart(what: FigureQuantity, view: FigureView) -> Figure:
     """Draw a quantity as lines over a numeric setting, or as bars over any other setting.
 
-    A single group has separate lines for reads, writes and their total, or for each percentile; several groups have one
+    A single group has separate lines for reads, writes and their total, or for each percentile. Several groups have one
     line each.
     """
     if len(view.groups) > 1:
@@ -244,8 +244,8 @@ def _chart(what: FigureQuantity, view: FigureView) -> Figure:
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics of the directions with requests and, if there are several directions, of their total, by
-    name."""
+    """Return the metrics, by name, for each direction that has requests and, if there are several directions, for their
+    total."""
     found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
     return found | {"total": metric} if len(found) > 1 else found
 
@@ -274,8 +274,8 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars that show the time of the CPUs that the jobs use and, if it differs, of all CPUs; empty
-    without mpstat."""
+    """Return stacked bars that show how the CPUs used by the jobs and, if the result differs, all CPUs spent their
+    time. The result is empty without data from mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),

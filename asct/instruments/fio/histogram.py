@@ -69,7 +69,8 @@ class Quantiles(Generic[N]):
         return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
 
     def deviation(self, middle: float) -> float:
-        """Return the median distance from `middle`, found by walking outward from `middle` past half of the values."""
+        """Return the median distance from `middle`, found by walking outward from `middle` until half of the values
+        have been passed."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
@@ -81,7 +82,7 @@ class Quantiles(Generic[N]):
         return distance
 
     def percentile(self, percent: float) -> float | None:
-        """Return the quantile at `percent` as computed by fio; None if fewer than MIN_BEYOND values are above it."""
+        """Return the quantile at `percent` as computed by fio, or None if fewer than MIN_BEYOND values are above it."""
         return self.at(percent / 100.0) if _enough_beyond(self.n, percent) else None
 
 
@@ -105,7 +106,7 @@ class LatencyCourse:
 
     @cached_property
     def mean_half_ns(self) -> float | None:
-        """Half the width of the 95 % interval of the mean, in ns; None for fewer than 6 independent parts."""
+        """Half the width of the 95 % interval of the mean, in ns, or None for fewer than 6 independent parts."""
         return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
 
     def share_half(self, percent: float) -> float | None:
@@ -153,8 +154,9 @@ class Latency:
 
         The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
         other position measures", Journal of the American Statistical Association 47, 1952). The share is assumed to
-        vary as it does between the parts of the run, but at least as much as for independent requests, for which it is
-        binomial (Hahn and Meeker, Statistical Intervals, 1991, section 5.2; normal approximation, rounded outward).
+        vary as it does between the parts of the run, but at least as much as if requests were independent, in which
+        case it would be binomial (Hahn and Meeker, Statistical Intervals, 1991, section 5.2; normal approximation,
+        rounded outward).
         """
         if not self.bins:
             return None

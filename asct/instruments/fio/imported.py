@@ -50,12 +50,12 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Maximum time in milliseconds between two reports of a run during which no job ran, for example at its end."""
+"""Maximum time, in milliseconds, for which no job runs between two reports of the same run, for example at its end."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,
 }  # fmt: skip
-"""The values that fio uses for unset options (HOWTO, on Linux)."""
+"""The values that fio uses on Linux for unset options (see fio's HOWTO)."""
 _SYNCHRONOUS: Final = SYNCHRONOUS | {"pvsync", "vsync"}
 _ASYNCHRONOUS: Final = frozenset({"io_uring", "libaio", "posixaio"})
 _UNHELD: Final = frozenset({
@@ -119,7 +119,7 @@ class _Job:
     whole: bool
 
     def setting(self, name: str) -> Scalar | None:
-        """Return the value of a setting, or fio's default; None if it is unknown."""
+        """Return the value of a setting, or fio's default, or None if it is unknown."""
         return self.options.get(name, _DEFAULTS.get(name)) if self.whole else None
 
     @property
@@ -187,7 +187,7 @@ def _check_kind(part: JsonPart, text: str) -> None:
         why = f"{version} reports latencies in microseconds and without distributions"
         raise FormatError(why, "measure again with fio 3.0 or newer", line, 1)
     if not known or int(known[1]) > _MAJOR:
-        hint = "asct reads results of fio 3.0 to 3.x; use a newer asct"
+        hint = "asct reads results from fio 3.0 to 3.x; use a newer version of asct"
         raise FormatError(f"fio version `{version[:40]}` is unknown to asct", hint, line, 1)
     if "client_stats" in body and "jobs" not in body:
         hint = "run fio on each server without --client, and import each result with its own --host"
@@ -239,8 +239,8 @@ def _ios(entry: Mapping[str, Any]) -> int:
 
 
 def _ramps_ms(content: Mapping[str, Any]) -> float:
-    """Return the total time of all ramps, during which fio's run times do not increase; 0 for a ramp in an unknown
-    unit."""
+    """Return the total time of all ramps, during which fio's run times do not increase. A ramp in an unknown unit
+    counts as 0."""
     shared = content.get("global options", {})
     ramps = {
         job.get("groupid"): _value("ramp_time", "ramp_time", str({**shared, **job.get("job options", {})}["ramp_time"]))
@@ -364,8 +364,8 @@ def _stage_names(groups: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Job]) -> Document:
-    """Return the document of one group, which consists of jobs that ran at the same time, without the reports before
-    its start."""
+    """Return the document of one group of jobs that ran at the same time, omitting the reports written before the group
+    started."""
     kept = []
     for part in run:
         own = [_entry(part.content["jobs"][index], jobs[index].processes) for index in chosen]
@@ -375,7 +375,8 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
-    """Return an entry with the time of one process instead of the sum, and its CPU share relative to that time.
+    """Return an entry with the time of one process instead of the sum over its processes, and with the CPU share
+    relative to that time.
 
     Early versions of fio 3 report only the times of the directions.
     """

@@ -19,8 +19,8 @@ _MISREAD: Final = ";#[]$\\"
 
 
 def refusal(value: str) -> str:
-    """Return the part of `value` that a job file cannot contain, as the subject of a sentence; empty if `value` is
-    valid."""
+    """Return the part of `value` that a job file cannot contain, as the subject of a sentence, or an empty string if
+    `value` is valid."""
     if not value:
         return "an empty value"
     if not value.isprintable():
@@ -75,7 +75,7 @@ def _check(value: str) -> None:
         raise ValueError(f"{reason} cannot appear in a fio job file")
 
 
-# Options of fio can run commands (`exec_prerun`), load libraries (`ioengine=external:`), read and write any file
+# fio options can run commands (`exec_prerun`), load libraries (`ioengine=external:`), read and write any file
 # (`write_iolog`, `mem=mmap:`), change the host (`ioscheduler`, `cgroup`) and name targets in a dozen ways, and newer
 # versions add more. Therefore, only options that are known to affect nothing but the requests are permitted.
 
@@ -105,8 +105,8 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 WAITS: Final = ("stonewall", "wait_for_previous")
 """Options that make a section wait for the end of all earlier sections: fio's name and its alias."""
 WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
-"""Options in a job file that fio need not read. asct itself starts the stages, every run has a fixed duration (unless
-`io_size` is set), and the other options only change the report that fio prints."""
+"""Options that a job file may contain but that asct does not pass to fio: asct itself starts the stages, every run has
+a fixed duration (unless `io_size` is set), and the other options only change the report that fio prints."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     "asct starts the sections of a stage at the same time and measures them for the same time; remove it, or use "
     "`stonewall` to run sections one after the other":
@@ -143,8 +143,8 @@ _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """Return why an option is not permitted, as the predicate of a sentence that begins with its name; empty if it is
-    permitted.
+    """Return why an option is not permitted, as the predicate of a sentence that begins with its name, or an empty
+    string if it is permitted.
 
     `settings` maps fio options to the asct settings that replace them.
     """

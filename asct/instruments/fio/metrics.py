@@ -1,9 +1,9 @@
 """The metrics and flags of all fio benchmarks, separate from the code that computes them, because a plan needs only
 their names.
 
-Most metrics have no coordinates, or only the stage of a job file: the settings of the point identify a value. The
-coordinates of `queue_depth` are the settings that tables and figures need even if they are not swept, and the engine
-that `auto` selected.
+Most metrics have no coordinates other than, at most, the stage of a job file, because the settings of the point
+identify a value. The coordinates of `queue_depth` are the settings that tables and figures need even if they are not
+swept, and the engine that `auto` selected.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ DEVICE_METRICS: Final = (
     _info("device_percentage_used", "%", "neither", "Wear that the drive reports", _DEVICE),
     _info("device_available_spare", "%", "neither", "Remaining spare blocks, relative to the initial number", _DEVICE),
     _info("device_media_errors", "1", "neither", "Uncorrectable media errors", _DEVICE),
-    _info("device_data_units_written", "1", "neither", f"Total written by the host {_UNITS}", _DEVICE),
+    _info("device_data_units_written", "1", "neither", f"Data written by the host {_UNITS}", _DEVICE),
 )
 """Metrics of a target. `asct.instruments.fio.devices` computes their values."""
 
@@ -163,8 +163,8 @@ FLAGS: Final = {
     "memory-filesystem": "the temporary file is in memory (tmpfs)",
     "host-limited": "the jobs or the Linux kernel used more than 90 % of a CPU (80 % if jobs share CPUs): the host "
     "may be the limit, not the drive",
-    "foreign-cpu": "a CPU of the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs used more "
-    "than half a CPU",
+    "foreign-cpu": "a CPU used by the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs "
+    "used more than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
     "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
     "imported": "the value comes from an imported fio result: asct checked neither the target nor the host",

@@ -1,8 +1,8 @@
 """Operating points and limits of a drive, derived from the curve of its rate over its load.
 
-Over the queue depth or the number of jobs, the rate is in requests per second; over the request size, in bytes per
-second. Operating points are always measured points, never interpolated ones; their interval is the range over the
-repeats. Unreliable points are ignored.
+On a curve over the queue depth or the number of jobs, the rate is in requests per second. On a curve over the request
+size, it is in bytes per second. Operating points are always measured points, never interpolated ones; their interval is
+the range over the repeats. Unreliable points are ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _STILL_RISING: Final = 1.05
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """A named point on a curve: its row, its share of the highest rate, and its range on the axis over the repeats."""
+    """A named point on a curve: its row, its share of the highest rate, and the range of its axis values over the
+    repeats."""
 
     name: str
     row: PointRow
@@ -162,7 +163,7 @@ def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> 
 
 
 def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
-    """Return a table with one row per operating point of each curve; empty if there are none."""
+    """Return a table with one row per operating point of each curve, or an empty tuple if there are none."""
     found = curves(rows, names, axis)
     points = [(curve, operating_points(curve.rows, curve.over)) for curve in found]
     cells = tuple(_cells(curve, point) for curve, part in points for point in part)
@@ -213,16 +214,16 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
 
 
 # A drive saturates gradually, and at different rates for different request sizes. In contrast, a provisioned limit is
-# exactly constant: the same requests per second for several sizes, or with more requests in flight. The same bytes per
-# second from some size on are also a limit: that of the volume, the link, or the drive.
+# exactly constant: the same requests per second for several sizes, or with more requests in flight. If the number of
+# bytes per second is constant from some size onward, that is also a limit: that of the volume, the link, or the drive.
 LEAST_RANGE: Final = 4.0
 """Minimum ratio of the last to the first value of the axis on a plateau."""
 _LEAST_BYTES_POINTS: Final = 2
 """Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""Share of a CPU above which a job is considered limited by the host."""
+"""Share of a CPU's time above which a job is considered to be limited by the host."""
 _FOLLOWS: Final = 0.1
-"""Relative tolerance within which the number of requests in flight is considered equal to the number requested."""
+"""Relative tolerance within which the number of requests in flight is considered equal to the requested number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,8 @@ def _edges(row: PointRow) -> float:
 
 
 def _host_bound(row: PointRow) -> bool:
-    """Return whether each job used most of a CPU or, without the CPU time of the jobs, whether any CPU was busy."""
+    """Return whether each job used most of a CPU or, if the CPU time of the jobs is unknown, whether any CPU was
+    busy."""
     rate, cost, jobs = row.value("iops"), row.value("cpu_time_per_io"), row.setting("numjobs")
     if rate is None or cost is None or not isinstance(jobs, int):
         return "host-limited" in row.flags

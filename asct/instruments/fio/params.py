@@ -1,4 +1,4 @@
-"""The settings shared by all fio benchmarks. The names used by ASCT and by fio are aliases."""
+"""The settings shared by all fio benchmarks. The names used by Arm's ASCT and by fio are aliases."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def passed(
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`); None if it is not a fio
+    """Return how the setting `name` is passed to fio (keys `option`, `time`, `engines`), or None if it is not a fio
     option."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
@@ -43,8 +43,8 @@ def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
 
 
 def passed_options(params: Params, engine: str) -> dict[str, str]:
-    """Return the fio options for all settings that have a value and that `engine` supports, by fio's name, in order of
-    declaration.
+    """Return the fio options for all settings that have a value and that `engine` supports. The keys are fio's names,
+    in order of declaration.
 
     Times include their unit, because fio's default unit depends on the option.
     """
@@ -136,8 +136,8 @@ class OffsetParams(Params):
     zonemode: Literal["none", "strided", "zbd"] | None = passed(
         "Access zone by zone: strided (zones of zonesize), or zbd (the zones of a zoned device)"
     )
-    zonesize: Size | None = passed("Bytes of a zone", ge=512)
-    zonerange: Size | None = passed("Bytes from the start of a zone to the start of the next", ge=512)
+    zonesize: Size | None = passed("Size of a zone", ge=512)
+    zonerange: Size | None = passed("Distance in bytes from the start of a zone to the start of the next", ge=512)
     zoneskip: Size | None = passed("Bytes to skip after each zone")
     max_open_zones: Count | None = passed("Maximum number of open zones, all jobs combined")
     job_max_open_zones: Count | None = passed("Maximum number of open zones per job")
@@ -165,7 +165,7 @@ class DataParams(Params):
 
     @property
     def syncs(self) -> bool:
-        """Whether writes additionally wait for the drive after their completion."""
+        """Whether jobs do more after the completion of a write before they continue: sync or verify the data."""
         return bool(self.fsync or self.fdatasync or self.verify or self.sync in ("sync", "dsync"))
 
 
@@ -183,14 +183,14 @@ Pattern = Literal[
 Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync", "mmap"]
 
 DEFAULT_FILE_BYTES: Final = 1000 * 2**20
-"""Size of the temporary file if `filesize` is not set (ASCT's default)."""
+"""Size of the temporary file if `filesize` is not set (the default of Arm's ASCT)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 """Engines that keep one request in flight per job, regardless of `iodepth`."""
 
 
 def _pattern(value: object) -> object:
-    """Replace fio's long name of the mixed sequential pattern with its short one."""
+    """Replace fio's long name for the mixed sequential pattern with its short one."""
     return "rw" if value == "readwrite" else value
 
 
@@ -219,7 +219,8 @@ class PointParams(Params):
         aliases=("runtime",),
         gt=0,
         le=30 * 86400,
-        pitfalls="Below 2s, mpstat has no complete sample within the run; p99_99 requires 100,000 requests.",
+        pitfalls="If it is below 2s, mpstat has no complete sample within the run. The p99_99 metrics require at "
+        "least 100,000 requests.",
     )
     ramp_time: Duration = setting(
         0.0, "Time under load before the measurement, per point", aliases=("ramp", "warmup_time"), le=86400
@@ -227,7 +228,7 @@ class PointParams(Params):
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(
         None,
-        "Bytes of the target to use; unset: 1000 MiB of a temporary file, or all of a named target",
+        "Number of bytes of the target to use; if unset, 1000 MiB of a temporary file, or all of a named target",
         aliases=("size",),
         pitfalls="With a file smaller than the caches of the drive, the benchmark measures these caches.",
     )
@@ -241,29 +242,32 @@ class PointParams(Params):
     rwmixread: Count = setting(70, "Percentage of reads in a mixed pattern", le=100)
     engine: Engine = setting(
         "auto",
-        "I/O engine; auto: io_uring, libaio or psync, whichever the host permits",
+        "I/O engine; auto selects the first of io_uring, libaio and psync that the host permits",
         aliases=("ioengine",),
         pitfalls="psync, pvsync2 and sync keep only one request in flight per job. fio before 3.39 rounds iodepth up "
         "to a power of two for io_uring; with other depths, auto therefore selects libaio for the whole job.",
     )
     iodepth: Count = setting(16, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     iodepth_batch: Count = setting(
-        1, "Requests submitted at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
+        1, "Number of requests submitted at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
     )
     numjobs: Count = setting(4, "Number of identical concurrent processes", ge=1, le=1024)
     io_size: Size | None = setting(
         None,
-        "Number of bytes after which the point ends, all jobs combined; duration is then the time limit",
+        "Number of bytes after which the point ends, all jobs combined; duration then becomes the time limit",
         aliases=("io_limit", "volume"),
         ge=512,
     )
     cpus: Annotated[str, BeforeValidator(_cpu_choice)] = setting(
         "auto",
-        "CPUs of the jobs: auto (one per job, near the drive), all, or a list such as 0-3,8",
+        "CPUs for the jobs: auto (one per job, near the drive), all, or a list such as 0-3,8",
         aliases=("cpus_allowed",),
     )
     memory_node: Count | None = setting(
-        None, "NUMA node of the buffers; unset: the node on which the job runs", aliases=("numa_mem_policy",), le=1023
+        None,
+        "NUMA node for the buffers; if unset, the node on which the job runs",
+        aliases=("numa_mem_policy",),
+        le=1023,
     )
     direct: bool = setting(
         True,
@@ -271,10 +275,10 @@ class PointParams(Params):
         pitfalls="Without it, the benchmark measures memory instead of the drive.",
     )
     create_temp_file: bool | None = setting(
-        None, "Use a temporary file in the work folder; on unless file_names is set"
+        None, "Use a temporary file in the work folder; this is the default unless file_names is set"
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in file_names")
-    seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**32 - 1)
+    seed: Count = setting(1, "Seed for the random offsets", aliases=("randseed",), le=2**32 - 1)
 
 
 class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, PointParams):
@@ -285,7 +289,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
     )
     job_file: str = setting(
         "",
-        "Text of a fio job file; its options correspond to asct settings. Its sections run at the same time, or in "
+        "Text of a fio job file whose options correspond to asct settings. Its sections run at the same time, or in "
         "stages separated by stonewall",
         max_length=20_000,
     )
@@ -297,7 +301,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def span_bytes(self) -> int | None:
-        """The number of bytes of the target used by all jobs together; None means the whole of a named target."""
+        """The number of bytes of the target used by all jobs together. None means all of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property

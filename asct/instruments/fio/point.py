@@ -96,7 +96,7 @@ class DirectionResult:
 
     `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields that end
     in `_stats` describe the intervals between fio's reports. `course` contains the completion latencies in each of
-    these intervals; None if fio does not report them.
+    these intervals, or None if fio does not report them.
     """
 
     ios: int
@@ -224,7 +224,7 @@ def _sides(document: Document) -> dict[str, list[Direction]]:
 def _cpu_load(
     params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
-    """Return the CPU load during the run; None if mpstat's output is incomplete or the wall clock was set."""
+    """Return the CPU load during the run, or None if mpstat's output is incomplete or the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
     node = node_of(watch.before) if node_matters(params, facts) else None

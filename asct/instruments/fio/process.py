@@ -191,7 +191,7 @@ def fio_step(
 
 
 def limit_s(params: FioParams) -> float:
-    """Return the time limit of one process of a long test, so that a hanging process does not block the whole test."""
+    """Return the time limit for one process in a long test, so that a hanging process does not block the whole test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 
@@ -218,13 +218,13 @@ def _stage_steps(params: FioParams, context: Context) -> Iterator[Step]:
 
 
 def _drive_node(context: Context) -> int | None:
-    """Return the NUMA node of the drives according to the preceding inspection; None if there was none."""
+    """Return the NUMA node of the drives according to the preceding inspection, or None if there was none."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
     return None if output is None else node_of(read_guard_output(output).before)
 
 
 def node_of(devices: Sequence[GuardTarget]) -> int | None:
-    """Return the NUMA node of all drives; None if it is unknown or the drives are on different nodes."""
+    """Return the NUMA node of all drives, or None if it is unknown or the drives are on different nodes."""
     nodes = {device.scalar("numa_node") for device in devices}
     node = nodes.pop() if len(nodes) == 1 else None
     return node if isinstance(node, int) and node >= 0 else None

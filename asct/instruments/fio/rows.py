@@ -37,16 +37,16 @@ class PointRow:
     course: dict[str, list[Record]] = field(default_factory=dict)
 
     def setting(self, name: str) -> Scalar | None:
-        """Return the value of a setting, swept or not; None if it is unknown."""
+        """Return the value of a setting, swept or not, or None if it is unknown."""
         return self.swept.get(name, self.context.get(name))
 
     def value(self, metric: str, repeat: int | None = None) -> float | None:
-        """Return the median over the repeats, or the value of one repeat; None if there is none."""
+        """Return the median over the repeats, or the value of one repeat, or None if there is none."""
         values = [record.value for record in self.samples.get(metric, []) if repeat in (None, record.repeat)]
         return median(values) if values else None
 
     def interval(self, metric: str) -> tuple[float | None, float | None]:
-        """Return the lowest and highest repeat, or the 95 % interval of a single repeat."""
+        """Return the lowest and highest value over the repeats, or the 95 % interval of a single repeat."""
         records = self.samples.get(metric, [])
         if len(records) > 1:
             return min(record.value for record in records), max(record.value for record in records)
@@ -151,9 +151,9 @@ def shown(name: str, value: Scalar | None) -> str:
 
 
 # A single swept setting is the axis. If there are more, a figure has up to eight lines, and further settings get
-# separate figures, one per value. In addition, every other setting that is a quantity becomes the axis once, at the
-# largest value of the first one. For example, {size} x {share of reads} x {depth} gives one figure over the size for
-# each depth, with one line per share, and one figure over the depth at the largest size.
+# separate figures, one per value. In addition, every other setting that is a quantity becomes the axis once, with the
+# first setting at its largest value. For example, {size} x {share of reads} x {depth} gives one figure over the size
+# for each depth, with one line per share, and one figure over the depth at the largest size.
 
 
 LOADS: Final = ("iodepth", "numjobs")

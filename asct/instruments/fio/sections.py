@@ -118,7 +118,8 @@ def _stage(part: Sequence[tuple[_Section, FioParams]], params: FioParams) -> Sta
 
 
 def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
-    """Return an error message if sections of a stage would run for different times; empty if their times are equal."""
+    """Return an error message if sections of a stage would run for different times, or an empty string if their times
+    are equal."""
     times = [tuple(getattr(settings, name) for name in _TIMES) for _, settings in part]
     other = next((section for (section, _), time in zip(part, times, strict=True) if time != times[0]), None)
     if other is None:
@@ -194,8 +195,8 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
 
 
 def _option_problem(key: str, setting: str | None, value: str, params: FioParams) -> str:
-    """Return why a job file cannot contain an option, as the predicate of a sentence; empty if the option is
-    permitted."""
+    """Return why a job file cannot contain an option, as the predicate of a sentence, or an empty string if the option
+    is permitted."""
     if setting in _SHARED:
         return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
     if key == "time_based" and value != "0" and params.io_size is not None:
@@ -204,7 +205,7 @@ def _option_problem(key: str, setting: str | None, value: str, params: FioParams
 
 
 def setting_of(key: str) -> str | None:
-    """Return the setting that corresponds to a fio option; None if there is none."""
+    """Return the setting that corresponds to a fio option, or None if there is none."""
     return INVERSE[key][0] if key in INVERSE else FioParams.aliases().get("runtime" if key == "timeout" else key)
 
 
@@ -271,7 +272,8 @@ def effective_depth(params: FioParams, facts: HostFacts) -> int:
 
 
 def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> tuple[int, ...]:
-    """Return the CPUs of the jobs in ascending order; empty if the jobs are not bound (`all`, or unknown CPUs).
+    """Return the CPUs of the jobs in ascending order, or an empty tuple if the jobs are not bound (`all`, or unknown
+    CPUs).
 
     `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
     selects the last CPUs, because they handle fewer interrupts and daemons than the first CPUs.

@@ -1,5 +1,5 @@
 """The tables of a storage benchmark: all points, operating points, access patterns, sections and targets, and changes
-during a run. The first columns are the same as in ASCT."""
+during a run. The first columns are the same as in Arm's ASCT."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOTE: Final = (
 
 
 def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Sequence[Table]:
-    """Return a table of sections and targets; empty if every point has a single section and target."""
+    """Return a table of sections and targets, or an empty sequence if every point has a single section and target."""
     cells = [line for row in rows for line in _part_rows(row, names)]
     return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
 
@@ -100,7 +100,7 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Format the lowest and highest ratio that the repeats permit; None if both have only one repeat."""
+    """Format the lowest and highest ratio that the repeats permit, or None if both have only one repeat."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
         return None
@@ -154,7 +154,7 @@ _LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
     """Return a table with one row per point, followed by the tables that combine points.
 
-    `axis` is the setting that the benchmark sweeps; None if it does not sweep a fixed setting.
+    `axis` is the setting that the benchmark sweeps, or None if no particular setting is swept.
     """
     rows = gather(records)
     if not rows:
@@ -197,8 +197,8 @@ def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
 
 
 def _cpu_prefix(rows: Sequence[PointRow]) -> str:
-    """Return the prefix of the CPU metrics to show: those of the CPUs that the jobs use, as in ASCT, or those of all
-    CPUs."""
+    """Return the prefix of the CPU metrics to show: those of the CPUs that the jobs use, as in Arm's ASCT, or those of
+    all CPUs."""
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
@@ -212,7 +212,7 @@ def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> di
 
 
 def _spread(row: PointRow) -> float | None:
-    """Return the spread of the rate over the repeats in percent; None for a single repeat."""
+    """Return the spread of the rate over the repeats in percent, or None for a single repeat."""
     low, high = row.interval("iops")
     middle = row.value("iops")
     if len(row.repeats) < 2 or low is None or high is None or not middle:

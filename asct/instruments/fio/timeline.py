@@ -58,7 +58,7 @@ def _second(record: Record) -> float:
 
 
 def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str) -> tuple[Table, ...]:
-    """Return a table with one row per change; empty if there are none."""
+    """Return a table with one row per change, or an empty tuple if there are none."""
     if not found:
         return ()
     columns = (
@@ -125,7 +125,7 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
     caption = "Requests completed per second over the course of a run."
     if markers:
-        caption += " Vertical lines mark changes of the rate and show the new rate."
+        caption += " Vertical lines mark changes in the rate and show the new rate."
     if len(lines) < points:
         caption += f" {len(lines)} of {points} points are shown{': those whose rate changed' if found else ''}."
     return Line(
@@ -135,9 +135,9 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
 
 
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Return the share of each second's requests by latency, slow requests at the top; None without histograms.
+    """Return the share of each second's requests by latency, with slow requests at the top, or None without histograms.
 
-    The rows are powers of two, in nanoseconds. A row is empty if no request had such a latency.
+    The rows are powers of two, in nanoseconds. A row is empty if no request had a latency in its range.
     """
     cells = {
         (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value

@@ -23,7 +23,7 @@ _BUSY_SHARED: Final = 0.80
 """Shares of busy time above which CPUs may limit the rate: for jobs with one CPU each, and for jobs that share CPUs and
 therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
-"""If other programs use more than this number of CPUs outside the Linux kernel, they explain a busy CPU."""
+"""If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, without a flag. In shorter runs, the start of the jobs and the requests in flight at both
 ends influence the values too much."""
@@ -65,7 +65,7 @@ def in_flight(document: Document) -> float:
 
 
 def _little(params: FioParams, document: Document, depth: int) -> bool | None:
-    """Return whether `depth` requests were in flight on average; None if the settings do not maintain the depth."""
+    """Return whether `depth` requests were in flight on average, or None if the settings do not maintain the depth."""
     held = not any(section.paced or section.syncs for _, section in sections_of(params))
     return little_holds(document, depth) if held else None
 
@@ -73,7 +73,7 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
 def little_holds(document: Document, depth: int) -> bool:
     """Return whether `depth` requests were in flight on average.
 
-    Requests that are in flight at the start or end of the measured time count only in part, on average with their
+    Requests that are in flight at the start or end of the measured time count only in part: on average, by their
     remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
     has submitted the next one, which takes CPU time.
     """
@@ -105,7 +105,7 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
 
 
 def is_shallow(job: JobResult, iodepth: int) -> bool:
-    """Return whether a job issued too few of its requests at full depth; False for a job with too few requests to
+    """Return whether a job issued too few of its requests at full depth, or False for a job with too few requests to
     judge."""
     target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
     return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
@@ -132,7 +132,7 @@ def _has_many(job: JobResult, depth: int) -> bool:
 
 
 def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
-    """Return whether the jobs, or the Linux kernel on their behalf, used up a CPU, and whether other programs did.
+    """Return whether the jobs, or the Linux kernel on their behalf, fully used a CPU, and whether other programs did.
 
     The Linux kernel's work for the jobs cannot be distinguished from its work for other programs, so only time outside
     the kernel counts as foreign.
@@ -149,7 +149,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
 
 
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
-    """Return the changes in the rate during a run, given as pairs of (second, ops/s) in order of time."""
+    """Return the changes in the rate during a run. `course` contains (second, ops/s) pairs in order of time."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []
     return changes([rate for _, rate in course], LEAST_CHANGE)

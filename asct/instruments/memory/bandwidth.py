@@ -24,10 +24,11 @@ TRIALS_S: Final = 0.01
 """Duration in seconds of the short trials of all variants of an access pattern, after which the fastest variant is
 measured."""
 OWN_COLUMNS: Final = ("traffic",)
-"""Settings that have their own column in the tables, swept or not."""
+"""Settings that have their own column in the tables, even if they are not swept."""
 
 _ORDERS: Final = 1 << 20
-"""A number larger than the number of visits in a repeat, so that visits with different seeds also differ."""
+"""A number larger than the number of visits in a repeat, so that the order also differs between visits with different
+seeds."""
 
 P = TypeVar("P", bound=StreamParams)
 
@@ -43,7 +44,7 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
 
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the bytes of memory and the seconds required for one visit; estimates without facts."""
+        """Return the bytes of memory and the seconds required for one visit. Without facts, both are estimates."""
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         return [_ordered(step, params.seed) for step in super().steps(params, context)]
@@ -55,7 +56,7 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
         return params.visits or (pilot if pilot < VISITS_MIN else (pilot + VISITS_MOST) / 2)
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the resources required: the kernel, and the memory and time of all its threads."""
+        """Return the required resources: the kernel, and the memory and time of all its threads."""
         memory_bytes, seconds = self.demand(params, facts)
         return Needs(
             kernels=(KERNEL,),
@@ -86,6 +87,6 @@ def traffic_series(
 
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
-    """Return a bar chart over the access patterns; empty without series."""
+    """Return a bar chart over the access patterns, or an empty tuple without series."""
     axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
     return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()

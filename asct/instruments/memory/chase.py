@@ -1,4 +1,4 @@
-"""Samples of the `chase` kernel: the latency of a size in seconds and in core cycles, with their spread."""
+"""Samples from the `chase` kernel: the latency at a size in seconds and in core cycles, with their spread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCHES_LEAST: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
-    """The latency of one size in seconds and in core cycles, with the number of lines and of dropped batches.
+    """The latency at one size in seconds and in core cycles, with the numbers of lines and of dropped batches.
 
     `settled` is true if all batches were measured within the time limit.
     """
@@ -33,9 +33,9 @@ class ChaseLatency:
 def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
     """Parse a sample. Raises ValueError if it is invalid.
 
-    The kernel computed the median and the interval over all batches; the MAD is computed from the batches that it
-    lists. The spread in cycles is the spread in time multiplied by the clock at this size, because the clock of a
-    single batch may be wrong after an interrupt.
+    The kernel has computed the median and the interval over all batches. The MAD is computed here from the batches that
+    the sample lists. The spread in cycles is the spread in time multiplied by the clock at this size, because the clock
+    of a single batch may be wrong after an interrupt.
     """
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
     ns = sample.get("ns")

@@ -15,7 +15,7 @@ from asct.statistics.visits import moved, summarise_visits
 
 TOLERANCE: Final = 2.0
 """An interval is noisy if it is this many times as wide as intended."""
-# A flag in one of six visits may be chance; flags in two are a sign.
+# A flag in one of six visits may be due to chance; the same flag in two visits is significant.
 _FLAG_SHARE: Final = 0.25
 
 
@@ -50,8 +50,8 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
-    """Return the values of one visit. They have the flag MOVED if the distance between two CPUs changed during a
-    process."""
+    """Return the values of one visit. They have the flag MOVED if the distance between two CPUs changed while a process
+    ran."""
     if not any(_moved(run) for run in runs):
         return list(values)
     return [replace(item, flags=(*item.flags, MOVED)) if item.stats is not None else item for item in values]

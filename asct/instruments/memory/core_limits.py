@@ -26,7 +26,7 @@ LIMIT_FLAGS: Final = {
     BELOW: "the value is less than 97 % of what the core can move at this cache level: a program on the other "
     "hyperthread, or another disturbance, may have slowed it",
 }
-# The clock comes from other moments than the windows.
+# The clock is not measured at the same moments as the windows.
 _TOLERANCE: Final = 1.01
 _REACHED: Final = 0.97
 
@@ -53,11 +53,12 @@ CORES: Final[dict[str, Core]] = {
     "Ice Lake": _SUNNY_COVE, "Sapphire Rapids": _GOLDEN_COVE, "Emerald Rapids": _GOLDEN_COVE,
     "Zen 2": _ZEN, "Zen 3": _ZEN, "Zen 4": _ZEN, "Zen 4c": _ZEN, "Zen 5": _ZEN_5,
 }  # fmt: skip
-"""The known cores, by the name of the microarchitecture in the facts. Nothing is claimed about other cores."""
+"""The known cores, by the name of the microarchitecture in the facts. Bandwidths on other cores are not flagged."""
 
 
 def limit(core: Core, traffic: str, vector_bytes: int) -> float:
-    """Return the largest number of useful bytes per cycle in the first level with accesses of `vector_bytes`."""
+    """Return the largest number of useful bytes per cycle that accesses of `vector_bytes` can move at the first cache
+    level."""
     loads, stores = LOADS_STORES[traffic]
     loaded = min(core.load_bytes, core.loads * vector_bytes)
     stored = min(core.store_bytes, core.stores * vector_bytes)
@@ -65,10 +66,11 @@ def limit(core: Core, traffic: str, vector_bytes: int) -> float:
 
 
 def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, level: str = "") -> tuple[str, ...]:
-    """Return the flags of a bandwidth at a cache level; empty if the core is unknown. An empty `level` means any level.
+    """Return the flags of a bandwidth at a cache level, or an empty tuple if the core is unknown. An empty `level`
+    means any level.
 
-    Only the first level (traffic with at most one load and one store) and reads of the second level are known to reach
-    their limit, and only if threads do not share a core.
+    A bandwidth is known to reach its limit only at the first level (for traffic with at most one load and one store)
+    and for reads from the second level, and only if threads do not share a core.
     """
     core = _core(facts, cpus)
     if core is None:
@@ -84,7 +86,7 @@ def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, lev
 
 
 def _expected(core: Core, result: StreamResult, level: str, most: float) -> float | None:
-    """Return the useful bytes per cycle that an undisturbed core reaches; None if they are not documented."""
+    """Return the useful bytes per cycle that an undisturbed core reaches, or None if they are not documented."""
     if level == "L1" and LOADS_STORES[result.traffic][0] <= 1 and "nt" not in result.traffic:
         return most
     widest = result.vector_bytes * core.loads >= core.load_bytes

@@ -43,11 +43,12 @@ STEAL_LIMIT: Final = 0.02
 # Housekeeping uses less than 2 % on an idle host; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
 """Limit for the share of CPU time that other processes use."""
-# On an idle host, there are up to 60 per second if the kernel uses all CPUs, and otherwise less than 10. A competing
+# On an idle host, there are up to 60 per second if the kernel uses all CPUs, and otherwise fewer than 10. A competing
 # job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
 """Limit for the number of involuntary context switches per second and CPU."""
-# Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin lost to other cores, is 3 to 10 %.
+# Under load, clocks vary by 1 to 2 %. A step by a governor, or a turbo bin lost to other cores, changes them by 3 to 10
+# %.
 CLOCK_LIMIT: Final = 0.05
 """Limit for the share by which core cycles become longer."""
 # CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
@@ -62,10 +63,10 @@ def many_dropped(kept: float, dropped: float) -> bool:
 
 
 def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the signs of noise in a kernel's `end` line as flags `noisy-...`; empty if the line does not contain
-    `noise`.
+    """Return the signs of noise in a kernel's `end` line as flags `noisy-...`, or an empty tuple if the line does not
+    contain `noise`.
 
-    Threads that wait for one another are not a sign of noise: they sleep, or spin on separate CPUs.
+    Threads that wait for one another are not a sign of noise, because they sleep, or spin on separate CPUs.
     """
     noise = end.get("noise")
     if not isinstance(noise, Mapping):
@@ -80,7 +81,7 @@ def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:
-    """Return a number reported by the kernel; 0 if the host does not report it."""
+    """Return a number reported by the kernel, or 0 if the host does not report it."""
     value = noise.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 

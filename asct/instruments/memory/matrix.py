@@ -93,7 +93,8 @@ def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """Return a table with one row per pair: its value with the interval, the largest sample and the flags."""
+    """Return a table with one row per pair. Each row contains the value with its interval, the largest sample and the
+    flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (
@@ -101,7 +102,7 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
         Column("run_node", "Run node", format="text"),
         Column("memory_node", "Memory node", format="text"),
         Column("value", f"Median [{look.unit}]", look.scale, look.digits),
-        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With several repeats: their range"),
+        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With several repeats, their range"),
         Column("max", f"Max [{look.unit}]", look.scale, look.digits),
         Column("flags", "Flags", format="text"),
     )

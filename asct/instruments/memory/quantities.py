@@ -1,7 +1,7 @@
 """The quantities that several memory benchmarks measure, and the conditions under which their values must agree.
 
-A condition that is left to asct (unset, `auto`) is considered equal in all benchmarks, whatever value each of them
-uses: if a plan requests the latency of memory twice, the results must agree.
+A condition that is left to asct (unset or `auto`) is considered equal in all benchmarks, no matter which value each of
+them uses: if a plan measures the latency of memory twice, the results must agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles
 
 
 def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the nodes of the CPU and of the memory, and the settings of the chain."""
+    """Return the CPU node, the memory node, and the settings of the chain."""
     named = next((values[name] for name in ("cpu", "latency_cpu_id") if values.get(name) is not None), None)
     cpu = measuring_cpu(facts, named, values.get("memory_node"))
     here = node_of_cpu(facts, cpu) if cpu is not None else None
@@ -48,7 +48,8 @@ def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, An
 LEVEL_LATENCY: Final = Quantity(
     LATENCY, "latency", {"level": None}, {"level": "level"}, also=_CYCLES, conditions=_of_chain
 )
-"""The latency of a level of latency-sweep. Its coordinates are those of the memory on the node of the CPU."""
+"""The latency of a level found by latency-sweep. It has the same nodes as a measurement of memory on the CPU's own
+node."""
 CURVE_LATENCY: Final = Quantity(
     LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
 )
@@ -79,8 +80,9 @@ CURVE_BANDWIDTH: Final = Quantity(
     ("data_size", "data_size"),
 )  # fmt: skip
 _OCTAVE: Final = 1.0
-"""The latency rises where the first loads miss a cache. The bandwidth has fallen halfway at up to 1.5 times this size,
-and the curve has two sizes per doubling. Ends that differ by more than a factor of 2 do not agree."""
+"""Two ends of a level do not agree if they differ by more than a factor of 2. The latency rises where the first loads
+miss a cache, whereas the bandwidth has fallen halfway only at up to 1.5 times this size, and the curve has two sizes
+per doubling."""
 LEVEL_END: Final = Quantity(
     _LEVEL_END, "upper_bound", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
 )

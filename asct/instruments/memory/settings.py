@@ -56,20 +56,20 @@ PageKind = Annotated[Literal["auto", "4k", "thp", "2m", "1g"], BeforeValidator(_
 Share = Annotated[float, BeforeValidator(_share)]
 """A share; accepts `0.5 %` for 0.005."""
 LISTED: Final = BeforeValidator(listed)
-"""Accepts a single value, or comma-separated text, as a list."""
+"""A list; also accepts a single value or comma-separated text."""
 AUTO: Final = BeforeValidator(_unless_auto)
-"""Accepts `auto` as None, for settings that asct determines by default."""
+"""Converts `auto` to None, for settings that asct determines by default."""
 AutoSize = Annotated[Size | None, AUTO]
-"""A size in bytes; None or `auto` if asct determines it."""
+"""A size in bytes. None or `auto` means that asct determines it."""
 INTEGERS: Final = BeforeValidator(integers)
-"""Accepts a single number, or text with ranges such as `3000,900,5-9:2`, as a list of integers."""
+"""A list of integers; also accepts a single number, or text with ranges such as `3000,900,5-9:2`."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
 """Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63-bit integers of the
 kernels."""
 
 
 def from_pools(pages: PageKind) -> bool:
-    """Return whether pages from a pool, which only root can fill, may be used."""
+    """Return whether the kernel may use pages from a pool, which only root can fill."""
     return pages in ("auto", "2m", "1g")
 
 
@@ -77,7 +77,7 @@ def data_size_setting() -> Any:
     """Declare the setting for the memory of each thread in a bandwidth benchmark."""
     return setting(
         None,
-        "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, but at least four "
+        "Working set of each CPU; auto selects its part of the DRAM size that latency-sweep found, but at least four "
         "times its share of the caches",
         ge=4096,
         pitfalls="With less than four times the CPU's share of the caches, part of the traffic stays in the caches.",
@@ -85,10 +85,10 @@ def data_size_setting() -> Any:
 
 
 def iterations_setting(default: int, unit: str) -> Any:
-    """Declare the setting for the number of windows of one `unit` in each visit."""
+    """Declare the setting for the number of windows for one `unit` in each visit."""
     return setting(
         default,
-        f"Number of 100 us windows for each {unit} in each visit; fewer if `duration` ends first",
+        f"Number of 100 us windows for each {unit} in each visit; there are fewer if `duration` ends first",
         ge=1,
         le=10**9,
     )
@@ -115,8 +115,8 @@ def pages_setting(pitfalls: str = "") -> Any:
     """Declare the setting for the page size."""
     return setting(
         "auto",
-        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: 2M, otherwise THP, "
-        "otherwise 4K",
+        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto (2M if available, "
+        "otherwise THP, otherwise 4K)",
         aliases=("page_size", "page_kind"),
         pitfalls=pitfalls,
     )
@@ -125,7 +125,7 @@ def pages_setting(pitfalls: str = "") -> Any:
 def stride_setting(pitfalls: str) -> Any:
     """Declare the setting for the distance between the lines of a chain."""
     return setting(
-        None, "Distance between the accessed cache lines; unset: the line size of the machine",
+        None, "Distance between the accessed cache lines; if unset, the line size of the machine",
         ge=16, le=1 << 20, pitfalls=pitfalls,
     )  # fmt: skip
 
@@ -138,12 +138,13 @@ def memory_node_setting(help: str) -> Any:
 def theoretical_bandwidth_setting() -> Any:
     """Declare the setting for the theoretical peak bandwidth."""
     return setting(
-        None, "Theoretical peak of all memory channels together; auto: from the DIMM data of the firmware (needs root)"
+        None,
+        "Theoretical peak of all memory channels together; auto computes it from the firmware's DIMM data (needs root)",
     )
 
 
 def seed_setting(help: str) -> Any:
-    """Declare the setting for the seed of a kernel's random numbers."""
+    """Declare the setting for the seed for a kernel's random numbers."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 
@@ -153,6 +154,6 @@ def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any
 
 
 def in_cycles(benchmark: Benchmark[Any], records: Iterable[Record]) -> bool:
-    """Return whether tables and figures show core cycles: `cycle_base` is set for a point of the records."""
+    """Return whether tables and figures show core cycles, because `cycle_base` is set for a point in the records."""
     points = dict.fromkeys(record.point_id for record in records)
     return any(benchmark.shown(point, "cycle_base") for point in points)

@@ -31,7 +31,7 @@ def optimum_size(context: Context, level: str) -> int:
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
-# A pass must not find data of the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array is
+# A pass must not find data from the previous pass in the caches. STREAM by J. McCalpin has the same rule: each array is
 # at least four times as large as the last-level caches.
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, as a multiple of a thread's share of the caches."""
@@ -53,13 +53,14 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Optimum size of DRAM used in estimates before latency-sweep has measured it: half of its largest working set."""
+"""Optimum size for DRAM that estimates assume before latency-sweep has measured it: half of its largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
-    """Return the bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
+    """Return the bytes per thread for each level that latency-sweep found, smallest first, or an empty dictionary if it
+    found none.
 
-    Threads that share a level divide the size for a single thread among themselves.
+    Threads that share a level divide among themselves the size for a single thread.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -79,8 +80,8 @@ def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) 
 
 
 def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
-    """Return the bytes that all threads on `cpus` (default: all usable CPUs) need together; an estimate without
-    facts."""
+    """Return the bytes that all threads on `cpus` (default: all usable CPUs) need together. Without facts, the result
+    is an estimate."""
     if facts is None:
         return data_size or _TYPICAL_OPTIMUM
     cpus = usable_cpus(facts) if cpus is None else cpus
@@ -142,8 +143,8 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
     """Return `size` per thread, reduced to what fits on the fullest node of `cpus`, because all threads use the same
     size.
 
-    Threads on a node without memory use the memory of other nodes, so the memory of all threads must also fit on the
-    whole host.
+    Threads on a node without memory use the memory of other nodes, so the host as a whole must also have room for all
+    threads.
     """
     with_memory = [(node, on) for node, on in _occupied(facts, cpus) if node.memory]
     sizes = [fitted(size, node, len(on)) for node, on in with_memory]

@@ -29,8 +29,8 @@ from asct.statistics.robust import median
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
 WINDOWS: Final = 63
-"""Number of windows for each value in one visit. A visit takes as long as hundreds of windows, but more windows would
-improve the result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
+"""Number of windows for each value in one visit. Starting a visit takes as long as hundreds of windows, but more
+windows would improve the result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
 WINDOWS_MOST: Final = 4096
 """Maximum number of windows that the kernel can store."""
 _WINDOWS_LEAST: Final = 21
@@ -57,7 +57,7 @@ THEORETICAL: Final = Metric(
 
 
 WIDTH_PITFALL: Final = (
-    "A width that the CPU does not support is refused; on aarch64, 16 is NEON, and 32 and 64 require SVE vectors "
+    "A width that the CPU does not support is refused. On aarch64, 16 means NEON, and 32 and 64 require SVE vectors "
     "of that length."
 )
 
@@ -74,7 +74,7 @@ class OneWidthParams(StreamParams):
 
     width: Width = setting(
         "auto",
-        "Bytes of one load or store: 16, 32, 64, sve, or auto: the widest that the CPU supports",
+        "Bytes per load or store: 16, 32, 64, sve, or auto (the widest that the CPU supports)",
         pitfalls=WIDTH_PITFALL,
     )
 
@@ -104,8 +104,8 @@ class StreamCall:
     """A process with a thread on each of `cpus` that measures every working set with every access pattern.
 
     All sets are measured in the same memory; either all of them have a label, or none. `nodes` are the memory nodes:
-    one for all threads, or one per CPU; UNBOUND means the node of the thread. Without `cpus`, there is one thread on
-    the CPU on which the process starts.
+    one for all threads, or one per CPU. UNBOUND means the node on which the thread runs. Without `cpus`, there is a
+    single thread, on the CPU on which the process starts.
     """
 
     cpus: Sequence[int]

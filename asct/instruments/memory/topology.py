@@ -8,12 +8,11 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts, NumaNode
 
 UNBOUND = -1
-"""Node number of memory that is not bound to a node."""
+"""Node number that stands for memory that is not bound to a node."""
 
 
 class MemoryNode(NamedTuple):
-    """A node with its usable CPUs, and whether it has memory. `bind` is the value for the `--node` option of a
-    kernel."""
+    """A node with its usable CPUs, and whether it has memory. `bind` is the value of a kernel's `--node` option."""
 
     id: int
     cpus: tuple[int, ...]
@@ -23,7 +22,7 @@ class MemoryNode(NamedTuple):
 
 
 def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that are online and that the account may use; empty if unknown."""
+    """Return the CPUs that are online and that the account may use, or an empty tuple if unknown."""
     allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
@@ -61,7 +60,7 @@ def memory_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
 
 
 def node_of_cpu(facts: HostFacts, cpu: int) -> MemoryNode | None:
-    """Return the node of a CPU; None if the CPU is not usable."""
+    """Return the node of a CPU, or None if the CPU is not usable."""
     return next((node for node in all_nodes(facts) if cpu in node.cpus), None)
 
 

@@ -25,8 +25,8 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""The title of each access pattern, in the order of tables. Ratios refer to the bus, where a normal store also reads
-the line."""
+"""The title of each access pattern, in the order of tables. Ratios refer to the traffic on the bus, where a normal
+store also reads the line."""
 WORDS: Final = tuple(TITLES)
 _TWO: Final = ("2:1", "copy", "scale", "nt-copy")
 _ONE: Final = ("all-reads", "1:1", "write", "nt-write")
@@ -67,8 +67,8 @@ Traffic = Annotated[
 ]  # fmt: skip
 """An access pattern."""
 Width = Annotated[Literal["auto", "16", "32", "64", "sve"], BeforeValidator(_width)]
-"""Bytes per load or store. `auto` is the widest access that the CPU supports, `sve` the length of its scalable
-vectors."""
+"""Bytes per load or store. `auto` means the widest access that the CPU supports, and `sve` means the length of its
+scalable vectors."""
 
 
 def widths_of(facts: HostFacts) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Visits: several processes with fresh memory, spread over the time of a repeat, each of which measures every value."""
+"""Visits: several processes, spread over the time of a repeat, each of which measures every value in fresh memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""Values with fewer samples per visit come from short trials of loops, whose variation is not meaningful."""
+"""Values with fewer samples per visit come from short trials of access loops, and their variation is not meaningful."""
 
 
 class VisitedParams(Params):
@@ -42,15 +42,15 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        "Number of processes that measure each value, one after another with fresh memory; "
-        f"auto: {VISITS_MIN}, and up to {VISITS_MOST} if the first {VISITS_MIN} vary too much for "
-        "target_interval in more than a fifth of the values",
+        "Number of processes that measure each value, one after another with fresh memory; auto means {VISITS_MIN}, "
+        "and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval in the first "
+        "{VISITS_MIN}",
         ge=1,
         le=1000,
-        pitfalls=f"With fewer than {VISITS_MIN}, there is no interval.",
+        pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
-    seed: int = seed_setting("Seed of the order within visits and of the contents of the memory")
+    seed: int = seed_setting("Seed for the order within visits and for the contents of the memory")
 
 
 P = TypeVar("P", bound=VisitedParams)
@@ -72,7 +72,7 @@ class VisitedBenchmark(Benchmark[P]):
         invalid output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes of the first visit that later visits repeat."""
+        """Return those processes of the first visit that later visits repeat."""
         return processes
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:

@@ -30,7 +30,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Seconds to start and end fio under guard."""
+"""Seconds that it takes to start and end fio under guard."""
 ASSUMED_BYTES: Final = 10**12
 """Size in bytes that is assumed for a named target until its host reports the size. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
@@ -109,7 +109,7 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "gives the reason",
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",
-    "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
+    "not-steady-volume": "too little has been written since the purge, so the values may be those of a burst",
     BURST: "the values are steady, but the rate has not fallen by half since the purge, neither during "
     "preconditioning nor during the rounds: if a burst (from a cache or from the credits of a volume) lasts "
     "longer than the test, the values are those of the burst",
@@ -130,7 +130,7 @@ class Qualification(Benchmark[Q]):
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     matrices: ClassVar[tuple[str, ...]] = ("iops",)
-    """The metrics shown in tables by block size and mix."""
+    """The metrics that are shown in tables by block size and mix."""
     quantity: ClassVar[str] = "iops"
     """The metric shown in the figures."""
 
@@ -139,14 +139,14 @@ class Qualification(Benchmark[Q]):
         """Return the phases, without workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield errors for contradictory settings of the target and the rules."""
+        """Yield errors for contradictory settings for the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
         yield from settings_at_odds(params)
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
-        """Return the resources required, with the usual and the worst-case duration."""
+        """Return the required resources, with the usual and the worst-case duration."""
         phases = self.phases(params, 512)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")
@@ -168,11 +168,11 @@ class Qualification(Benchmark[Q]):
         )
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points, set to an engine that supports every queue depth of the job."""
+        """Return the points with an engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio would round queue depths."""
+        """Yield a message and a hint if fio would round any queue depth."""
         return depth_cautions(points, _loads, facts)
 
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:

@@ -1,4 +1,4 @@
-"""The results of the finished steps of a repeat, by name. Each output is parsed once, on demand."""
+"""The results of the finished steps in a repeat, by name. Each output is parsed once, on demand."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
-"""Rate of a fast drive. A process that ends after an amount of data is sampled often unless it takes long even at this
-rate."""
+"""Rate of a fast drive. If a process ends after a given amount of data, its shortest possible duration is estimated
+from this rate. Only processes that take at least `_LONG_S` are sampled less often."""
 _KEPT: Final = 64
 """Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioSummary:
-    """The result of a fio process without its histograms, which would fill the memory in a test with thousands of
+    """The result of a fio process without its histograms, which would exhaust the memory in a test with thousands of
     processes.
 
-    `latency` is the mean time from call to completion in seconds; None if fio does not report it. `written` counts only
-    the bytes of writes.
+    `latency` is the mean time from call to completion in seconds, or None if fio does not report it. `written` counts
+    only the bytes of writes.
     """
 
     iops: float
@@ -65,7 +65,7 @@ class FioSummary:
 
 
 class StepJournal:
-    """The finished steps of a repeat. Steps are identified by name, so an interrupted repeat can be continued."""
+    """The finished steps in a repeat. Steps are identified by name, so an interrupted repeat can be continued."""
 
     def __init__(self, params: QualificationParams, outputs: Sequence[Output], facts: HostFacts) -> None:
         self.params = params
@@ -80,7 +80,7 @@ class StepJournal:
 
     @cached_property
     def inspected(self) -> GuardOutput:
-        """The result of the inspection. Raises ValueError if it has not been run or failed."""
+        """The result of the inspection. Raises ValueError if the inspection failed or has not yet run."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not inspected")
         return read_guard_output(self.outputs[INSPECTION])
@@ -158,7 +158,7 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    The values over time of a single process are not needed. Therefore, fio reports only at its end, guard samples long
+    No values over the time of a single process are needed. Therefore, fio reports only at its end, guard samples long
     processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process
     has its own time limit.
     """

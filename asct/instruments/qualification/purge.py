@@ -25,19 +25,19 @@ from asct.sdk.step import Output, Step, Tool
 # Every command opens the handle that guard has checked and holds. Options skip confirmations and exclusive opens,
 # because guard has performed both. Sources: NVM Express Base Specification 2.0c (Format NVM; Identify Controller OACS
 # and FNA), ATA Command Set 3 (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT, SANITIZE), and the
-# manuals of nvme-cli, util- linux, hdparm and sg3_utils.
+# manuals of nvme-cli, util-linux, hdparm and sg3_utils.
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power failure
-"""Password of an ATA drive until the erase removes it. The README explains how to unlock a drive."""
+"""Password that an ATA drive has until the erase removes it. The README explains how to unlock a drive."""
 _FORMAT_LIMIT_MS: Final = 24 * 3600 * 1000
 _USER: Final = ("--user-master", "u")
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command in a purge sequence. If its output contains `said`, it succeeded, even if its status reports an
-    error.
+    """One command in a purge sequence. If its output contains `said`, the command succeeded, even if its status reports
+    an error.
 
     If `look` is set, the command only queries the drive. If `whole` is set, the command changes more than the target,
     so guard checks that nothing else is on the drive.
@@ -96,7 +96,7 @@ def unlock() -> PurgeCommand:
 
 
 def ata_obstacle(identity: str) -> str:
-    """Return the reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
+    """Return the reason why the drive cannot be erased, according to `hdparm -I`, or an empty string if it can."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
     lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
     if "supported" not in lines:
@@ -124,7 +124,7 @@ def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) ->
 
 
 def obstacle(method: str, inspected: GuardOutput, facts: HostFacts) -> str:
-    """Return the reason why a method cannot be used; empty if none is known."""
+    """Return the reason why a method cannot be used, or an empty string if none is known."""
     device = inspected.before[0]
     if device.scalar("kind") != "block":
         return "the target is a file"
@@ -181,7 +181,7 @@ class Purge:
 
 
 def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the next command, or the step that checks the result; empty if the purge is complete."""
+    """Return the next command, or the step that checks the result, or an empty sequence if the purge is complete."""
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
         if command is not None:
@@ -204,7 +204,7 @@ def purge_of(journal: StepJournal, phase: Phase) -> Purge:
 
 
 def _pending(journal: StepJournal, phase: Phase, method: str) -> PurgeCommand | None:
-    """Return the next command of a method; None if it is complete or has failed."""
+    """Return the next command of a method, or None if it is complete or has failed."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
         if output is None:
@@ -222,7 +222,7 @@ def _commands(journal: StepJournal, phase: Phase, method: str) -> Sequence[Purge
 
 
 def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
-    """Return the reason why a method did not succeed; empty if it did."""
+    """Return the reason why a method did not succeed, or an empty string if it did."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
         reason = "was not run" if output is None else _refused(command, output)
@@ -232,7 +232,7 @@ def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
 
 
 def _refused(command: PurgeCommand, output: Output) -> str:
-    """Return the reason why a command failed; empty if it succeeded."""
+    """Return the reason why a command failed, or an empty string if it succeeded."""
     watch, said = read_guard_output(output), _said(output)
     if watch.status != 0 and not (command.said and command.said in said):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")

@@ -30,7 +30,7 @@ _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
 
 TARGET: Final[tuple[Metric, ...]] = (
-    Metric("active_range", "B", "neither", "Bytes of the target in use", comparable=False),
+    Metric("active_range", "B", "neither", "Number of bytes of the target that are used", comparable=False),
     Metric("left_out", "B", "neither", "Block size that was skipped because it is smaller than a logical block of "
                                        "the target", comparable=False,
            coords={"block_size": None}),
@@ -55,7 +55,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("rounds", "1", "neither", "Rounds until the steady state", _PHASE | dict.fromkeys(SETTINGS), False),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
            _TRACKED, False),
-    Metric("window_slope", "%", "neither", "Change of the fitted line over the window, relative to the average",
+    Metric("window_slope", "%", "neither", "Change in the fitted line over the window, relative to the average",
            _TRACKED, False),
     Metric("sentinel_drift", "%", "neither", "`fast` profile: change during a pass", {**_TRACKED, "pass": None}, False),
     Metric("written_volume", "B", "neither", "Bytes written since the purge", _PHASE, False),
@@ -101,8 +101,8 @@ def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield whether the steady state was reached, the number of rounds and the rate, for tests that start in steady
-    state.
+    """Yield whether the steady state was reached, the number of rounds, and the rate, for tests that start in the
+    steady state.
 
     Raises ValueError if there are fewer rounds than the window requires.
     """
@@ -174,7 +174,7 @@ def _about_phase(
 
 
 def _coords(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:
-    """Return the coordinates of a value of a phase, or of one of its dependent variables."""
+    """Return the coordinates of a value that belongs to a phase or to one of its dependent variables."""
     at: dict[str, Scalar] = {"phase": phase.name.rstrip("-") or "test"}
     return at if tracked is None else at | tracked.cell.coords | {"quantity": tracked.quantity}
 

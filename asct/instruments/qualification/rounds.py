@@ -22,7 +22,7 @@ from asct.sdk.guard import StopRule
 from asct.sdk.step import Step
 from asct.statistics.steady import SteadyWindow, cliff, last_window, window_of, within
 
-# SNIA PTS, workload independent preconditioning: twice the capacity in requests of 128 KiB, random data. Each job
+# SNIA PTS, workload independent preconditioning: twice the capacity, with random data in requests of 128 KiB. Each job
 # writes its own slice; if all jobs started at the first byte, two jobs would write the range four times.
 
 INCOMPLETE: Final = "invalid-precondition"
@@ -35,7 +35,7 @@ def pass_names(journal: StepJournal, phase: Phase) -> Sequence[str]:
 
 
 def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the remaining passes, one step each; an interrupted pass is repeated."""
+    """Return the remaining passes, with one step for each. An interrupted pass is repeated."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     return [fio_process(params, context, name) for name in pass_names(journal, phase) if not journal.has(name)]
 
@@ -48,8 +48,8 @@ def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
 
 
 def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
-    """Return whether the write rate dropped by half during the passes, according to the drive's counters; False if it
-    has none."""
+    """Return whether the write rate dropped by half during the passes, according to the drive's counters, or False if
+    it has none."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
     rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
@@ -62,7 +62,7 @@ def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
     return (INCOMPLETE,) if preconditioned_bytes(journal, phase) < _SHORT * wanted else ()
 
 
-# Every fio process starts at the first byte of its range. With rounds of a minute, sequential workloads would only use
+# Every fio process starts at the first byte of its range. With one-minute rounds, sequential workloads would use only
 # the beginning of a large drive (and TKperf's throughput test reads mostly unwritten blocks). Therefore, a round
 # continues where the previous one ended, and stops at the end of the range.
 
@@ -97,7 +97,7 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """Return `params` for the next round of a workload. `volumes` are the bytes that each previous round covered.
-    Settings with several jobs, each of which has a slice, or with random requests remain unchanged.
+    Settings with random requests, or with several jobs that each have a slice, remain unchanged.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -113,9 +113,9 @@ Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 class SteadyVerdict:
     """The reason why the state is not steady (empty if it is), and the window of each dependent variable.
 
-    The reason `rounds` means that there are too few rounds so far; `pause`, that the test was interrupted within the
-    window; `volume`, that too little was written since the purge and the rate did not drop; `excursion` and `slope`,
-    that a dependent variable changes too much.
+    The reason is `rounds` if there are too few rounds so far, `pause` if the test was interrupted within the window,
+    `volume` if too little was written since the purge and the rate did not drop, and `excursion` or `slope` if a
+    dependent variable changes too much.
     """
 
     reason: Reason
@@ -128,7 +128,7 @@ class SteadyVerdict:
 
 
 def _fall(tracked: TrackedMetric, values: Sequence[float]) -> int | None:
-    """Return the round in which the rate last dropped by half or the latency last doubled; None if there is none."""
+    """Return the round in which the rate last dropped by half or the latency last doubled, or None if there is none."""
     return cliff([1.0 / value for value in values] if tracked.quantity == "latency" else values)
 
 
@@ -191,7 +191,7 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round before which enough data had been written; None if there is none. Later rounds are not
+        """The first round before which enough data had been written, or None if there is none. Rounds after it are not
         read."""
         needed = self.journal.params.steady_volume * self.journal.span
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
@@ -213,8 +213,8 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """Return the first round that can be in the window: enough data had been written before it, or the rate had
-        dropped."""
+        """Return the first round that can be in the window, because enough data had been written before it or the rate
+        had dropped."""
         found = (self.enough_from, _fall(tracked, values))
         return min((index for index in found if index is not None), default=self.rounds)
 
@@ -245,8 +245,8 @@ def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Seque
 
 
 def phase_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the next steps of a phase: the opening, then the rest of the current round; empty if the phase is
-    complete."""
+    """Return the next steps of a phase: the opening, then the rest of the current round, or an empty sequence if the
+    phase is complete."""
     return opening_steps(journal, phase, context) or _round_steps(RoundHistory(journal, phase), context)
 
 
@@ -269,7 +269,7 @@ def _round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
 FAST: Final = "fast"
 MOVED: Final = "invalid-drift"
 _LATER_SEEDS: Final = 1_000_000
-"""Offset of the seed of each pass, so that its random offsets differ from those of the rounds."""
+"""Number added to the seed of each pass, so that its random offsets differ from those of the rounds."""
 
 
 class Passes:
@@ -290,7 +290,8 @@ class Passes:
         return number
 
     def steps(self, context: Context) -> Sequence[Step]:
-        """Return the next steps; empty if the state did not change during a pass, or after the last pass."""
+        """Return the next steps, or an empty sequence if the state did not change during a pass, or after the last
+        pass."""
         before = phase_steps(self.journal, self.history.phase, context)
         if before:
             return before

@@ -78,7 +78,7 @@ class TrackedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Purge, preconditioning, and rounds in which every workload runs once, in this order.
+    """A purge, then preconditioning, then rounds in which every workload runs once.
 
     `name` is the prefix of the step names, and `sequential_block` the block size of the preconditioning.
     """
@@ -119,23 +119,23 @@ class QualificationParams(Params):
     )
     file_names: Paths = setting(
         (),
-        "Existing device or file to measure, as an absolute path; unset: a temporary file",
+        "Existing device or file to measure, as an absolute path; if unset, a temporary file",
         aliases=("filenames", "filename", "file_name", "target"),
         max_length=1,
-        pitfalls="The whole device is purged and overwritten: this requires consent in `safety.destroys`.",
+        pitfalls="The whole device is purged and overwritten, which requires consent in `safety.destroys`.",
     )
     filesize: Size = setting(2**30, "Size of the temporary file", aliases=("size",), ge=MIB)
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     offset: Size = setting(0, "First byte of the active range", aliases=("active_range_offset",))
     active_range: Size | None = setting(
-        None, "Bytes of the target to use, starting at offset; unset: up to its end", ge=MIB
+        None, "Number of bytes of the target to use, starting at offset; if unset, up to its end", ge=MIB
     )
     capacity_fraction: float = setting(
-        1.0, "Share of the active range to use; SNIA PTS for consumer drives: 0.75", gt=0, le=1
+        1.0, "Share of the active range to use; SNIA PTS specifies 0.75 for consumer drives", gt=0, le=1
     )
     numjobs: Count = setting(2, "Number of identical concurrent processes", aliases=("nj",), ge=1, le=1024)
     iodepth: Count = setting(16, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
-    engine: Engine = setting("auto", "I/O engine; auto: io_uring, libaio or psync", aliases=("ioengine",))
+    engine: Engine = setting("auto", "I/O engine; auto selects io_uring, libaio or psync", aliases=("ioengine",))
     round_time: Duration = setting(
         60.0, "Time per workload in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
     )
@@ -148,7 +148,7 @@ class QualificationParams(Params):
         le=100,
     )
     slope: float = setting(
-        10.0, "Maximum change of the fitted line over the window, in percent of the average", gt=0, le=100
+        10.0, "Maximum change in the fitted line over the window, in percent of the average", gt=0, le=100
     )
     rounds_max: Count = setting(
         25, "Maximum number of rounds, after which the test ends without a steady state", ge=2, le=1000
@@ -163,9 +163,9 @@ class QualificationParams(Params):
     )
     purge: PurgeMethod = setting(
         "auto",
-        "How to remove all content before the test; auto: a method that the device supports",
+        "How to remove all content before the test; auto selects a method that the device supports",
         aliases=("secure_erase",),
-        pitfalls="Files cannot be purged; results of a target that was not purged are flagged.",
+        pitfalls="Files cannot be purged; results for a target that was not purged are flagged.",
     )
     precondition: Count = setting(
         2, "Number of times the active range is written before the rounds", aliases=("preconditioning",), le=10
@@ -174,7 +174,10 @@ class QualificationParams(Params):
         "as-found", "Required state of the drive's write cache (SNIA PTS: off for enterprise, on for client drives)"
     )
     fast_interval: float = setting(
-        2.0, "Fast profile: a workload ends when the 95 % interval of its rate is within this percentage", gt=0, le=50
+        2.0,
+        "Fast profile: a workload ends when the 95 % interval of its rate lies within this percentage of the mean",
+        gt=0,
+        le=50,
     )
     fast_min_time: Duration = setting(5.0, "Fast profile: minimum time per workload", gt=0, le=3600)
     fast_drift: float = setting(
@@ -184,7 +187,7 @@ class QualificationParams(Params):
         gt=0,
     )
     fast_passes: Count = setting(3, "Fast profile: maximum number of passes over the workloads", ge=1, le=20)
-    seed: Count = setting(1, "Seed of the random offsets and of the data", aliases=("randseed",), le=2**31)
+    seed: Count = setting(1, "Seed for the random offsets and the data", aliases=("randseed",), le=2**31)
 
     @property
     def makes_file(self) -> bool:
@@ -193,7 +196,7 @@ class QualificationParams(Params):
 
     @property
     def target_name(self) -> str:
-        """The path of the named target; empty for the temporary file, as in `Needs.writes_bytes`."""
+        """The path of the named target. It is empty for the temporary file, as in `Needs.writes_bytes`."""
         return self.file_names[0] if self.file_names else ""
 
     @property
@@ -295,8 +298,8 @@ class MatrixParams(QualificationParams):
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """Return the workloads of a round by mix, large requests first, without those with requests smaller than a
-        logical block."""
+        """Return the workloads of a round by mix, with large requests first, omitting requests smaller than a logical
+        block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
@@ -312,7 +315,7 @@ class MatrixParams(QualificationParams):
         return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
     def dependent_cells(self) -> list[Workload]:
-        """Return the workloads of `dependent`.
+        """Return the workloads in `dependent`.
 
         The default is limited to measured workloads; if there are none, it is the workload with the most writes and the
         smallest requests.

@@ -41,7 +41,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is the specification's) and the label, as a suffix for titles."""
+        """The profile (unless it is the one in the specification) and the label, as a suffix for titles."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -71,7 +71,7 @@ class QualificationView:
         return all(record.value == 1.0 for record in at(self.records, "steady", phase=phase))
 
     def amount(self, metric: str, **coords: Scalar) -> float | None:
-        """Return the median of a value over the repeats; None if there is none."""
+        """Return the median of a value over the repeats, or None if there is none."""
         return middle(at(self.records, metric, **coords))
 
     def cells(self, metric: str) -> dict[WorkloadKey, float]:
@@ -109,7 +109,7 @@ def views(records: Sequence[Record]) -> list[QualificationView]:
 
 
 def phase_label(phase: str) -> str:
-    """Return the name of a phase for titles; empty if it is the only phase of a test."""
+    """Return the name of a phase for titles, or an empty string if it is the only phase of a test."""
     return "" if phase == _SINGLE else phase
 
 
@@ -267,7 +267,8 @@ def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
 
 
 def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
-    """Return the values of all block sizes over the rounds, with one figure per mix that has a dependent variable."""
+    """Return figures of the values of all block sizes over the rounds: one for each mix that has a dependent
+    variable."""
     found: list[Figure] = []
     for reads in dict.fromkeys(what.place[1] for what in view.variables()):
         places = sorted({place for place in view.cells(quantity) if place[1] == reads}, reverse=True)
@@ -291,7 +292,8 @@ def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
 
 
 def _verification(view: QualificationView, what: Variable) -> Figure:
-    """Return the values of the window with their average, the fitted line, and the bounds of the excursion."""
+    """Return a figure of the values in the window with their average, the fitted line, and the bounds of the
+    excursion."""
     numbers = tuple(number for number, _ in view.window(what))
     window = window_of([value for _, value in view.window(what)])
     excursion = view.run(what.phase)["excursion"]
@@ -309,14 +311,14 @@ def _verification(view: QualificationView, what: Variable) -> Figure:
     return Line(
         f"verification-{place}{view.slug}",
         f"Steady state verification, {name}{view.suffix}",
-        f"The rounds of the measurement window: excursion {100 * window.excursion:.1f} %, change of the fitted line "
-        f"{100 * window.drift:.1f} % of the average.",
+        f"The rounds in the measurement window. The excursion is {100 * window.excursion:.1f} % and the change in the "
+        f"fitted line {100 * window.drift:.1f} % of the average.",
         Axis("Round"), Axis(TITLES[what.quantity], UNITS[what.quantity]), series, better=_BETTER[what.quantity],
     )  # fmt: skip
 
 
 def _averages(view: QualificationView, quantity: str) -> Figure:
-    """Return the averages over the block sizes, with one line per mix."""
+    """Return a figure of the averages over the block sizes, with one line per mix."""
     values = view.cells(quantity)
     series = []
     for reads in dict.fromkeys(reads for _, reads in values):
@@ -325,7 +327,7 @@ def _averages(view: QualificationView, quantity: str) -> Figure:
     return Line(
         f"measurement-{quantity}{view.slug}",
         f"{TITLES[quantity]} by block size and mix{view.suffix}",
-        "Averages of the measurement window, with a line for each mix of reads and writes in percent.",
+        "Averages over the measurement window, with a line for each mix of reads and writes in percent.",
         Axis("Block size", "B", "log2"), Axis(TITLES[quantity], UNITS[quantity], "log10"), tuple(series),
         better=_BETTER[quantity],
     )  # fmt: skip
@@ -339,7 +341,7 @@ def _heatmap(view: QualificationView, quantity: str) -> Figure:
     return Heatmap(
         f"matrix-{quantity}{view.slug}",
         f"{TITLES[quantity]}, matrix{view.suffix}",
-        "Averages of the measurement window.",
+        "Averages over the measurement window.",
         "Reads/writes (%)", "Block size",
         tuple(f"{reads}/{100 - reads}" for reads in mixes),
         tuple(size_name(size) for size in sizes),
