@@ -47,10 +47,10 @@ class Dependency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The input of `steps`: the host, its work folder, the finished steps, and the results of the jobs that it depends
-    on.
+    """The input of `steps`: the host, its work folder, the finished steps, and the results of other jobs that the job
+    depends on.
 
-    `work` is the job's private folder on the host, an absolute path; it contains the temporary file. `needs` maps
+    `work` is the absolute path of the job's private folder on the host, which contains the temporary file. `needs` maps
     "alias.path" to a value, for example {"cache.dram.optimum_size": 553648128}.
     """
 
@@ -59,7 +59,7 @@ class Context:
     done: Sequence[Output] = ()
     needs: Mapping[str, Scalar] = field(default_factory=dict)
     consents: Mapping[str, Consent] = field(default_factory=dict)
-    """Consents to overwrite devices of this host, by the path used in the plan."""
+    """Consents to overwrite devices on this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
     """Paths that this run has already written to. Content at these paths without a known signature comes from the run
     itself."""
@@ -83,7 +83,7 @@ class Benchmark(ABC, Generic[P]):
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[str]
-    """Version of the method, which increases when values are no longer comparable with earlier ones."""
+    """Version of the method. It is increased when values are no longer comparable with earlier ones."""
     summary: ClassVar[str]
     """One line for `asct list`."""
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -91,13 +91,13 @@ class Benchmark(ABC, Generic[P]):
     default: ClassVar[bool] = False
     """Whether `asct run` without arguments includes the benchmark."""
     hidden: ClassVar[bool] = False
-    """Whether the benchmark is excluded from `all` and from selection by keyword, like noop."""
+    """Whether the benchmark, like noop, is excluded from `all` and from selection by keyword."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
     """The values shown at the top of a report. If empty, the first metric of each unit is shown."""
     quantities: ClassVar[tuple[Quantity, ...]] = ()
-    """The quantities that the values of this benchmark measure. Values of a run that measure the same quantity are
+    """The quantities that this benchmark's values measure. Values in the same run that measure the same quantity are
     compared."""
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
@@ -109,7 +109,7 @@ class Benchmark(ABC, Generic[P]):
     """The settings of the points to show, by id; see `showing`."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Return contradictory settings as (setting, message). Called when a plan is checked.
+        """Return contradictory settings as (setting, message) pairs. This method is called when a plan is checked.
 
         If the message is a Refusal, asct refuses the settings for safety reasons; any other message is an error.
         """
@@ -117,12 +117,12 @@ class Benchmark(ABC, Generic[P]):
 
     @abstractmethod
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the resources required for one repeat. When a plan is resolved without hosts, `facts` is None, and the
-        result is an estimate."""
+        """Return the resources required for one repeat. When a plan is resolved without contacting hosts, `facts` is
+        None, and the result is an estimate."""
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the settings of all points of a job on its host, in the same order. Called once per job, before
-        everything else.
+        """Return the settings of all points of a job on its host, in the same order. This method is called once per
+        job, before all others.
 
         The method resolves every `auto` that must have the same value at all points.
         """
@@ -169,8 +169,8 @@ class Benchmark(ABC, Generic[P]):
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Return the values of `results` from this repeat, by path. Omit a path without a value, for example if there
-        is no clear level."""
+        """Return the values of the fields in `results` for this repeat, by path. Omit any path without a value, for
+        example if there is no clear level."""
         return {}
 
     def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
@@ -180,7 +180,7 @@ class Benchmark(ABC, Generic[P]):
         return shown
 
     def shown(self, point_id: str, name: str) -> Any:
-        """Return the value of a display setting for a point; the default if `showing` does not include the point."""
+        """Return the value of a display setting for a point, or the default if `showing` did not include the point."""
         from pydantic import ValidationError
 
         try:
@@ -209,5 +209,5 @@ class Catalog(Protocol):
         ...
 
     def get(self, name: str) -> Benchmark[Any] | None:
-        """Return the benchmark with this main name or alias; None if it is unknown."""
+        """Return the benchmark with this main name or alias, or None if it is unknown."""
         ...

@@ -1,4 +1,5 @@
-"""Disturbances of measurements on a host (asct.disturbances/1), each with the affected metrics, a fix and an undo."""
+"""Disturbances that affect measurements on a host (asct.disturbances/1), each with the affected metrics, a fix and an
+undo."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Setting(_Part):
 
 class Disturbance(_Part):
     """A disturbance. `title` is short enough for a list, `seen` contains the value that the host reported, `effect`
-    describes which values change and in which direction, `sure` is the certainty, and `why` is the reason for it.
+    describes which values change and in which direction, `sure` is the degree of certainty, and `why` is the reason for
+    it.
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
     unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists
@@ -85,8 +87,8 @@ class Unseen(_Part):
 
 
 class Disturbances(_Part):
-    """disturbances/<host>.json of a run: the findings on a host before the first measurement, the most certain
-    first."""
+    """The file disturbances/<host>.json of a run: the findings on a host before the first measurement, with the most
+    certain first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str

@@ -93,8 +93,8 @@ class FrequencyPolicy(Fact):
 
 
 class IdleState(Fact):
-    """A state that idle CPUs can enter. `latency_us` is the time to leave it in microseconds; `disabled_cpus` cannot
-    enter it."""
+    """A state that idle CPUs can enter. `latency_us` is the time, in microseconds, that it takes to leave the state.
+    CPUs in `disabled_cpus` cannot enter it."""
 
     name: str
     description: str | None = None
@@ -104,20 +104,21 @@ class IdleState(Fact):
 
 
 class Cpu(Fact):
-    """The processors. `cpus` is `CPU(s)` in lscpu; `allowed` is the affinity mask of the account that asct runs under;
-    `microcode` is the revision that the Linux kernel reports (x86 only). `frequency_hz` is the highest clock of the
-    first CPU. `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set`
-    contain every distinct value.
+    """The processors. `cpus` is what lscpu prints as `CPU(s)`, `allowed` is the affinity mask of the account under
+    which asct runs, and `microcode` is the revision that the Linux kernel reports (x86 only). `frequency_hz` is the
+    highest clock of the first CPU. `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture`
+    and `instruction_set` contain every distinct value.
 
     `instruction_set` is the version in the core's manual (`ARMv8.2-A`), the lowest version with all features of the
     core (`ARMv8.4-A or later`), a psABI level (`x86-64-v3`), or the RISC-V ISA string. `sve_bits` is the SVE vector
     length of a new process: the Linux kernel's default, which may be less than the hardware supports.
 
-    `bogomips` is the Linux kernel's delay constant of the first CPU (BogoMIPS in lscpu), not a measure of speed.
+    `bogomips` is the Linux kernel's delay constant for the first CPU (BogoMIPS in lscpu), not a measure of speed.
 
-    `quota` is the CPU limit of the control groups as a number of CPUs (2.5), null if there is none. `boost` is true if
-    clocks above the nominal one are allowed. `isolated` and `nohz_full` are the Linux kernel's CPU lists; `smt` is the
-    content of /sys/devices/system/cpu/smt/control, and `smt_active` is true if cores currently run several threads.
+    `quota` is the CPU limit of the control groups as a number of CPUs (for example 2.5), or null if there is none.
+    `boost` is true if clocks above the nominal one are allowed. `isolated` and `nohz_full` are the Linux kernel's CPU
+    lists; `smt` is the content of /sys/devices/system/cpu/smt/control, and `smt_active` is true if cores currently run
+    several threads.
     """
 
     cpus: int | None = None
@@ -156,7 +157,7 @@ class Cpu(Fact):
 
 
 class HugePages(Fact):
-    """A pool of huge pages of the whole machine or of a node."""
+    """A pool of huge pages, either for the whole machine or for one node."""
 
     page_bytes: int
     total: int
@@ -164,8 +165,9 @@ class HugePages(Fact):
 
 
 class NodePerformance(Fact):
-    """The performance of a node's memory for its nearest CPUs, according to the firmware (ACPI HMAT, Linux access1; in
-    old Linux kernels access0, for its nearest initiators). Bandwidths are in bytes per second, latencies in seconds."""
+    """The performance of a node's memory for its nearest CPUs, according to the firmware (ACPI HMAT; class access1 in
+    Linux). Old Linux kernels report it only for the nearest initiators (class access0). Bandwidths are in bytes per
+    second, latencies in seconds."""
 
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None
@@ -174,8 +176,8 @@ class NodePerformance(Fact):
 
 
 class MemorySideCache(Fact):
-    """A cache in front of a node's memory, such as HBM in cache mode. Level 1 is the nearest to the memory. The size is
-    in bytes."""
+    """A cache in front of a node's memory, such as HBM in cache mode. Level 1 is the one nearest to the memory. The
+    size is in bytes."""
 
     level: int
     size_bytes: int
@@ -202,7 +204,7 @@ class NumaNode(Fact):
 class MemoryModule(Fact):
     """A memory module slot as described by the firmware (SMBIOS type 17); `size_bytes` is 0 if it is empty.
 
-    `rate` is the configured speed in transfers per second, `rated` the highest speed of the module.
+    `rate` is the configured speed in transfers per second, and `rated` is the highest speed of the module.
     """
 
     slot: str
@@ -224,7 +226,7 @@ class Memory(Fact):
     """The memory of the machine, in bytes (/proc/meminfo). `thp` is the selected mode of transparent huge pages.
 
     `theoretical_bandwidth` is the peak of all channels in bytes per second, computed from the modules that the firmware
-    describes. `channels` is the number of populated channels, null if it cannot be derived from the slot names.
+    describes. `channels` is the number of populated channels, or null if it cannot be derived from the slot names.
     """
 
     total_bytes: int | None = None
@@ -236,7 +238,7 @@ class Memory(Fact):
     thp_defrag: str | None = None
     numa_balancing: bool | None = None
     numa_balancing_mode: int | None = None
-    """The value of kernel.numa_balancing: 1 means ordinary balancing, 2 migration between memory tiers."""
+    """The value of kernel.numa_balancing: 1 means ordinary balancing, and 2 means migration between memory tiers."""
     address_randomization: int | None = None
     """The value of kernel.randomize_va_space: 0 means that every process gets the same virtual addresses."""
     zone_reclaim: int | None = None
@@ -271,7 +273,7 @@ class Interface(Fact):
     ipv4: list[str] = Field(default_factory=list)
     ipv6: list[str] = Field(default_factory=list)
     members: list[str] = Field(default_factory=list)
-    """The interfaces in a bridge or bond."""
+    """The interfaces that belong to a bridge or bond."""
 
 
 class NetworkNamespace(Fact):
@@ -307,8 +309,8 @@ class NvmeHealth(Fact):
     """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the Linux kernel's
     sensors.
 
-    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read, for which root or
-    nvme-cli may be necessary.
+    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read. Reading them may
+    require root or nvme-cli.
     """
 
     celsius: float | None = None
@@ -325,8 +327,8 @@ class NvmeHealth(Fact):
 class BlockDevice(Fact):
     """A whole device or a partition. `kind` is disk, partition, loop, md, dm, rom, zram or virtual.
 
-    `node` is the NUMA node of the device, null if the Linux kernel reports none. `holders` are the devices that use it
-    (dm-0, md0).
+    `node` is the NUMA node of the device, or null if the Linux kernel reports none. `holders` are the devices that use
+    it (dm-0, md0).
     """
 
     name: str
@@ -367,11 +369,12 @@ class BlockDevice(Fact):
 
 
 class PciDevice(Fact):
-    """A drive controller, network interface, GPU, accelerator or CXL memory on PCI, and its place as in lspci -t.
+    """A drive controller, network interface, GPU, accelerator or CXL memory on PCI, and its position in the tree that
+    lspci -t prints.
 
-    `bridges` are the bridges above the function, from its root bus (`0000:00`) down: the last one is its upstream
+    `bridges` are the bridges above the function, from its root bus (`0000:00`) downward. The last one is its upstream
     bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` are the names of the
-    function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers of
+    function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in
     the PCI configuration space, such as 144d, a80a and 010802.
     """
 
@@ -401,8 +404,7 @@ class Mount(Fact):
 
 
 class Product(Fact):
-    """The product names from the firmware (SMBIOS types 1 and 2). The serial number and UUID can only be read by
-    root."""
+    """The product names from the firmware (SMBIOS types 1 and 2). Only root can read the serial number and UUID."""
 
     manufacturer: str | None = None
     name: str | None = None
@@ -414,8 +416,8 @@ class Product(Fact):
 
 
 class Firmware(Fact):
-    """The firmware. `description` is the form of hardware description that the Linux kernel uses; `boot` is the boot
-    method."""
+    """The firmware. `description` is the kind of hardware description that the Linux kernel uses, and `boot` is the
+    boot method."""
 
     vendor: str | None = None
     version: str | None = None
@@ -455,7 +457,7 @@ class System(Fact):
     security_modules: list[str] = Field(default_factory=list)
     lockdown: str | None = None
     mitigations: dict[str, str] = Field(default_factory=dict)
-    """CPU vulnerabilities, with the Linux kernel's mitigation of each."""
+    """CPU vulnerabilities, with the Linux kernel's mitigation for each."""
     resctrl: bool | None = None
     irq_default_affinity: list[int] = Field(default_factory=list)
     irqbalance: bool | None = None
@@ -514,15 +516,15 @@ class Interconnect(Fact):
 
 
 class ToolFact(Fact):
-    """A program on the host: its path and the version that it prints. `features` are the tested features (fio engines);
-    `options` are fio's options, with those of an engine as `engine.option`. Both are empty if the program was not
-    queried."""
+    """A program on the host: its path and the version that it prints. `features` are the features that were tested (for
+    fio, its engines). `options` are fio's options; an option of an engine is listed as `engine.option`. Both are empty
+    if the program was not queried."""
 
     path: str
     version: str | None = None
     banner: str | None = None
-    """The first line of its version output if it exited with status 0. A compiler's banner is part of the key of a
-    cached build."""
+    """The first line of its version output if it exited with status 0. The key of a cached build includes the
+    compiler's banner."""
     features: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
 
@@ -541,7 +543,7 @@ class HostFacts(Fact):
     cpu: Cpu = Field(default_factory=Cpu)
     caches: list[Cache] = Field(default_factory=list)
     cache_levels: list[CacheLevel] = Field(default_factory=list)
-    """Every cache of the machine; `caches` are those of its first CPU."""
+    """Every cache of the machine, whereas `caches` contains only those of its first CPU."""
     nodes: list[NumaNode] = Field(default_factory=list)
     memory: Memory = Field(default_factory=Memory)
     interconnects: list[Interconnect] = Field(default_factory=list)
@@ -566,10 +568,10 @@ class HostFacts(Fact):
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
     contradictions: list[str] = Field(default_factory=list)
-    """Contradictory values of the Linux kernel or the firmware, such as nodes that share CPUs."""
+    """Contradictory values reported by the Linux kernel or the firmware, such as nodes that share CPUs."""
     notes: list[str] = Field(default_factory=list)
-    """Notes about what is missing from the snapshot from which the facts were parsed; empty for a host or a complete
-    snapshot."""
+    """Notes about what is missing from the snapshot from which the facts were parsed. There are none for a host or a
+    complete snapshot."""
 
     def data_caches(self) -> list[Cache]:
         """Return the data and unified caches, smallest level first."""

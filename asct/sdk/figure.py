@@ -14,7 +14,7 @@ Scale = Literal["linear", "log2", "log10", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. `unit` is the unit of the data; on a log2 scale, the ticks of "B" are in KiB and MiB."""
+    """An axis. `unit` is the unit of the data. If it is "B", the ticks on a log2 scale are in KiB and MiB."""
 
     title: str
     unit: str = ""
@@ -82,8 +82,8 @@ class Bars(_Chart):
 class Heatmap:
     """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale; larger values have the color of this end, so one outlier does not
-    hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
+    `ceiling` is the upper end of the color scale; larger values have the color of this end, so that one outlier does
+    not hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
     begins. A `diverging` matrix contains changes: its color scale is centered at 0 and shows the worse direction in
     orange.
     """
@@ -111,7 +111,7 @@ Figure = Chart | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `title` is the same as in ASCT; values are divided by `scale` and displayed with `digits`
+    """A table column. `title` is the same as in Arm's ASCT; values are divided by `scale` and displayed with `digits`
     decimals.
 
     The `format` "size" shows bytes as 32.0625K; "text" shows the value unchanged. A column without values

@@ -16,7 +16,7 @@ from asct.sdk.step import Kernel, Step
 
 TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
-"""The program inherits target number i as the file descriptor FIRST_HANDLE + i."""
+"""The program inherits the target with index i as the file descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
 
@@ -25,7 +25,7 @@ Access = Literal["read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The consent in the plan's `safety.destroys` for one device on one host, with values as written."""
+    """The consent in the plan's `safety.destroys` for one device on one host, with its values as written there."""
 
     device: str
     serial: str
@@ -38,7 +38,7 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    If a device is written, `serial` and `overwrite` are those of the consent. `dirty` means that this job has already
+    If a device is written, `serial` and `overwrite` come from the consent. `dirty` means that this job has already
     written to the target, so content without a known signature is the job's own.
     """
 
@@ -87,7 +87,7 @@ def guarded(
     max_write_bytes: int | None = None,
     whole_drive: bool = False,
 ) -> Step:
-    """Return a step that runs the program of `step`, a tool at `path` on the host, under guard.
+    """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
     guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
     program changes more of a drive than the target, for example by an NVMe format or sanitize; guard then refuses a
@@ -111,12 +111,12 @@ def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Return whether any target is a device, which usually only root can open. Files belong to the account."""
+    """Return whether any target is a device, which usually only root can open. Regular files belong to the account."""
     return any(is_device_path(target.path) for target in targets)
 
 
 def targets_in(step: Step) -> list[Target]:
-    """Return the targets of a step under guard, read from its targets file; empty for any other step."""
+    """Return the targets of a step under guard, read from its targets file, or an empty list for any other step."""
     if step.program != Kernel(GUARD):
         return []
     return [_target(line) for line in step.files.get(TARGETS_FILE, "").splitlines()]

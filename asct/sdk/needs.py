@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 SHORTEST_LIMIT_S: Final = 900.0
 """Time limit of a short point, in seconds, if the plan sets none."""
 GUARD: Final = "guard"
-"""The kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
+"""The measurement kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
 
 
@@ -28,11 +28,11 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and the consequence of
-    running without it.
+    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and what happens without
+    root.
 
-    `kernel` is the program that performs it, through sudo if the plan allows it; "" means that root is required to read
-    facts. `needed` means that the point cannot be measured without it.
+    `kernel` is the measurement kernel that performs it, through sudo if the plan allows it; "" means that root is
+    required to read facts. `needed` means that the point cannot be measured without it.
     """
 
     why: str
@@ -42,7 +42,7 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The resources required for one repeat of one point, and its costs.
+    """The resources required for one repeat of one point, and the costs of that repeat.
 
     `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
     `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
@@ -63,11 +63,12 @@ class Needs:
     sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
-    """The number of bytes that an ordinary drive writes to each target path; None if it equals `writes_bytes`."""
+    """The number of bytes that an ordinary drive writes to each target path. None means that it is the same as
+    `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()
-    """Targets that are wiped completely (format, discard, secure erase); they count as written."""
+    """Targets that are wiped completely (format, discard, secure erase). They are treated as written."""
     may_overwrite: bool = False
     privileges: tuple[Privilege, ...] = ()
 

@@ -24,7 +24,7 @@ Count = Annotated[int, BeforeValidator(parse_count), Field(ge=0)]
 
 
 def listed(value: object) -> object:
-    """Return a list, given a list, a single value, or comma-separated text (the command line has no lists)."""
+    """Convert a list, a single value, or comma-separated text to a list (the command line has no lists)."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -46,7 +46,8 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
 
     step_settings: ClassVar[dict[str, str]] = {}
-    """Settings that list values and expand to points: {"iodepth_sweep_steps": "iodepth"}."""
+    """Settings that list values and expand to points, with the setting that each of them sweeps:
+    {"iodepth_sweep_steps": "iodepth"}."""
 
     @classmethod
     @cache

@@ -1,4 +1,4 @@
-"""Quantities that a run may measure more than once, in several benchmarks or as several values of one benchmark."""
+"""Quantities that a run may measure more than once: with several benchmarks, or as several values of one benchmark."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ host."""
 class Quantity(NamedTuple):
     """The values of a benchmark that measure the quantity `name`.
 
-    These are the values of `metric` at the coordinates `at` (None means any value). Two values of a run measure the
-    same quantity if the following are equal: name, host, conditions, and the coordinates in `keys` (which maps names to
-    coordinates of the value) and `fixed`. `also` lists metrics that express the same value in another unit.
+    They are the values of `metric` at the coordinates `at` (None means any value). Two values in a run measure the same
+    quantity if the following are equal: name, host, conditions, and the coordinates in `keys` (which maps names to
+    coordinates of the value) and in `fixed`. `also` lists metrics that express the same value in another unit.
 
     `curve` names two metrics that contain, for each level, the smallest and the largest size at which the level was
-    measured. The values of all sizes in this range together measure the level.
+    measured. The values at all sizes in this range together measure the level.
 
     Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
     """

@@ -15,7 +15,7 @@ REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
 DISAGREES: Final = "disagrees"
-"""The part of a flag before the colon. It is followed by the name of the other value."""
+"""The part of a flag before the colon. The name of the other value follows the colon."""
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "names the run and its time",
@@ -42,13 +42,14 @@ class ValueState(BaseModel):
 
 
 class Stats(BaseModel):
-    """The distribution of a value's samples, in the unit of the value. `ci95` is None for fewer than 6 independent
-    samples or visits.
+    """The distribution of a value's samples, in the unit of the value. `ci95` is None if there are fewer than 6
+    independent samples or visits.
 
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
-    CPU moved. `visit_values` contains the medians of the visits in order of time: comparisons of runs test them.
+    CPU moved. `visit_values` contains the medians of the visits in order of time, which comparisons of runs use in
+    statistical tests.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -99,7 +100,7 @@ def doubtful(flag: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` identify it within the result; `flags` question or explain it.
+    """One value of one metric. `coords` identify it within the result, and `flags` cast doubt on it or explain it.
 
     A `detail` is one of many values that another value of the same repeat summarizes, such as one size on a curve with
     levels. Its flags apply only to itself: a noisy detail does not make the repeat noisy.

@@ -44,7 +44,7 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """Return the swept settings of a record's point as text, except those in `own`; `other` if none remain."""
+    """Return the swept settings of a record's point as text, except those in `own`, or `other` if none remain."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
@@ -59,17 +59,17 @@ def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]
 
 
 def middle(repeats: Sequence[Record]) -> float | None:
-    """Return the median over the repeats; None if there are no repeats."""
+    """Return the median over the repeats, or None if there are no repeats."""
     return median([record.value for record in repeats]) if repeats else None
 
 
 def highest(repeats: Sequence[Record]) -> float | None:
-    """Return the largest sample of all repeats; None if no repeat has statistics."""
+    """Return the largest sample of all repeats, or None if no repeat has statistics."""
     return max((record.stats.max for record in repeats if record.stats is not None), default=None)
 
 
 def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a single repeat, or the range of values over several repeats; None if it is
+    """Return the 95 % interval of a single repeat, or the range of values over several repeats, or None if it is
     unknown."""
     if len(repeats) > 1:
         values = [record.value for record in repeats]
@@ -89,7 +89,7 @@ def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | 
 
 
 def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
-    """Return each flag once; those that mark a value as doubtful come first."""
+    """Return each flag once. Flags that mark a value as doubtful come first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
 
@@ -105,8 +105,8 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row
 
 
 def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
-    """Return one row per combination of the coordinates `keys`, with the median of each metric in `columns`, and the
-    flags.
+    """Return one row for each combination of the coordinates `keys`, with the median of each metric in `columns` and
+    with the flags.
 
     Only values with exactly these coordinates count. Rows are sorted by their coordinates: numbers by value, text by
     first appearance in the records.

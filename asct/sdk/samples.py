@@ -65,7 +65,7 @@ def number(sample: Mapping[str, Any], key: str) -> float:
 
 
 def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
-    """Return the 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches for it."""
+    """Return the 95 % interval of a sample, multiplied by `unit`, or None if the kernel had too few batches for it."""
     if sample.get(low) is None or sample.get(high) is None:
         return None
     return number(sample, low) * unit, number(sample, high) * unit
@@ -74,8 +74,8 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
     """Return the statistics of `n` batches or windows.
 
-    The kernel computed the median, interval and extremes over all of them (`median_<suffix>` and so on, in multiples of
-    `unit`); the MAD is computed from the values in `listed`.
+    The kernel has computed the median, interval and extremes over all of them (`median_<suffix>` and so on, in
+    multiples of `unit`). The MAD is computed here from the values in `listed`.
     """
     return Stats(
         n=n,
@@ -88,8 +88,8 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
 
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
-    """Return the statistics of one or more values, in their unit. There is no interval for fewer than 6 values, or if
-    they are not independent."""
+    """Return the statistics of one or more values, in their unit. There is no interval if there are fewer than 6 values
+    or if they are not independent."""
     return Stats(
         n=len(values),
         median=median(values),
@@ -103,9 +103,9 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
     """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
 
-    The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts, and for
-    the resolution `least_s` of the run's time. It is None if the parts contain the information of fewer than 6
-    independent parts; see asct.statistics.series.
+    The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts and for
+    `least_s`, the resolution of the run's time. It is None if the parts contain only as much information as fewer than
+    6 independent parts; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)

@@ -24,7 +24,8 @@ def options(named: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def thousandths(value: float) -> int:
-    """Return a share in per mille, or seconds in milliseconds, as required by kernel options; at least 1."""
+    """Convert a share to per mille, or seconds to milliseconds, as required by kernel options. The result is at least
+    1."""
     return max(1, round(value * 1000))
 
 
@@ -40,8 +41,8 @@ Program = Kernel | Tool
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A program that runs during a step: it starts before the step and receives SIGINT after it (mpstat then writes its
-    JSON).
+    """A program that runs during a step. It starts before the step and receives SIGINT after the step has ended,
+    whereupon mpstat writes its JSON output.
 
     Its standard output is stored as `stdout_file` in the folder of the step. If it cannot be started, this is reported
     as a note, not as an error.
@@ -57,11 +58,11 @@ class Companion:
 class Step:
     """One process of one repeat of one point.
 
-    It runs in a separate folder on the host. `files` (text by name) are written there first; `collect` names the files
+    It runs in a separate folder on the host. First, `files` (text by name) are written there. `collect` names the files
     to fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
     `label` describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name.
-    `as_root` marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, and then
-    receives only the locale from `env`.
+    `as_root` marks a measurement kernel that can do more as root: it runs through sudo if the plan and the host allow
+    it, and then receives only the locale from `env`.
     """
 
     name: str
@@ -89,7 +90,8 @@ class Output:
     files: Mapping[str, str]
     elapsed_ns: int = 0
     resumed: bool = False
-    """Whether this is the first output after an interruption of the repeat, which took an unknown amount of time."""
+    """Whether this is the first output after an interruption of the repeat. The interruption lasted an unknown amount
+    of time."""
 
     @property
     def stdout(self) -> str:

@@ -1,9 +1,9 @@
 """The interval of a ratio between nested samples, such as repeats that consist of visits.
 
-Visits of one repeat share its moment, so treating all of them as independent makes an interval too narrow. The
-hierarchical bootstrap draws repeats first, and then visits within each of them. Sources: Davison and Hinkley, Bootstrap
-Methods and their Application, 1997, section 3.8; Kalibera and Jones, "Rigorous benchmarking in reasonable time",
-ISMM 2013.
+The visits of one repeat are close together in time, so an interval that treats all visits as independent is too narrow.
+The hierarchical bootstrap first draws repeats, and then visits within each of them. Sources: Davison and Hinkley,
+Bootstrap Methods and their Application, 1997, section 3.8; Kalibera and Jones, "Rigorous benchmarking in reasonable
+time", ISMM 2013.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ REPLICATES = 2000
 
 
 def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the percentile interval of the ratio of medians, `new / base`; None if either has fewer than two repeats.
+    """Return the percentile interval of the ratio of medians, `new / base`, or None if either has fewer than two
+    repeats.
 
     The same samples always give the same interval. Raises ValueError if a repeat is empty or a value is not positive.
     """
@@ -35,8 +36,8 @@ def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple
 
 
 def _medians(nested: Nested, seed: int) -> list[float]:
-    """Return the median of each replicate: over repeats drawn with replacement, the median of the medians of visits
-    drawn with replacement."""
+    """Return the median of each replicate. A replicate draws repeats with replacement, and visits within each of them;
+    its median is that of the medians of the drawn visits."""
     if all(len(visits) == 1 for visits in nested):  # draw from the repeats as if they were visits of one repeat
         row = sorted(visits[0] for visits in nested)
         return [(row[low] + row[high]) / 2.0 for ((_, low, high),) in _drawn((len(row),), seed)]
@@ -50,7 +51,8 @@ def _medians(nested: Nested, seed: int) -> list[float]:
 @lru_cache(maxsize=32)
 def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
     """Return the repeats drawn for each replicate, each with the ranks of the one or two visits in the middle of those
-    that are drawn from it. Values of equal shape share them, because drawing takes longer than looking up values."""
+    that are drawn from it. Values of equal shape share the drawn ranks, because drawing takes longer than looking up
+    values."""
     rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible
     return tuple(tuple(_one_repeat(rng, sizes) for _ in sizes) for _ in range(REPLICATES))
 

@@ -1,12 +1,12 @@
 """Detect level changes in a series, such as the write cliff of a drive, the end of burst credits, or throttling.
 
-The series is cut into segments, each with a constant level, so that the sum of the squared distances from the levels
-plus a penalty for each cut is minimal: optimal partitioning with the pruning of PELT (Killick, Fearnhead and Eckley,
-"Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical Association
-107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly affect. The
-penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via Schwarz'
-criterion", Statistics & Probability Letters 6, 1988. First, a running median removes up to two adjacent outliers, so
-that a single stalled second does not count as a change. It preserves the edges of levels.
+The series is cut into segments, each with a constant level, so as to minimize the sum of the squared distances from the
+levels plus a penalty for each cut. The method is optimal partitioning with the pruning of PELT (Killick, Fearnhead and
+Eckley, "Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical
+Association 107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly
+affect. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via
+Schwarz' criterion", Statistics & Probability Letters 6, 1988. Before that, a running median, which preserves the edges
+of levels, removes up to two adjacent outliers, so that a single stalled second does not count as a change.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ LEAST_CHANGE: Final = 0.05
 SHORTEST: Final = 3
 """Minimum number of values in a segment."""
 _PENALTY: Final = 5.0
-"""Penalty for a cut, in multiples of log(n). For independent noise, the criterion uses 2, but smoothing correlates the
-noise."""
+"""Penalty for a cut, in multiples of log(n). For independent noise, the criterion uses 2, but smoothing makes the noise
+correlated."""
 _LEAST_NOISE: Final = 0.002
-"""Lower limit for the noise, as a share of the largest value: counts are integers, and throttled rates hardly vary."""
+"""Lower limit for the noise, as a share of the largest value. It is necessary because counts are integers and throttled
+rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Change:
 
 
 def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
-    """Return the level changes in order; empty if the series is shorter than two segments.
+    """Return the level changes in order, or an empty list if the series is shorter than two segments.
 
     `least` is the smallest change to report, as a share of the larger of the two levels (in absolute value). Raises
     ValueError if a value is not finite.
@@ -90,8 +91,8 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 
 
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
-    """Return the cuts between levels that differ by `least` or more. The smallest change is removed first, merging the
-    levels on either side."""
+    """Return the cuts between levels that differ by `least` or more. Smaller changes are removed, smallest first, and
+    the levels on either side are merged."""
     kept = list(cuts)
     while kept:
         sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]

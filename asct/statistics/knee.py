@@ -20,7 +20,7 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""The curve passes the knee if power falls to this share of its maximum under higher load. A smaller drop may be
+"""The curve passes the knee if power falls to this share of its maximum at a higher load. A smaller drop may be
 noise."""
 MIN_POINTS: Final = 4
 LEVEL: Final = 0.02
@@ -28,7 +28,8 @@ LEVEL: Final = 0.02
 
 
 def knee_index(points: Sequence[Point]) -> int | None:
-    """Return the index of the point of greatest power; None if the curve does not pass it or has fewer than 4 points.
+    """Return the index of the point of greatest power, or None if the curve does not pass it or has fewer than 4
+    points.
 
     Raises ValueError unless all response times are positive.
     """
@@ -50,7 +51,8 @@ def response_at(points: Sequence[Point], throughput: float) -> float | None:
 
 
 def throughput_at(points: Sequence[Point], response: float) -> float | None:
-    """Return the throughput above which the response time stays above `response`; None if the curve never crosses it.
+    """Return the throughput above which the response time stays above `response`, or None if the curve never crosses
+    `response`.
 
     The last crossing counts, so a single slow point at low load is ignored.
     """
@@ -59,7 +61,7 @@ def throughput_at(points: Sequence[Point], response: float) -> float | None:
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate of each point of the curve at which the first one rises to `wanted`."""
+    """Yield the second coordinate of each point on the curve at which the first coordinate rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0

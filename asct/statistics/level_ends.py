@@ -1,10 +1,11 @@
-"""Distinguish the end of a cache from the reach of the TLB, using the curve of a chain that is local to few pages.
+"""Distinguish the end of a cache from the reach of the TLB, using the curve of a chain that accesses only a few pages
+at a time.
 
 Random loads over a working set need a translation for nearly every load. If the TLB covers less than the cache, their
-latency rises before the cache ends, and the plateau of the curve ends at the TLB. A chain that visits one window of a
-few pages after another misses the TLB once per page and window, so its latency rises where the cache ends. Saavedra and
-Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
-44(10), 1995, distinguish the two by the stride of the loads.
+latency rises before the cache ends, and the plateau of the curve ends where the TLB does. A chain that visits one
+window of a few pages after another misses the TLB only once per page of each window, so its latency rises where the
+cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE
+Transactions on Computers 44(10), 1995, distinguish the two by the stride of the loads.
 
 Beyond the first caches, such a chain is always faster than random loads, because the core prefetches adjacent lines
 that are used soon. Therefore, both curves are compared relative to their latencies at the start of the level.
@@ -21,7 +22,8 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Maximum difference between latencies inside a level (a share); the bounds of levels use the same value."""
+"""Maximum difference between latencies inside a level (a share). The search for the bounds of levels uses the same
+value."""
 _TOLERANCE_MOST = 0.15
 """Maximum difference for a level with varying latencies (a share)."""
 _DEVIATIONS = 4.0
@@ -45,9 +47,9 @@ def find_end(
 ) -> LevelEnd:
     """Return the ends of a level, given the latencies of the main and the local chain by size, in the same unit.
 
-    Up to the size `window`, both chains are the same; `limit` is the lower bound of the next level. If the chain with
-    windows gives no information about the level (too few sizes, or the level ends within a window), the end is the
-    bound of the level.
+    Up to the size `window`, both chains are the same. `limit` is the lower bound of the next level. If the local chain
+    gives no information about the level (because there are too few sizes or the level ends within a window), the end is
+    the bound of the level.
     """
     sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
     begin = [size for size in sizes if size <= level.upper]
@@ -78,7 +80,7 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 def _tlb_end(
     sizes: Sequence[int], main: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
-    """Return the last size before random loads become slower than loads in windows; None if they never do."""
+    """Return the last size before random loads become slower than loads in windows, or None if they never do."""
     ratios = [interpolated(main, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):

@@ -2,8 +2,8 @@
 
 The last cache is named LLC if it has level 3 or higher or if several cores share it; the caches before it are named
 L<n>. Four levels are therefore L1, L2, LLC, DRAM; five are L1, L2, L3, LLC, DRAM; three are L1, L2, DRAM, or L1, LLC,
-DRAM if the host reports that the second cache is shared. The caches that the host reports serve only as hints for these
-names and are ignored if they do not match.
+DRAM if the host reports that the second cache is shared. The caches that the host reports are used only as hints for
+these names, and are ignored if they do not match.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequ
 
 
 def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> str:
-    """Return a note about caches that the host reports but that have no plateau on the curve; empty if there are
-    none."""
+    """Return a note about caches that the host reports but that have no plateau on the curve, or an empty string if
+    there are none."""
     matched = _match([upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"], hints)
     left = [hint for hint in sorted(hints, key=lambda item: item.size) if matched and hint not in matched]
     return "; ".join(f"no plateau for the L{hint.level} of {hint.size} B that the host reports" for hint in left)
@@ -60,8 +60,8 @@ def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bo
 
 
 def _match(caches: Sequence[int], hints: Sequence[CacheHint]) -> list[CacheHint]:
-    """Return the smallest reported cache that can hold each plateau; empty unless caches and plateaus match one to one,
-    in order."""
+    """Return the smallest reported cache that can hold each plateau, or an empty list unless caches and plateaus match
+    one to one, in order."""
     ordered = sorted(hints, key=lambda hint: (hint.size, hint.level))
     matched: list[CacheHint] = []
     for upper in caches:

@@ -14,7 +14,7 @@ A level is a plateau, determined by these rules (slopes are in log latency per d
   refined sizes do not count more; if a level drifts toward its end, its flat part determines the latency;
 * the optimum size is the midpoint between the bounds, and thus at most one octave below the upper one.
 
-The cache sizes that the host reports are only used to name the levels; they never add or remove one. See Saavedra and
+The cache sizes that the host reports are used only to name the levels. They never add or remove one. See Saavedra and
 Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
 44(10), 1995.
 """
@@ -32,7 +32,8 @@ from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, run
 OUTLIER = math.log(1.15)
 """If the log latency of a size differs by more than this from the running median of five, the size is an outlier."""
 DISTURBED = math.log(1.2)
-"""If a size is slower than larger ones by more than this, it was disturbed, because more data is never faster."""
+"""If a size is slower than larger ones by more than this, its measurement was disturbed, because loads from more data
+are never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -53,8 +54,8 @@ class MemoryLevel:
     """A level, with sizes in bytes and latency in the unit of the curve.
 
     `sizes` and `latencies` are the points from which `latency` is computed. `below` and `above` are the measured sizes
-    just outside the bounds, or None at the ends of the data. `scatter` is the standard deviation between sizes,
-    excluding slow drift, as a share of the latency.
+    just outside the bounds, or None at the ends of the data. `scatter` is the standard deviation between sizes as a
+    share of the latency, excluding slow drift.
     """
 
     name: str
@@ -174,8 +175,8 @@ def _suspects(curve: _Curve) -> dict[int, Suspicion]:
     """Return the sizes that do not fit the curve: `outlier` (unlike their neighbors) or `disturbed` (slower than larger
     sizes).
 
-    A running median of five preserves a rising curve with any steps, but reveals at most two adjacent bad sizes. Longer
-    disturbances make sizes slower than larger ones, which never happens without a disturbance.
+    A running median of five preserves a rising curve with any steps, but reveals at most two adjacent bad sizes. A
+    longer disturbance makes some sizes slower than larger ones, which never happens without a disturbance.
     """
     smooth = running_median(curve.y)
     spread = max(OUTLIER, 4.0 * _noise(curve))
@@ -197,7 +198,7 @@ def _suspects(curve: _Curve) -> dict[int, Suspicion]:
 
 
 def _noise(curve: _Curve) -> float:
-    """Return the point-to-point standard deviation of log latency, from second differences; 0.0 for fewer than four
+    """Return the point-to-point standard deviation of log latency, from second differences, or 0.0 for fewer than four
     points.
 
     The estimate is robust: it is affected neither by a slow drift nor by the few steps of a staircase. A second
@@ -222,8 +223,8 @@ def _thinned(curve: _Curve) -> list[int]:
 
 
 def _local_slopes(curve: _Curve) -> list[float]:
-    """Return the Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW`, but at least both
-    neighbors."""
+    """Return the Theil-Sen slope around each point, computed from all points within `_SLOPE_WINDOW`, but at least from
+    both neighbors."""
     slopes = []
     last = len(curve) - 1
     for index, x in enumerate(curve.x):
@@ -248,7 +249,7 @@ def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
 
 
 def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
-    """Return the reason why the plateaus form no levels, as keyword and text; None if they do form levels."""
+    """Return the reason, as keyword and text, why the plateaus do not form levels, or None if they do."""
     if len(plateaus) > MAX_LEVELS:
         return "too-many-plateaus", f"there are {len(plateaus)} plateaus, which is more than a memory hierarchy has"
     if len(plateaus) > 1:
@@ -372,8 +373,8 @@ def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], 
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]
     if middles:
         notes["shoulder"] = (
-            f"around {', '.join(map(str, middles))} B, the latency rises more slowly but forms no plateau, so this "
-            "is not a level"
+            f"around {', '.join(map(str, middles))} B, the latency rises more slowly but does not form a plateau, so "
+            "there is no level"
         )
     if open_end:
         notes["open-end"] = "the latency still rises at the largest size: the sweep ends before the next level"

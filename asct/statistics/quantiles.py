@@ -1,4 +1,4 @@
-"""Confidence intervals of the median, from order statistics and without assuming a distribution.
+"""Confidence intervals of the median, computed from order statistics without assuming a distribution.
 
 Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1 (interval of a quantile, from the binomial
 distribution).
@@ -21,7 +21,7 @@ def median_ranks(count: int) -> tuple[int, int] | None:
 
     The number of values below the median is binomial (n, 1/2), so the pair (r, n + 1 - r) covers it with a probability
     of 1 - 2 P(B < r). The result is None for fewer than 6 values, because even (1, n) then covers the median with less
-    than 95 % probability. The ranks are exact for up to 2,000 values; for more, they are those of the normal
+    than 95 % probability. The ranks are exact for up to 2,000 values. For more values, they come from the normal
     approximation, rounded outward.
     """
     if count < 1:
@@ -39,10 +39,10 @@ def median_ranks(count: int) -> tuple[int, int] | None:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median, in the unit of the values; None for fewer than 6 values.
+    """Return the 95 % interval of the median, in the unit of the values, or None for fewer than 6 values.
 
-    The values must be independent samples. Copies of one reading are not, and neither are consecutive batches, for
-    which the kernels compute the interval (kernels/kit/stats.h).
+    The values must be independent samples. Copies of one reading are not independent, and neither are consecutive
+    batches, for which the measurement kernels compute the interval (kernels/kit/stats.h).
     """
     ranks = median_ranks(len(values))
     if ranks is None:
@@ -52,7 +52,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def relative_half_width(interval: tuple[float, float] | None, center: float) -> float | None:
-    """Return half the width of an interval as a share of `center`; None without an interval or if `center` is 0."""
+    """Return half the width of an interval as a share of `center`, or None without an interval or if `center` is 0."""
     if interval is None or center == 0.0:
         return None
     return (interval[1] - interval[0]) / 2.0 / abs(center)

@@ -15,15 +15,16 @@ from functools import lru_cache
 from itertools import accumulate
 
 EXACT_MOST = 60
-"""Up to this number of values in both samples, probabilities are exact; beyond it, they are normal approximations."""
+"""Up to this number of values in both samples together, probabilities are exact. For more values, they are normal
+approximations."""
 
 
 def greater_p(base: Sequence[float], new: Sequence[float]) -> float:
     """Return the one-sided p-value of the Mann-Whitney test: the probability of `new` ranking as high as it does or
     higher if both samples come from the same distribution.
 
-    Ties get the mean of their ranks, and the probability is conditional on them. Raises ValueError if a sample is
-    empty.
+    Tied values get the mean of their ranks, and the probability is conditional on the ties. Raises ValueError if a
+    sample is empty.
     """
     if not base or not new:
         raise ValueError("a test of two samples requires at least one value in each")
@@ -35,7 +36,7 @@ def greater_p(base: Sequence[float], new: Sequence[float]) -> float:
 
 
 def doubled_ranks(values: Sequence[float]) -> list[int]:
-    """Return twice the rank of each value, from 2; the mean rank of tied values is thus an integer."""
+    """Return twice the rank of each value, starting at 2. Doubling makes the mean rank of tied values an integer."""
     counts = Counter(values)
     ordered = sorted(counts)
     below = accumulate((counts[value] for value in ordered), initial=0)
@@ -45,7 +46,7 @@ def doubled_ranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _exact_p(ranks: tuple[int, ...], count: int, total: int) -> float:
-    """Return the share of all ways to choose `count` of the ranks whose sum is at least `total`."""
+    """Return the share of all choices of `count` ranks in which the sum of the ranks is at least `total`."""
     sums = rank_sums(ranks, count)
     return sum(number for value, number in sums.items() if value >= total) / math.comb(len(ranks), count)
 
@@ -54,8 +55,8 @@ def _exact_p(ranks: tuple[int, ...], count: int, total: int) -> float:
 def rank_sums(ranks: tuple[int, ...], count: int) -> Counter[int]:
     """Return how many ways of choosing `count` of the ranks have each sum.
 
-    Each polynomial of the generating function is one integer, whose digits in base 2^width are the coefficients:
-    multiplying by x^rank shifts it.
+    Each polynomial of the generating function is stored as one integer whose digits in base 2^width are the
+    coefficients, so multiplying by x^rank is a shift.
     """
     width = math.comb(len(ranks), count).bit_length() + 1
     chosen = [1] + [0] * count
@@ -80,8 +81,8 @@ def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
 
 
 def least_each(level: float, tests: int = 1) -> int:
-    """Return the smallest number of values in each of two samples with which one of `tests` simultaneous tests can be
-    significant at `level`: one of all arrangements must be less likely than the level of one test."""
+    """Return the smallest number of values that each of two samples needs so that one of `tests` simultaneous tests can
+    be significant at `level`. The probability of a single arrangement must not exceed the level of one test."""
     count = 1
     while 1.0 / math.comb(2 * count, count) > level / tests:
         count += 1
@@ -94,8 +95,8 @@ def can_reach(base: int, new: int, level: float, tests: int = 1) -> bool:
 
 
 def holm(p_values: Iterable[float]) -> list[float]:
-    """Return the adjusted p-values. Rejecting those up to a level rejects any true hypothesis with at most this
-    probability, whatever the dependence between the tests."""
+    """Return the adjusted p-values. If the hypotheses with adjusted p-values up to a level are rejected, the
+    probability of rejecting any true one is at most that level, regardless of how the tests depend on one another."""
     values = list(p_values)
     order = sorted(range(len(values)), key=values.__getitem__)
     raised = accumulate((min(1.0, (len(values) - place) * values[index]) for place, index in enumerate(order)), max)

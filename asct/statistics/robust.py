@@ -63,8 +63,8 @@ def running_median(values: Sequence[float], width: int = 5) -> list[float]:
 
 
 def median_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the Theil-Sen slope: the median slope of all pairs of points with different x; 0.0 if there are no such
-    pairs.
+    """Return the Theil-Sen slope: the median slope over all pairs of points with different x, or 0.0 if there are no
+    such pairs.
 
     Up to 29 % of the points can be outliers without affecting the result.
     """

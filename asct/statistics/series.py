@@ -4,11 +4,11 @@ Neighboring parts are alike: a drive that is slow in one second is usually slow 
 independent, the value of the next run is often outside the interval. Three corrections follow from the correlation r of
 neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
 
-- n parts have the information of n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective number of
-  independent observations in an autocorrelated time series", Supplement to the Journal of the Royal Statistical Society
-  8, 1946). Their variance around their common mean is too low, and is corrected accordingly.
-- r of a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of autocorrelation",
-  Biometrika 41, 1954).
+- n parts have as much information as n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective
+  number of independent observations in an autocorrelated time series", Supplement to the Journal of the Royal
+  Statistical Society 8, 1946). Their variance around their common mean is too low, and is corrected accordingly.
+- the r estimated from a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of
+  autocorrelation", Biometrika 41, 1954).
 - r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
   autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
   formed with a value of r near the upper end of that uncertainty, because an estimate that is too low makes the
@@ -37,14 +37,14 @@ _CAUTION: Final = 1.4
 """Number of standard errors added to the estimated correlation."""
 _CORRELATION_LEAST, _CORRELATION_MOST = -0.5, 0.95
 _LEAST_EFFECTIVE: Final = 3.0
-"""Minimum effective number of parts. With fewer, Student's t alone would make the interval several times wider than the
-whole range of the parts."""
+"""Minimum effective number of parts. With fewer parts, Student's t alone would make the interval several times wider
+than the whole range of the parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
     """The correlation between neighboring values in a series: the estimate, and a cautious upper bound that is unlikely
-    to be exceeded; both limited to -0.5 to 0.95."""
+    to be exceeded. Both are limited to the range from -0.5 to 0.95."""
 
     likely: float
     cautious: float

@@ -17,15 +17,16 @@ from asct.statistics.robust import median
 
 
 class Shift(NamedTuple):
-    """By how much values of one sample exceed those of another; `interval` is None if the samples are too small for
-    the confidence asked for."""
+    """The amount by which the values in one sample exceed those in another. `interval` is None if the samples are too
+    small for the requested confidence."""
 
     value: float
     interval: tuple[float, float] | None
 
 
 def hodges_lehmann(base: Sequence[float], new: Sequence[float], confidence: float = 0.95) -> Shift:
-    """Return the median of all differences `new - base`, and the interval that the Mann-Whitney test does not reject.
+    """Return the median of all differences `new - base`, and the interval of shifts that the Mann-Whitney test does not
+    reject.
 
     Raises ValueError if a sample is empty.
     """
@@ -38,7 +39,7 @@ def hodges_lehmann(base: Sequence[float], new: Sequence[float], confidence: floa
 
 
 def ratio(base: Sequence[float], new: Sequence[float], confidence: float = 0.95) -> Shift:
-    """Return the same for ratios `new / base` of positive values, computed from their logarithms.
+    """Return the shift as a ratio `new / base` of positive values, computed from their logarithms.
 
     Raises ValueError if a sample is empty or a value is not positive.
     """
@@ -51,7 +52,7 @@ def ratio(base: Sequence[float], new: Sequence[float], confidence: float = 0.95)
 
 @lru_cache(maxsize=256)
 def _outside(base: int, new: int, tail: float) -> int:
-    """Return how many of the ordered differences lie outside the interval at each end, plus 1; 0 if there is no such
+    """Return how many of the ordered differences lie outside the interval at each end, plus 1, or 0 if there is no such
     interval."""
     if base + new > EXACT_MOST:
         middle, spread = base * new / 2.0, math.sqrt(base * new * (base + new + 1) / 12.0)

@@ -1,12 +1,12 @@
-"""The steady state of a drive: whether the values of the last rounds of a test stay at one level.
+"""The steady state of a drive: whether the values in the last rounds of a test stay at one level.
 
 SNIA, Solid State Storage Performance Test Specification 2.0.1, definition of steady state: within a measurement window
 of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the average, and the line fitted by least
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
 By this rule alone, the plateau of a burst (a write cache that is not yet full, the credits of a volume) would count as
-steady state. A window therefore counts only after enough data was written, or after a drop of the level that marks the
-end of the burst.
+steady state. A window therefore counts only after enough data has been written, or after a drop in the level that marks
+the end of the burst.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asct.statistics.changepoint import changes
 _ROUNDING: Final = 1e-9
 """Relative tolerance of the limits, so that a window exactly at a limit is steady in any unit despite rounding."""
 CLIFF: Final = 0.5
-"""A drop of the level by this share is a cliff, which indicates a full cache or exhausted credits rather than
+"""A drop in the level by this share is a cliff, which indicates a full cache or exhausted credits rather than
 variation."""
 
 
@@ -40,7 +40,7 @@ class SteadyRule:
 
 @dataclass(frozen=True, slots=True)
 class SteadyWindow:
-    """Consecutive values from index `first`, and their mean. `excursion` and `drift` (signed) are fractions of
+    """Consecutive values, starting at index `first`, and their mean. `excursion` and `drift` (signed) are fractions of
     the mean; `slope` is the slope of the fitted line, in units of the values per round."""
 
     first: int
@@ -72,7 +72,7 @@ def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
     """
     count = len(values)
     if count < 2 or min(values) <= 0:
-        raise ValueError("a window needs two or more values above 0")
+        raise ValueError("a window requires two or more values above 0")
     mean = sum(values) / count
     middle = (count - 1) / 2.0
     squares = sum((index - middle) ** 2 for index in range(count))
@@ -83,13 +83,13 @@ def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
 
 
 def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> SteadyWindow | None:
-    """Return the last `rule.window` values as a window; None if it would start before index `since`."""
+    """Return the last `rule.window` values as a window, or None if it would start before index `since`."""
     first = len(values) - rule.window
     return window_of(values[first:], first) if first >= since and first >= 0 else None
 
 
 def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """Return the index of the last drop of the level by at least `least` (a share); None if there is none.
+    """Return the index of the last drop in the level by at least `least` (a share), or None if there is none.
 
     A drop is detected only if there are at least three values on either side of it.
     """
@@ -98,7 +98,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 
 
 def enough_from(written: Sequence[float], needed: float) -> int | None:
-    """Return the index of the first round before which at least `needed` had been written; None if there is none.
+    """Return the index of the first round before which at least `needed` had been written, or None if there is none.
 
     `written` contains the total amount written before each round (ascending, in any unit).
     """

@@ -1,11 +1,12 @@
 """Combine visits: processes that measured the same value with fresh memory, at different times.
 
-The samples of one process share its pages, its neighbors and its moment, so their spread does not predict the next
-process. All of these change between visits. Therefore, the interval is computed over visits, each of which contributes
-one median. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (variance within and
-between executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java performance evaluation", OOPSLA 2007
-(t-interval over executions); Stein, "A two-sample test for a linear hypothesis whose power is independent of the
-variance", Annals of Mathematical Statistics 16, 1945 (number of values fixed from a pilot).
+All samples of one process come from the same pages and the same moment, with the same neighbors on the host, so their
+spread does not predict the values of the next process. All of these conditions change between visits. Therefore, the
+interval is computed over visits, each of which contributes one median. Sources: Kalibera and Jones, "Rigorous
+benchmarking in reasonable time", ISMM 2013 (variance within and between executions); Georges, Buytaert and Eeckhout,
+"Statistically rigorous Java performance evaluation", OOPSLA 2007 (t-interval over executions); Stein, "A two-sample
+test for a linear hypothesis whose power is independent of the variance", Annals of Mathematical Statistics 16, 1945
+(number of values fixed from a pilot).
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _T_975 = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _Z_975 = 1.959964
-# With 1 %, one of 360 values of six visits without drift is considered drifting: only a strictly monotone order counts.
+# At 1 %, one in 360 values with six visits is considered to drift although it does not: only a strictly monotone order
+# counts.
 _DRIFT_LEVEL = 0.01
-# Two states differ by more than a working set or a clock can explain, and clearly more than each of them varies.
+# Two states must differ by more than a working set or a clock can explain, and by clearly more than each of them
+# varies.
 _STATE_GAP = 0.05
 _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
@@ -41,8 +44,9 @@ _STATE_SHARE = 0.2
 _MOVE_GAP = 0.3
 _QUARTERS = 4
 _CORRELATION_MOST = 0.9
-# In simulations of 6 and 12 visits, 80 to 91 % of next runs are inside with a correlation of neighbors of 0 to 0.5, and
-# half an interval is 2 to 3 standard deviations between runs. Without caution, 71 to 85 % are inside.
+# In simulations with 6 and 12 visits, if the correlation between neighbors is 0 to 0.5, the interval contains the value
+# of the next run in 80 to 91 % of the cases, and half its width is 2 to 3 standard deviations between runs. Without
+# caution, it contains 71 to 85 %.
 _CAUTION = 0.8
 _SERVED = 0.8
 _SAMPLES_PART = 0.1
@@ -70,7 +74,7 @@ class Variation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisitSummary:
-    """The value of several visits, in their unit, and variances in its square.
+    """The value of several visits, in their unit, and variances, in the square of that unit.
 
     `between` is the sample variance of the visits' medians. `ci95` is None for fewer than VISITS_MIN visits. `drift` is
     true if the visits rise or fall with time. `states` contains two items if the visits fall into two groups, otherwise
@@ -107,9 +111,10 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
-    """Return the number of visits that four of five values require, including those of the pilot; at most `most`.
+    """Return the number of visits, including those of the pilot, that suffices for four of five values, but at most
+    `most`.
 
-    A value requires an interval that is as wide as `target` times its median. The few values with a large variation get
+    The interval of a value should be no wider than `target` times its median. The few values with a large variation get
     a wider interval, so that they do not increase the number of visits for all others. By Stein's rule, the number
     depends only on the variance of the pilot, because stopping at a lucky moment would make the interval too narrow.
     """
@@ -124,7 +129,7 @@ def _visits_needed(value: Variation, target: float, most: int) -> int:
 
 
 def samples_needed(pilot: Sequence[Variation]) -> int:
-    """Return the samples per visit that four of five values require: SAMPLES_MIN to _SAMPLES_MOST.
+    """Return the number of samples per visit that suffices for four of five values, from SAMPLES_MIN to _SAMPLES_MOST.
 
     More samples would not make an interval narrower: with this number, the error of a visit's median (its variance is
     pi / 2 times that of the mean, for normal samples) adds at most a tenth to the variance between visits.
@@ -154,11 +159,12 @@ def t_975(degrees: int) -> float:
 
 
 def effective_count(in_time: Sequence[float]) -> float:
-    """Return the number of independent values with the same information, from 1 to n.
+    """Return the number of independent values that would contain the same information, from 1 to n.
 
-    It is n (1 - r) / (1 + r) if r, the correlation of neighbors, is positive (Bayley and Hammersley, 1946). For few
-    values, r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected. Because an r that is too low
-    makes an interval too narrow without any sign in the run, _CAUTION standard errors (Bartlett, 1946) are added.
+    It is n (1 - r) / (1 + r) if r, the correlation between neighbors, is positive (Bayley and Hammersley, 1946). With
+    few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected. Because an r
+    that is too low makes an interval too narrow without any sign in the run, _CAUTION standard errors (Bartlett, 1946)
+    are added.
     """
     count, middle = len(in_time), fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
@@ -176,10 +182,10 @@ def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0
 
     This is the case if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
     wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
-    False for fewer than four values.
+    The result is False for fewer than four values.
 
-    `slowdown` is the duration of a core cycle after the measurement, relative to before. If only the clock changed,
-    the latency is about the same in seconds or in cycles, or has changed by less than _MOVE_GAP in both.
+    `slowdown` is the duration of a core cycle after the measurement, relative to its duration before. If only the clock
+    changed, the latency changes by less than _MOVE_GAP in seconds, in cycles, or in both.
     """
     if min(len(before), len(after)) < _QUARTERS:
         return False
@@ -223,9 +229,11 @@ def _tail_share(count: int, score: int) -> float:
 
 
 def _states(medians: Sequence[float]) -> tuple[State, ...]:
-    """Return two groups, each with at least two visits and a fifth of all, separated by a gap; empty if there are none.
+    """Return two groups that are separated by a gap, each with at least two visits and at least a fifth of all visits.
+    The result is empty if there are no such groups.
 
-    The gap must exceed _STATE_GAP as a share of the value, and the range of each group by the factor _STATE_CONTRAST.
+    The gap, as a share of the value, must exceed _STATE_GAP, and it must exceed the range of each group by the factor
+    _STATE_CONTRAST.
     """
     ordered = sorted(medians)
     count = len(ordered)

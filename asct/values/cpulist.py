@@ -16,7 +16,7 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """Return the numbers in text such as `3000,900,5-9:2`, in their original order and at most 100,000 of them. Empty
+    """Return the numbers in text such as `3000,900,5-9:2`, in their original order. There can be at most 100,000. Empty
     text results in an empty list.
 
     Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
@@ -60,7 +60,8 @@ def parse_cpulist(text: str) -> list[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """Format CPU numbers in any order like the Linux kernel: `0-3,8`; empty if there are none."""
+    """Format CPU numbers, which may be in any order, as the Linux kernel does: `0-3,8`. The text is empty if there are
+    none."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:

@@ -54,7 +54,7 @@ def parse_duration(value: object) -> float:
 def require_unit(value: object) -> None:
     """Reject a duration without a unit, except 0, in a plan or after `--set`.
 
-    Raises BadValueError with the number, and possible units as a hint.
+    Raises BadValueError, whose message contains the number and whose hint suggests units.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)

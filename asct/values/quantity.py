@@ -55,7 +55,8 @@ _EXAMPLE: Final = {
 
 
 def parse_quantity(text: object, unit: str) -> float:
-    """Return the value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
+    """Return the value of `text` in the base unit `unit` (see the module): `130 ns` with the base unit `s` gives
+    1.3e-07.
 
     A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises a
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
@@ -82,7 +83,7 @@ def _spelt(suffix: str) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """Return a number or text as text; None for other types."""
+    """Return a number or text as text, or None for other types."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -165,7 +166,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
 def _significant(value: float, digits: int) -> str:
     """Format a number with `digits` significant digits.
 
-    All digits before the decimal point are kept; there are no trailing zeros, and no exponent up to 1e15.
+    All digits before the decimal point are kept. There are no trailing zeros, and numbers up to 1e15 have no exponent.
     """
     if value == 0:
         return "0"

@@ -89,7 +89,7 @@ def _grouped(number: Fraction) -> str:
 
 
 def _decimal(number: int, factor: int, places: int) -> str | None:
-    """Return `number / factor`, written exactly with at most `places` decimals; None if this is impossible."""
+    """Return `number / factor`, written exactly with at most `places` decimals, or None if this is impossible."""
     scaled, rest = divmod(number * 10**places, factor)
     if rest:
         return None

@@ -6,6 +6,6 @@ import re
 
 
 def version_key(text: str) -> tuple[int, ...]:
-    """Return the first dotted number in `text` ("fio-3.33" becomes (3, 33)); empty if there is none."""
+    """Return the first dotted number in `text` ("fio-3.33" becomes (3, 33)), or an empty tuple if there is none."""
     match = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
