@@ -1,7 +1,7 @@
 """The building blocks of disturbance rules.
 
 A rule consists of a function that evaluates a host, and an entry in rules.yaml that describes the disturbance. The
-displayed fix, the script and the undo are generated from the same settings, so they agree.
+displayed fix, the script and the undo are generated from the same settings, so that they always agree.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class UndeterminedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """The input to all rules.
+    """The input of all rules.
 
     `sample` is empty if activity was not sampled; `wanted` is None if the scope is unknown.
     """
@@ -137,8 +137,8 @@ class DisturbanceRule:
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Return a decorator that makes a rule from a function that yields evaluations. `key` is the entry of the rule in
-    rules.yaml."""
+    """Return a decorator that turns a function that yields evaluations into a rule. `key` is the key of the rule's
+    entry in rules.yaml."""
     return lambda judge: DisturbanceRule(key, judge)
 
 

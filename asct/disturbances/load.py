@@ -12,17 +12,19 @@ from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
 
 BUSY_PRESSURE: Final = 10.0
-"""Percentage of the last ten seconds in which at least one task waited for a CPU (Documentation/accounting/psi.rst)."""
+"""Limit for the percentage of the last ten seconds during which at least one task waited for a CPU
+(Documentation/accounting/psi.rst)."""
 _BUSY_CPU: Final = 0.2
-"""Share of a second that a CPU spends on other processes. On an idle machine, the daemons use less than this."""
+"""Limit for the share of a second that a CPU spends on other processes. On an idle machine, daemons use less than
+this."""
 _NAMED: Final = 0.05
 """Minimum share of one CPU for a process to be named. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
-"""Share of stolen time. It exceeds the spread of results on a quiet machine."""
+"""Limit for the share of stolen time. It is larger than the spread of results on a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
-"""Percentage of time that tasks waited. On an idle machine, tasks never wait for memory and only occasionally for
-drives."""
+"""Limit for the percentage of time during which tasks waited. On an idle machine, tasks never wait for memory, and wait
+only occasionally for drives."""
 
 
 def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:

@@ -16,8 +16,8 @@ _FILES: Final = (
     " /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_throttle_count"
 )
 # /proc/interrupts has a column for each CPU and a row for each of its devices, thousands by thousands on a large host:
-# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)). Of each process that ever
-# ran, awk prints the number, the start time and the time used (fields 22, 14 and 15 of /proc/PID/stat,
+# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)). For each process that has
+# used CPU time, awk prints the number, the start time and the time used (fields 22, 14 and 15 of /proc/PID/stat,
 # proc_pid_stat(5)) and its name, which may contain blanks and parentheses.
 SCRIPT: Final = rf"""LC_ALL=C; export LC_ALL
 look() {{
@@ -66,7 +66,7 @@ class ActivitySample:
     `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests. `interrupts` is
     the number of device interrupts per second on each CPU, `running` the number of runnable tasks besides the one that
     takes the readings, and `pressure` the share of time in which at least one task waited for `cpu`, `memory` or `io`.
-    `throttled` is the number of thermal throttling events; None if the Linux kernel does not count them. `processes`
+    `throttled` is the number of thermal throttling events, or None if the Linux kernel does not count them. `processes`
     lists the processes that used CPU time, the busiest first, except those that the account may not see.
     """
 
@@ -80,7 +80,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """The stolen share of the time of all CPUs; None if it is unknown."""
+        """The stolen share of the time of all CPUs, or None if it is unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 
@@ -138,7 +138,7 @@ def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) ->
 
 
 def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
-    """Return the busy share and the stolen share of a CPU's time between two readings; None if the counters did not
+    """Return the busy share and the stolen share of a CPU's time between two readings, or None if the counters did not
     change.
 
     Only the first eight fields are summed, because user time already includes guest time (proc_stat(5)).

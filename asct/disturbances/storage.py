@@ -15,7 +15,7 @@ from asct.values.quantity import format_quantity
 
 
 def below(seen: RuleInput) -> list[BlockDevice]:
-    """Return the disks below the measured paths, resolving partitions and mappings; all disks if the scope is
+    """Return the disks below the measured paths, resolving partitions and mappings, or all disks if the scope is
     unknown."""
     devices = {one.name: one for one in seen.facts.block_devices}
     mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
@@ -39,7 +39,7 @@ def opened(seen: RuleInput) -> Iterator[str]:
 
 
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
-    """Return the mount that contains a path; None if there is none.
+    """Return the mount that contains a path, or None if there is none.
 
     If several file systems share a mount point, return the one mounted last.
     """
@@ -62,7 +62,8 @@ def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iter
 
 
 _DIRTY: Final = 64 << 20
-"""Threshold for dirty pages, in bytes. A disk that writes 100 MB/s needs more than half a second to write them."""
+"""Threshold for dirty pages, in bytes. A disk that writes 100 MB/s needs more than half a second to write this
+amount."""
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 _LIGHT: Final = ("none", "mq-deadline", "kyber", "noop", "deadline")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)

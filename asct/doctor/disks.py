@@ -29,7 +29,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     """Return all block devices of an open host.
 
     `guard` is the path of the kernel on the host; its output is written to `folder`. Raises NotMeasured if the
-    inspection failed, and HostError.
+    inspection failed, or HostError.
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:
@@ -69,7 +69,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
-    """Return the devices, ordered by name, each with all checks that it fails."""
+    """Return the devices, ordered by name, each with all checks that it failed."""
     objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:

@@ -1,6 +1,6 @@
 """Examine one host: connect, read its facts, sample its activity, and inspect its disks with the `guard` kernel.
 
-Only caches on the host change.
+Nothing on the host changes except caches.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _with_disks(
 def _enter(host: Host, script: str) -> None:
     """Open and lock the host as a run does, because the `guard` kernel runs on it.
 
-    If another host of the plan is the same machine, wait until that host has been examined.
+    If another host in the plan is the same machine, wait until that host has been examined.
     """
     session = SessionSpec("doctor", owner_of("doctor"), script=script)
     while True:

@@ -1,4 +1,4 @@
-"""Run kernels for read-only commands. The host is opened when the first kernel is needed."""
+"""Run measurement kernels for read-only commands. The host is opened when the first kernel is needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from asct.sdk.step import Kernel, Step
 
 @dataclass(frozen=True, slots=True)
 class KernelExit:
-    """The exit status (None after a timeout) and the output of a kernel."""
+    """The exit status (None after a timeout) and the output of a measurement kernel."""
 
     status: int | None
     stdout: str
@@ -37,7 +37,7 @@ class KernelExit:
 
 
 class HostKernels:
-    """A builder and runner of kernels on one host. `as_root` is true if they can run as root, directly or through
+    """Builds and runs measurement kernels on one host. `as_root` is true if they can run as root, directly or through
     sudo."""
 
     def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
@@ -64,7 +64,7 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a kernel, as root if sudo was requested. `why` is the reason why root is needed.
+        """Run a measurement kernel, as root if sudo was requested. `why` is the reason why root is needed.
 
         Raises NotMeasured, HostError or HostLocked.
         """
@@ -97,12 +97,12 @@ class HostKernels:
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
-    """Parse the JSON objects that a kernel printed, one per line; other lines are skipped."""
+    """Parse the JSON objects that a measurement kernel printed, one per line, skipping other lines."""
     return [line for text_line in text.splitlines() if (line := json_line(text_line)) is not None]
 
 
 def json_line(text: str) -> dict[str, Any] | None:
-    """Parse one line of a kernel's output; None if it is not a JSON object."""
+    """Parse one line of a kernel's output, or None if it is not a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

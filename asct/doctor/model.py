@@ -15,7 +15,7 @@ Status = Literal["ok", "unreachable", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that a device fails. `ok` is None if the check could not be performed. `hint` says how to fix the
+    """A check that a device failed. `ok` is None if the check could not be performed. `hint` says how to fix the
     problem."""
 
     check: str
@@ -26,7 +26,7 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device of a host. `names` contains its names in /dev/disk/by-id; it is empty for a loop device.
+    """A block device on a host. `names` contains its names in /dev/disk/by-id; it is empty for a loop device.
 
     `serial` is the serial number that a plan must specify, or the path of the backing file of a loop device.
     """

@@ -20,7 +20,7 @@ MOST_MEMBERS = 100_000
 """Limit on the number of members. On a server with hundreds of CPUs, asct reads tens of thousands of files. A
 compressed archive of only 4 MB may have 600,000 members."""
 MOST_FOLDERS = 50_000
-"""Limit on the number of folders. It is needed in addition to MOST_MEMBERS, because a single member may be nested in
+"""Limit on the number of folders. It is necessary in addition to MOST_MEMBERS, because a single member may be nested in
 many folders."""
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
@@ -215,6 +215,6 @@ def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.Tar
 
 
 def _path(name: str) -> Path_ | None:
-    """Return the names in a member's path; None if the path leaves the top folder."""
+    """Return the names in a member's path, or None if the path leaves the top folder."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return None if ".." in parts else parts

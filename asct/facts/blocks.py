@@ -172,7 +172,7 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _use(name: str, files: Mapping[str, str], context: _BlockContext) -> dict[str, list[str]]:
-    """Return the mount points and holders.
+    """Return the mount points and holders of a device.
 
     Mounts are matched by device number or, for file systems such as btrfs, by device name.
     """
@@ -314,7 +314,7 @@ def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> lis
 
 
 def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
-    """Return the temperatures in degrees Celsius of the controllers that have a hwmon sensor.
+    """Return the temperatures, in degrees Celsius, of the controllers that have a hwmon sensor.
 
     Reading the sensor does not require root (drivers/nvme/host/hwmon.c: temp1 is the composite temperature).
     """
@@ -330,8 +330,7 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """Return the output of `nvme smart-log -o json` for each controller, and the reasons for missing output.
 
-    The second item maps controllers to reasons. The third is the reason for all controllers that the second does not
-    contain.
+    The second item maps controllers to reasons. The third is the reason for all controllers that are not in the second.
     """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
@@ -369,7 +368,8 @@ def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str],
 
 
 def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an nvme-cli log, in which temperatures are in kelvins and amounts of data in units of 512,000 bytes."""
+    """Convert an nvme-cli log, in which temperatures are in kelvins and amounts of data are in units of 512,000
+    bytes."""
     kelvins = _number(log.get("temperature"))
     made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
     made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)

@@ -1,4 +1,4 @@
-"""Limit the length of texts in facts, because firmware, drivers and snapshots may contain texts of any length."""
+"""Limit the length of texts in facts, because those from firmware, drivers and snapshots may have any length."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _name(item: BaseModel) -> str:
-    """Return the name of a list item; empty if it has no name or a name that is too long."""
+    """Return the name of a list item, or an empty string if it has no name or a name that is too long."""
     name = next((text for key in _NAMED_BY if isinstance(text := getattr(item, key, None), str)), "")
     return name if len(name) <= LONGEST else ""
 

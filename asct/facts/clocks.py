@@ -80,7 +80,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
     """Return the frequency policies, ordered by first CPU, from cpufreq/policy* and cpu*/cpufreq.
 
-    One of the two is a link to the other; older Linux kernels have only the latter.
+    One of these paths is a link to the other. Older Linux kernels have only the latter.
     """
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
@@ -101,7 +101,7 @@ def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[Frequen
 
 
 def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
-    """Return a policy; None if none of its CPUs is online, because its files are then unreadable."""
+    """Return a policy, or None if none of its CPUs is online, because its files are then unreadable."""
     names = ("affected_cpus", "related_cpus")
     listings = [found for name in names if (found := listed(",".join(texts.get(name, "").split())))]
     members = sorted(listings[0] if listings else {number})
@@ -131,7 +131,7 @@ def _printed(members: list[int], cpus: Cpus) -> float | None:
 
 
 def _hertz(text: str | None) -> float | None:
-    """Convert a cpufreq clock from kHz to Hz; None if it is unknown."""
+    """Convert a cpufreq clock from kHz to Hz, or None if it is unknown."""
     khz = whole(text)
     return khz * 1e3 if khz else None
 

@@ -40,7 +40,7 @@ class CpuInfo:
 
 
 def cpuinfo(text: str | None) -> CpuInfo:
-    """Parse the blocks of /proc/cpuinfo, and the lines that s390 prints (`processor 0: version = FF, machine =
+    """Parse the blocks in /proc/cpuinfo, and the lines that s390 prints (`processor 0: version = FF, machine =
     3906`)."""
     whole = text or ""
     own: dict[int, dict[str, str]] = {}
@@ -98,7 +98,7 @@ class Cpus:
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
-        """Return a topology ID; None if it is missing."""
+        """Return a topology ID, or None if it is missing."""
         found = decimal(self.of(cpu).get(f"topology/{name}"))
         return None if found in _NO_ID else found
 

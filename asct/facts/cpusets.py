@@ -51,7 +51,8 @@ def masked(text: str | None) -> Set | None:
 
 
 def differ(texts: Texts, *names: tuple[str, str]) -> str:
-    """Return the name of the first list file that contradicts the mask file of its pair; empty if there is none."""
+    """Return the name of the first list file that contradicts the mask file of its pair, or an empty string if there is
+    none."""
     for of_list, of_mask in names:
         found, mask = listed(texts.get(of_list)), masked(texts.get(of_mask))
         if None not in (found, mask) and found != mask:

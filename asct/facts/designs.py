@@ -59,8 +59,8 @@ _X86_LEVELS: tuple[tuple[str, str], ...] = (
 )
 
 # Arm Architecture Reference Manual (DDI 0487), A2 "Armv8-A Architecture Extensions": features that are mandatory from a
-# version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst). Features that the Linux kernel may hide are
-# excluded (ssbs because of errata, paca and bti by configuration).
+# given version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst). Features that the Linux kernel may
+# hide are excluded (ssbs because of errata, paca and bti by configuration).
 _ARM_LEVELS: tuple[tuple[str, str], ...] = (
     ("8.0", "fp asimd"),
     ("8.1", "atomics crc32 asimdrdm"),
@@ -76,13 +76,13 @@ _ARM_LEVELS: tuple[tuple[str, str], ...] = (
 
 
 def x86_level(flags: Collection[str]) -> str | None:
-    """Return the highest level (`x86-64-v3`) that the flags allow; None for a 32-bit CPU."""
+    """Return the highest level (`x86-64-v3`) that the flags allow, or None for a 32-bit CPU."""
     return _highest(_X86_LEVELS, flags)
 
 
 def arm_level(features: Collection[str]) -> str | None:
-    """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`; None for a 32-bit
-    CPU.
+    """Return the lowest architecture version that has these features, such as `ARMv8.2-A or later`, or None for a
+    32-bit CPU.
 
     The CPU may implement a later version, because not every version adds a feature that the Linux kernel lists. SVE2
     has existed since Armv9.0, and Armv9.n contains all features of Armv8.(n + 5) (the same manual).
@@ -252,7 +252,7 @@ def x86(values: Texts) -> Design:
 
 
 def microarchitecture(vendor: str, family: int, model: int, stepping: int | None) -> str | None:
-    """Return the name of an x86 generation; None if no table lists it."""
+    """Return the name of an x86 generation, or None if no table lists it."""
     if vendor == "GenuineIntel":
         return _intel(family, model, stepping)
     if vendor == "AuthenticAMD":

@@ -64,7 +64,7 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
 
 
 def link_text(speed: str, width: str) -> str | None:
-    """Return a text such as `16.0 GT/s PCIe x4`; None if the values are unknown (`Unknown`, width 0 or 255)."""
+    """Return a text such as `16.0 GT/s PCIe x4`, or None if the values are unknown (`Unknown`, width 0 or 255)."""
     lanes = whole(width)
     if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):
         return None

@@ -1,4 +1,4 @@
-"""From a dump of a machine's files, derive the output that the commands of an exchange would print on that machine.
+"""Derive, from a dump of a machine's files, the output that the commands in an exchange would print on that machine.
 
 On a live host, some facts come from commands: link targets, which no file contains; binary files; and the command line
 of the Linux kernel, in which secrets are masked before it leaves the host.
@@ -58,7 +58,7 @@ def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
 
 
 def text_of(tree: FileTree, path: str) -> str:
-    """Return the content of a file; empty if it is missing."""
+    """Return the content of a file, or an empty string if it is missing."""
     return next(iter(texts(tree, [tuple(path.strip("/").split("/"))]).values()), "")
 
 

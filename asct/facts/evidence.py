@@ -62,8 +62,8 @@ _EVIDENCE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"work_.*", ("df",)),
 )
 """Patterns of field names, each with the sources of the value: parts of paths, or commands. The first matching pattern
-applies. If a dump contains none of the sources, the value is unknown because of the dump. A field without sources can
-never be read from a dump."""
+applies. If a dump contains none of the sources, the value is unknown because the dump is incomplete. A field without
+sources can never be read from a dump."""
 
 
 def reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:

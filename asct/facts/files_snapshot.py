@@ -24,7 +24,7 @@ _MOST_ROOTS = 4
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """Return the time at which the files were copied: the boot time plus the uptime; None if either is missing.
+    """Return the time at which the files were copied: the boot time plus the uptime, or None if either is missing.
 
     The boot time is `btime` in /proc/stat, in seconds since 1970; the uptime is in /proc/uptime (proc(5)).
     """
@@ -52,7 +52,7 @@ def load(place: Path) -> Snapshot:
     """Load the snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
     The snapshot contains the files that asct would read from a host. They may be at any depth in the dump. The output
-    of commands may be in `commands/<name>.txt`, with `[status N]` as the last line.
+    of a command may be in `commands/<name>.txt`, with `[status N]` as the last line.
     """
     try:
         if place.is_dir():

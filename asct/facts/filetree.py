@@ -48,7 +48,7 @@ class FileTree(Protocol):
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """Return the entry at a path; None if there is none. Folders in the path must not be links."""
+        """Return the entry at a path, or None if there is none. Folders in the path must not be links."""
         ...
 
     def read(self, path: Path_) -> bytes | None:

@@ -23,8 +23,8 @@ _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 def roots(mounts: str) -> dict[str, str]:
-    """Return the mount point of each controller's control groups, according to a mount table (/proc/mounts). The key of
-    version 2 is an empty string. Controllers that are not mounted get their usual paths."""
+    """Return the mount point of each controller's control groups, according to a mount table (/proc/mounts). The key
+    for version 2 is an empty string. Controllers that are not mounted get their usual paths."""
     found = {"": _USUAL, **{name: f"{_USUAL}/{name}" for name in CONTROLLERS}}
     for place, kind, options in reversed(_MOUNT.findall(mounts)):
         names = {""} if kind == "cgroup2" else set(CONTROLLERS).intersection(options.split(","))
@@ -48,7 +48,7 @@ def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
 
 
 def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:
-    """Return the lowest CPU limit of the account's control groups, in CPUs; None if there is no limit."""
+    """Return the lowest CPU limit of the account's control groups, in CPUs, or None if there is no limit."""
     said = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
     return min((time / period for time, period in rows if period and time), default=None)
@@ -118,7 +118,8 @@ def _cpusets(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _groups(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield the controllers (none in version 2) and the path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
+    """Yield the controllers (none in version 2) and the path of each hierarchy, from lines such as `12:cpu,cpuacct:/a`
+    and `0::/a`."""
     for line in (snapshot.text("/proc/self/cgroup") or "").split("\n"):
         parts = line.split(":", 2)
         if len(parts) == 3:

@@ -39,9 +39,9 @@ class CoreKinds:
 def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> CoreKinds:
     """Group the CPUs by kind of core.
 
-    Two CPUs are of the same kind if they have the same core design and the Linux kernel includes them in the same list.
-    The list is necessary because different designs may report the same identity. If there is neither a list nor an
-    identity, the capacities that the Linux kernel assigns to the CPUs are compared. On hybrid x86 machines without a
+    Two CPUs are of the same kind if they have the same core design and are in the same list provided by the Linux
+    kernel. The list is necessary because different designs may report the same identity. If there is neither a list nor
+    an identity, the capacities that the Linux kernel assigns to the CPUs are compared. On hybrid x86 machines without a
     list, the kinds are distinguished by their level-1 caches or clocks.
     """
     lists = _lists(snapshot) or _differing(cpus, policies)

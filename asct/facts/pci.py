@@ -29,7 +29,7 @@ _CELLS = 11
 
 
 def named(code: str) -> str | None:
-    """Return the name of a class code (`010802`); None if asct does not read devices of this class."""
+    """Return the name of a class code (`010802`), or None if asct does not read devices of this class."""
     return CLASSES.get(code[:4]) or CLASSES.get(code[:2])
 
 

@@ -146,6 +146,6 @@ def _celsius(text: str | None) -> float | None:
 
 
 def _too_hot(celsius: float | None) -> float | None:
-    """Return a temperature limit; None for zero, negative and implausibly high values, which mean that no limit is
+    """Return a temperature limit, or None for zero, negative and implausibly high values, which mean that no limit is
     set."""
     return celsius if celsius is not None and 0 < celsius < 250 else None

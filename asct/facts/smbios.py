@@ -5,9 +5,10 @@ The relevant types are 16, "Physical Memory Array", and 17, "Memory Device".
 Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.17 (type 16),
 7.18 (type 17).
 
-SMBIOS has no field for the channel of a module, only the names printed on the board (Device Locator and Bank Locator),
-which every vendor chooses differently. If the names are ambiguous, the channels are unknown. The peak bandwidth is the
-sum of configured speed times data width over all populated channels; two modules on one channel count once.
+SMBIOS has no field for the channel of a module. It contains only the names printed on the board (Device Locator and
+Bank Locator), which every vendor chooses differently. If the names are ambiguous, the channels are unknown. The peak
+bandwidth is the sum of configured speed times data width over all populated channels; two modules on one channel are
+counted once.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def devices(snapshot: Snapshot) -> list[MemoryDevice]:
 
 
 def error_correction(snapshot: Snapshot) -> str | None:
-    """Return the error correction of the system memory (`multi-bit ECC`); None if it is not reported.
+    """Return the error correction of the system memory (`multi-bit ECC`), or None if it is not reported.
 
     Raises ValueError with the reason if the structures cannot be read.
     """

@@ -39,8 +39,8 @@ class Snapshot:
     """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
 
     `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems with the source. `taken` is the time when the data was read; None if it is unknown. `dump` is true
-    if the files were copied by other means, in which case a file that is missing here may exist on the machine.
+    describe problems with the source. `taken` is the time when the data was read, or None if it is unknown. `dump` is
+    true if the files were copied by other means, in which case a file that is missing here may exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -51,15 +51,15 @@ class Snapshot:
     dump: bool = False
 
     def text(self, path: str) -> str | None:
-        """Return the content of a file; None if it is missing."""
+        """Return the content of a file, or None if it is missing."""
         return self.files.get(path)
 
     def line(self, path: str) -> str | None:
-        """Return the content of a file without surrounding whitespace; None if it is missing or empty."""
+        """Return the content of a file without surrounding whitespace, or None if it is missing or empty."""
         return self.files.get(path, "").strip() or None
 
     def command_output(self, name: str) -> str | None:
-        """Return the output of a command without surrounding whitespace; None if it failed or was not run."""
+        """Return the output of a command without surrounding whitespace, or None if it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
@@ -119,7 +119,7 @@ def kept(text: str) -> Snapshot | None:
 
 
 def token_of(text: str) -> str:
-    """Return the token that begins the output of an exchange; empty if the text is not an exchange."""
+    """Return the token that begins the output of an exchange, or an empty string if the text is not an exchange."""
     found = _TOKEN.match(text)
     return found[1] if found else ""
 
@@ -189,7 +189,7 @@ class _SnapshotReader:
     def _blocks(self) -> list[str]:
         """Expand the shared lines into blocks.
 
-        The lines of each block are in the order in which their names first appear.
+        The lines in each block are in the order in which their names first appear.
         """
         blocks: dict[int, list[tuple[int, str]]] = {}
         ranks: dict[str, int] = {}

@@ -34,8 +34,8 @@ class FolderSet:
     """The same files in many folders, such as the folders of all CPUs or block devices.
 
     The shell patterns in `patterns` select the folders, in reading order; `files` are names or patterns in each folder.
-    At most `most` folders are read; those with a `device` (hardware) come first. The facts record the number of omitted
-    folders under `field`.
+    At most `most` folders are read; folders with a `device` (hardware) come first. The facts record the number of
+    omitted folders under `field`.
     """
 
     field: str
@@ -50,8 +50,8 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
 
 
 _FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
-"""CPUs whose values are read in full. Machines with several kinds of cores have only a few cores of each kind. On other
-machines, these CPUs represent all others."""
+"""CPUs whose values are read in full. They suffice, because machines with several kinds of cores have only a few cores
+of each kind, and on other machines, these CPUs represent all others."""
 
 FILES: tuple[str, ...] = (
     "/etc/os-release",
@@ -75,7 +75,7 @@ FILES: tuple[str, ...] = (
     *_in(CLOCKS, "available_clocksource current_clocksource"),
     f"{VULNERABILITIES}/*",
     *_in(SECURITY, "lockdown lsm"),
-    # processors; the nominal clock of one only, because each query may call the firmware
+    # processors; the nominal clock of only one, because each query may call the firmware
     *_in("/sys/devices", "cpu_atom/cpus cpu_core/cpus cpu_lowpower/cpus"),
     *_in(CPU, "isolated nohz_full online possible present types/*/cpulist cpu0/acpi_cppc/nominal_freq cpufreq/boost"),
     *_in(f"{CPU}/cpuidle", "current_driver current_governor current_governor_ro"),

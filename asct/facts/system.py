@@ -46,7 +46,7 @@ _BMC = r"/sys/devices/platform/ipmi_bmc\.[0-9]+/firmware_revision"
 
 
 def dmi(snapshot: Snapshot, name: str) -> str | None:
-    """Return an SMBIOS value; None if it is missing or a placeholder."""
+    """Return an SMBIOS value, or None if it is missing or a placeholder."""
     text = snapshot.line(f"{DMI}/{name}")
     return None if text is None or text.lower() in _UNTOLD else text
 
@@ -69,8 +69,8 @@ def _has_dmi(snapshot: Snapshot) -> bool:
 
 
 def device_tree(snapshot: Snapshot) -> dict[str, str]:
-    """Return `model`, `compatible` (separated by spaces) and `serial-number` of the device tree; empty if there is
-    none."""
+    """Return `model`, `compatible` (separated by spaces) and `serial-number` of the device tree, or an empty dictionary
+    if there is none."""
     made: dict[str, str] = {}
     for line in (snapshot.command_output("device-tree") or "").split("\n"):
         name, equals, value = line.partition("=")
@@ -114,7 +114,7 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
-    """Return the form of the firmware's description of the machine.
+    """Return the kind of hardware description that the firmware provides.
 
     ACPI takes precedence, because the Linux kernel then adds only a stub device tree
     (Documentation/arch/arm64/arm-acpi.rst).

@@ -128,7 +128,7 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist, each mapped to whether the account may read it; None if no path was
+    """Return the checked paths that exist, each mapped to whether the account may read it, or None if no path was
     checked."""
     said = snapshot.command_output("present")
     if said is None:

@@ -58,7 +58,7 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Yield the compilers of the host, best first. If the facts do not contain a compiler's version, it is queried only
+    """Yield the compilers on the host, best first. If the facts do not contain a compiler's version, it is queried only
     when needed."""
     yielded: set[str] = set()
     for name in NAMES:
@@ -76,7 +76,7 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 def here(arch: str) -> Compiler | None:
     """Return a compiler on this machine for `arch`: the native one if the architectures match, otherwise a cross
-    compiler; None if there is none."""
+    compiler, or None if there is none."""
     own = NAMES if platform.machine() == arch else ()
     for name in (*own, *CROSS.get(arch, ())):
         path = shutil.which(name)

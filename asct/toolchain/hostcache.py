@@ -30,8 +30,8 @@ def build_lock(path: str) -> Iterator[bool]:
     """Let the first thread of this process build `path` while the others wait. Yield whether another thread has already
     built it.
 
-    Hosts may share a home folder; then, one of them builds the kernel and the others find the result. Each thread waits
-    only for the first one, so hosts that do not share a folder wait for a single build.
+    If several hosts share a home folder, one of them builds the kernel and the others find the result. Each thread
+    waits only for the first one, so hosts that do not share a folder wait for only one other build.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -77,7 +77,7 @@ def verified(host: Host, path: str) -> str | None:
 def _sum(host: Host, path: str, printed: str) -> str:
     """Return the SHA-256 of a file on the host. Raises HostError.
 
-    It is taken from `printed`, the output of sha256sum, if that is valid; otherwise, it is computed from a copy of the
+    It is taken from `printed`, the output of sha256sum, if that is valid. Otherwise, it is computed from a copy of the
     file.
     """
     found = printed.partition(" ")[0]

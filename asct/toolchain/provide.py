@@ -68,14 +68,14 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
-"""Path, compiler, place of compilation, whether the kernel was cached, and SHA-256."""
+"""The path, compiler and place of compilation, whether the kernel was cached, and its SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
-    """Return the kernel built on the host; None if no compiler there can build it, for example without a static C
-    library.
+    """Return the kernel built on the host, or None if no compiler there can build it, for example because there is no
+    static C library.
 
-    If this machine has no compiler either, raise the error of the host's compiler.
+    If this machine has no compiler either, raise the error that the host's compiler reported.
     """
     failure: BuildFailed | None = None
     for compiler in known:

@@ -1,4 +1,4 @@
-"""Detected locations of CPUs in meshes, stored in the account's cache on the host.
+"""Detected locations of CPUs in meshes, which are stored in the account's cache on the host.
 
 The locations remain valid until the firmware, the meshes or the CPUs change. They survive a reboot, because the
 firmware assigns the CPU numbers.

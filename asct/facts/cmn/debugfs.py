@@ -2,7 +2,7 @@
 
 `arm_cmn_map_show` in the Linux kernel's drivers/perf/arm-cmn.c defines the format. Rows go from north to south. Each
 row contains its crosspoints with their debug and trace domains and, for each port, the device and the logical IDs of
-devices 0 and 1. Devices without a node in the configuration tree, such as the requesters of CPUs, have no ID. The cell
+devices 0 and 1. Devices without a node in the configuration tree, such as the requesters for CPUs, have no ID. The cell
 width differs between driver versions, and three-digit numbers break the column alignment, so the parser splits rows
 into cells at the vertical bars.
 """

@@ -26,7 +26,7 @@ LEAST: Final = 0.1
 """Minimum number of requests per cache line read that identifies the port of a CPU. The usual number is about one;
 prefetchers increase it, and hits in a cache shared by several CPUs decrease it."""
 SURE: Final = 0.5
-"""Number of requests per cache line read that identifies a port even if the requests of other ports could not be
+"""Number of requests per cache line read that identifies a port even if the requests at other ports could not be
 counted."""
 RIVAL: Final = 0.5
 """If the number of requests at a second port exceeds this share of the first port's requests, the result is
@@ -135,7 +135,7 @@ def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    """Return a list of 64-bit integers as printed by the kernel; None for any other value."""
+    """Return a list of 64-bit integers as printed by the kernel, or None for any other value."""
     if not isinstance(value, list) or len(value) != length:
         return None
     return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None

@@ -47,8 +47,8 @@ class MeshSources:
 def found(snapshot: Snapshot) -> list[MeshSources]:
     """Return the sources of each mesh, ordered by instance.
 
-    The instance is the number that the driver assigns. Meshes that the driver does not know get the numbers after
-    those.
+    The instance is the number that the driver assigns. Meshes that the driver does not know are numbered after those
+    that it knows.
     """
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)

@@ -20,7 +20,7 @@ class PrintedNode:
     """A node as printed by the kernel.
 
     `offset` and `parent` are the register offsets of the node and its parent; the keys of `registers` are relative to
-    `offset`. `skipped` is the reason why the node was not read; None if it was read.
+    `offset`. `skipped` is the reason why the node was not read, or None if it was read.
     """
 
     offset: int
@@ -49,14 +49,14 @@ class PrintedNode:
 
 @dataclass(frozen=True)
 class KernelOutput:
-    """All nodes, one per offset. `base` is the physical address of the registers; None if they come from a file."""
+    """All nodes, one per offset. `base` is the physical address of the registers, or None if they come from a file."""
 
     nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
     """Whether device nodes were skipped."""
     fault: str | None = None
-    """Description of malformed output; None if there is none."""
+    """Description of the malformed output, or None if nothing is malformed."""
 
     @property
     def root(self) -> PrintedNode | None:
@@ -83,7 +83,7 @@ class KernelOutput:
 
 
 def register_list(mesh: Mesh | None = None) -> str:
-    """Return the value of the kernel's option `--registers`.
+    """Return the value of the `cmn` kernel's `--registers` option.
 
     It selects all known registers of `mesh`. Without a mesh, it selects the registers that describe the topology of any
     known mesh.
@@ -114,7 +114,8 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 
 def read_dump(text: str) -> KernelOutput:
-    """Parse the kernel's standard output. Malformed lines raise no error; they are skipped and counted in `fault`."""
+    """Parse the kernel's standard output. Malformed lines do not raise an error: they are skipped and counted in
+    `fault`."""
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():
@@ -144,7 +145,7 @@ def _parsed(line: str) -> Any:
 
 
 def _node(sample: Mapping[str, Any]) -> PrintedNode | None:
-    """Parse a node; None if it is malformed."""
+    """Parse a node, or None if it is malformed."""
     offset, parent = sample.get("offset"), sample.get("parent")
     if not _number(offset) or not (parent is None or _number(parent)):
         return None

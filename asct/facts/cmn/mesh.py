@@ -40,7 +40,7 @@ from asct.facts.unknown import UnknownFacts
 _MOST = 16
 """Maximum number of crosspoints along one axis. A coordinate has at most four bits."""
 _PLACE_0_1 = 1 << 3
-"""The node ID of the crosspoint at (0, 1), for any width of x and y."""
+"""The node ID of the crosspoint at (0, 1), which is the same for every width of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,8 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. Raises no errors."""
+    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. It never raises an
+    error."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
@@ -336,7 +337,7 @@ _ADDRESSES = 1 << 64
 
 
 def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
-    """Return the logical ID of a node; None for an RN-SAM, which has none.
+    """Return the logical ID of a node, or None for an RN-SAM, which has none.
 
     Since CMN-650, a DTC has the two bits of its debug and trace domain in place of the logical ID (por_dt_node_info).
     """

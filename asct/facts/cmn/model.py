@@ -135,9 +135,9 @@ class CpuPort(Fact):
 
 
 class Mesh(Fact):
-    """A mesh. `revision` is in Arm's notation (`r3p0`), `chi` is the issue of the CHI protocol (`CHI-E`).
+    """A mesh. `revision` is in Arm's notation (`r3p0`), and `chi` is the issue of the CHI protocol (`CHI-E`).
 
-    `instance` is the number of the mesh in the machine; `base` is the physical address of its registers.
+    `instance` is the number of the mesh in the machine, and `base` is the physical address of its registers.
     """
 
     kind: MeshKind | None = None
@@ -159,8 +159,8 @@ class Mesh(Fact):
     nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
-    """The port of each CPU; null if the CPU could not be located (see `cpus.<number>` in `unknown`). Empty if the CPUs
-    have not been located yet."""
+    """The port of each CPU, or null if the CPU could not be located (see `cpus.<number>` in `unknown`). The mapping is
+    empty if the CPUs have not been located yet."""
     detected_at: str | None = None
     """The time of detection (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
@@ -183,7 +183,7 @@ class Mesh(Fact):
         return dict(sorted((kind, count) for kind, count in found.items() if count))
 
     def at(self, x: int, y: int) -> Crosspoint | None:
-        """Return the crosspoint at a position; None if it is unknown."""
+        """Return the crosspoint at a position, or None if it is unknown."""
         return next((xp for xp in self.crosspoints if (xp.x, xp.y) == (x, y)), None)
 
 

@@ -109,7 +109,7 @@ def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pm
 
 
 def bits_of(text: str) -> Bits | None:
-    """Parse `config:27-30`, `config1:0-63` or `config:31`; None for any other text."""
+    """Parse `config:27-30`, `config1:0-63` or `config:31`, or None for any other text."""
     match = _BITS.fullmatch(text.strip())
     if match is None:
         return None
@@ -143,7 +143,7 @@ def regions(snapshot: Snapshot) -> list[Region]:
 
 
 def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]]]) -> Region:
-    """Return the region of a device. On machines with a device tree, the range of `50000000.pmu` is called
+    """Return the region of a device. On machines with a device tree, the range of the device `50000000.pmu` is called
     `pmu@50000000`."""
     names = dict.fromkeys((name, "@".join(reversed(name.split(".", 1)))))
     mine = sorted((one for owner in names for one in ranges.get(owner, ())), key=lambda one: one[0] - one[1])
