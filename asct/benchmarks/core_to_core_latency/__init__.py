@@ -98,8 +98,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
                 yield setting, f"a value appears twice: {', '.join(map(str, values))}"
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: the kernel, two CPUs, memory for the lines of all pairs, and the time of all
-        rounds for each node."""
+        """Return the resources required: the `pingpong` kernel, two CPUs, memory for the lines of all pairs, and the
+        time of all rounds for each node."""
         return Needs(
             kernels=("pingpong",),
             cpus=2,

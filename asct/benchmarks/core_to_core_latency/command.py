@@ -35,8 +35,8 @@ def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int,
 
 
 def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Return the nodes whose memory is measured, sorted by number. The kernel rejects a node that the host does not
-    have."""
+    """Return the nodes whose memory is measured, sorted by number. The `pingpong` kernel rejects a node that the host
+    does not have."""
     if params.memory_nodes == "all":
         return memory_nodes(facts)
     if params.memory_nodes == "local":
@@ -58,7 +58,7 @@ def node_of_step(name: str) -> int:
 
 
 def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: MemoryNode) -> tuple[str, ...]:
-    """Return the kernel arguments that measure all pairs with the memory of one node."""
+    """Return the arguments with which the `pingpong` kernel measures all pairs, using the memory of one node."""
     named = {
         "methods": params.methods,
         "turns": params.turns,

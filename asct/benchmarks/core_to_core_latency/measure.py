@@ -47,12 +47,12 @@ class KernelPass:
     missing: Mapping[str, int]
 
     def at(self, method: str) -> dict[str, Scalar]:
-        """Return the coordinates of a value of this run for one method."""
+        """Return the coordinates of a value from this run for one method."""
         return {"method": method, "memory_node": self.memory_node}
 
 
 def order_of(runs: Iterable[KernelRun], facts: HostFacts) -> Order:
-    """Return the topology according to the facts and the kernel. Without nodes, all CPUs are in node 0."""
+    """Return the topology according to the facts and the `pingpong` kernel. Without nodes, all CPUs are in node 0."""
     nodes = {cpu: node.id for node in facts.nodes for cpu in node.cpus}
     core: dict[int, int] = {}
     cluster: dict[int, int] = {}
@@ -132,8 +132,8 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """Return the spread over the batches, or None if the kernel lists no batches, as is the case for thousands of
-    pairs."""
+    """Return the spread over the batches, or None if the `pingpong` kernel lists no batches, as is the case for
+    thousands of pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:
         return None

@@ -60,7 +60,8 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,
-        "Methods: token (store and poll), cas (compare-and-swap), chain (dependent loads of written lines)",
+        "Methods: token (store and poll), cas (compare-and-swap), chain (dependent loads of lines that the "
+        "other CPU wrote)",
         min_length=1,
     )
     iterations: int = setting(

@@ -146,7 +146,7 @@ def _table(
 
 
 def _pair_table(points: Sequence[StoredPairs]) -> Table:
-    """Return a table with one row per measured value, and the columns of Arm's ASCT plus three more."""
+    """Return a table with one row per measured value, with the columns of Arm's ASCT and three more."""
     columns = (
         *_CPUS,
         Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),

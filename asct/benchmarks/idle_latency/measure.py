@@ -79,7 +79,7 @@ def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[
 
 
 def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str, ...]:
-    """Return the kernel's arguments for one pair. The last CPU of the CPU node measures."""
+    """Return the arguments of the `chase` kernel for one pair. The last CPU of the CPU node performs the loads."""
     return options(
         {
             "sizes": size,
@@ -124,7 +124,7 @@ class ChaseResult:
 def measurements(params: IdleLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> list[Measurement]:
     """Return the latencies and ratios of each pair, the core clock, the page sizes, and the skipped pairs.
 
-    Raises ValueError if the output does not have the kernel's format.
+    Raises ValueError if the output does not have the format of the `chase` kernel.
     """
     pairs = node_pairs(facts)
     known = {pair.name: pair for pair in pairs}

@@ -108,14 +108,16 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             "local_latency",
             "s",
             "lower",
-            "Latency of a chain that uses few pages at a time",
+            "Latency of a chain that uses only a few pages at a time",
             _AT_SIZE,
             comparable=False,
         ),
         Metric(
             "local_latency_cycles", "cycles", "lower", "The same latency in core cycles", _AT_SIZE, comparable=False
         ),
-        Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
+        Metric(
+            "lower_bound", "B", "neither", "Smallest working set that belongs to the level", _AT_LEVEL, comparable=False
+        ),
         Metric("upper_bound", "B", "neither", "Largest working set that the level holds", _AT_LEVEL, comparable=False),
         Metric(
             "tlb_end",
@@ -153,7 +155,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
     def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: the kernel, memory for the largest size, and a few seconds."""
+        """Return the resources required: the `chase` kernel, memory for the largest size, and a few seconds."""
         return Needs(
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),

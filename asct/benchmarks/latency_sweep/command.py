@@ -102,7 +102,7 @@ class LatencySweepParams(VisitedParams):
 
 def shortest(params: LatencySweepParams) -> int:
     """Return the smallest size of a chain: two lines. Without `stride`, a line is assumed to have 64 bytes, because
-    only the kernel knows the line size of the host."""
+    only the `chase` kernel knows the host's line size."""
     return 2 * (params.stride or LINE)
 
 
@@ -133,8 +133,8 @@ def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the bytes that the kernel needs: the largest size, 1/32 of it for page tables, and the kernel's own
-    overhead."""
+    """Return the bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and the kernel's
+    own overhead."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 
@@ -147,7 +147,7 @@ def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | N
     return None if cpu is None else node_of_cpu(facts, cpu)
 
 
-# The kernel bisects the steepest parts of the curve. If its time budget ends before a bound is known to 2 %, a second,
+# `chase` bisects the steepest parts of the curve. If its time budget ends before a bound is known to 2 %, a second,
 # short run measures the sizes in between.
 
 RESOLUTION: Final = 1.02
@@ -184,7 +184,7 @@ _VISIT_PATIENCE_MS: Final = 60
 
 
 def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
-    """Return the arguments of the sweep: the sizes in the settings, or a grid that the kernel refines where the curve
+    """Return the arguments of the sweep: the sizes in the settings, or a grid that `chase` refines where the curve
     jumps."""
     if params.sizes:
         return _arguments(params, facts, params.time_cap, {"sizes": sorted(set(params.sizes))})

@@ -49,7 +49,7 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
     in_cycles = Column("latency_cycles", "Latency [cycle]", digits=2, help="In core cycles")
     return (
         Column("level", "Level", format="text"),
-        Column("lower_bound", "Lower bound", format="size", help="Smallest working set of the level"),
+        Column("lower_bound", "Lower bound", format="size", help="Smallest working set that belongs to the level"),
         Column("upper_bound", "Upper bound", format="size", help="Largest working set that the level holds"),
         Column(
             "tlb_end",

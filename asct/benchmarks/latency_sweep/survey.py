@@ -137,7 +137,7 @@ def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
 
 
 def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
-    """Search for the levels of the curve. Sizes of only a few lines never form a level."""
+    """Search for the levels in the curve. Sizes of only a few lines never form a level."""
     found = find_levels(
         {size: point.chase.latency.median for size, point in points.items()},
         hints=cache_hints(facts),

@@ -23,7 +23,7 @@ _SEARCH_S: Final = 0.5
 class Layout:
     """The CPU that measures latency and the CPUs that generate load, each with its memory node.
 
-    If the latency CPU is None or there are no load CPUs, the kernel chooses them.
+    If the latency CPU is None or there are no load CPUs, the `load` kernel chooses them.
     """
 
     latency_cpu: int | None
@@ -77,12 +77,13 @@ def probe(params: LoadedLatencyParams) -> str:
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """Return the kernel's arguments for a chain of `chain` bytes, followed by the command line of the workload."""
+    """Return the arguments of the `load` kernel for a chain of `chain` bytes, followed by the command line of the
+    workload."""
     where = layout(params, facts)
     _check_load(params, facts, where)
     one_node = len(set(where.load_nodes)) == 1
     named = {
-        "delays": params.injected_nops,  # passed even if empty, because the kernel has a default list
+        "delays": params.injected_nops,  # passed even if empty, because `load` has a default list
         "traffic": params.traffic,
         "width": params.width,
         "touch": params.touch,

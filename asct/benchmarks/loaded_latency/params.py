@@ -80,7 +80,8 @@ class LoadedLatencyParams(VisitedParams):
     )
     phase: Literal["both", "loading", "bandwidth"] = setting(
         "both",
-        "loading: latency under load; bandwidth: bandwidth of the load threads without the chain; both: both at once",
+        "loading measures the latency under load, bandwidth measures the bandwidth of the load threads without "
+        "the chain, and both measures the two at the same time",
     )
     workload_cmd: str | None = setting(
         None,

@@ -1,4 +1,4 @@
-"""noop: the overhead of asct per point, measured with a kernel that does nothing."""
+"""noop: the overhead of asct per point, measured with a measurement kernel that does nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Noop(Benchmark[NoopParams]):
     name = "noop"
     title = "Harness overhead"
     version = "1"
-    summary = "Runs a kernel that does nothing, to measure the cost of a point"
+    summary = "Runs a measurement kernel that does nothing, to measure the cost of a point"
     hidden = True
     params_model = NoopParams
     flags: ClassVar[Mapping[str, str]] = {
@@ -41,11 +41,13 @@ class Noop(Benchmark[NoopParams]):
         "a clock resolution of 10 ms"
     }
     metrics = (
-        Metric("elapsed", "s", "lower", "Time from the start to the end of the kernel, as measured by the transport"),
+        Metric(
+            "elapsed", "s", "lower", "Time from the start to the end of the `noop` kernel, as measured by the transport"
+        ),
     )
 
     def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: one kernel, no memory, a few milliseconds."""
+        """Return the resources required: one measurement kernel, no memory, and a few milliseconds."""
         return Needs(kernels=("noop",), seconds=0.003)
 
     def steps_known_ahead(self, params: NoopParams, facts: HostFacts) -> bool:
@@ -56,7 +58,7 @@ class Noop(Benchmark[NoopParams]):
         return () if context.done else (_STEP,)
 
     def parse(self, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the elapsed time of the step; raise ValueError if the kernel failed."""
+        """Return the elapsed time of the step; raise ValueError if the `noop` kernel failed."""
         for output in outputs:
             read_kernel(output)
         elapsed_s = sum(output.elapsed_ns for output in outputs) / 1e9

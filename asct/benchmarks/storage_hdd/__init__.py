@@ -57,7 +57,7 @@ class StorageHdd(Benchmark[HddParams]):
     flags: ClassVar[Mapping[str, str]] = FLAGS | {
         "slow-zone": "the rate of the zone is below 70 % of that of its neighbors; possible causes: remapped sectors, "
         "repeated reads, or other load",
-        "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
+        "zones-left-out": "zones with unreliable results are excluded from the disk's values",
         "noisy-zones": "more than a tenth of the zones have unreliable results",
         "blocks-left-out": "block sizes smaller than a logical block of the target (such as 512 bytes on a 4Kn "
         "disk) were skipped",

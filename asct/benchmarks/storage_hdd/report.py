@@ -61,7 +61,7 @@ _TITLES: Final = {
     "highest": "Highest zone",
 }  # fmt: skip
 NOTE: Final = (
-    f"Outer and inner: median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles are taken over "
+    f"Outer and inner: medians of the first and the last 1/{EDGE_SHARE} of the zones. Quartiles are taken over "
     "the zones. MB = 1,000,000 bytes"
 )
 
@@ -171,7 +171,7 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
-    """Return the zones of one workload of one point as a series of medians over the repeats."""
+    """Return the values of one workload by zone, for one point, as a series of medians over the repeats."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size

@@ -122,9 +122,9 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
     Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
     *response_metrics(_POINT),
-    Metric("demand_iops", "ops/s", "higher", "IOPS at one load of the matrix", _LOAD),
-    Metric("demand_latency", "s", "lower", "Mean latency at one load of the matrix", _LOAD),
-    Metric("matrix_rounds", "1", "neither", "Number of rounds of the matrix", comparable=False),
+    Metric("demand_iops", "ops/s", "higher", "IOPS at one load in the matrix", _LOAD),
+    Metric("demand_latency", "s", "lower", "Mean latency at one load in the matrix", _LOAD),
+    Metric("matrix_rounds", "1", "neither", "Number of rounds in which the matrix was measured", comparable=False),
     Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
     Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
     Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
@@ -154,11 +154,11 @@ class StorageRecovery(Qualification[RecoveryParams]):
     params_model = RecoveryParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured with the `fast` profile; not comparable with values of the `pts` profile",
+        FAST: "measured with the `fast` profile; not comparable with values measured with the `pts` profile",
         "pause": "the test was interrupted before this burst or round; the drive may have recovered while idle",
         "invalid-pause": "the actual pauses differ from the setting, because fio starts too slowly or the host is too "
         "busy",
-        "invalid-no-point": "no workload of the matrix is within latency_bound, so there is no histogram",
+        "invalid-no-point": "no workload in the matrix has a mean latency within latency_bound, so no histogram exists",
         "noisy-matrix": "the highest load was not steady over the rounds of the matrix",
     }
     highlights = (
@@ -197,7 +197,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
-        """Return no phases: each test has its own sequence of steps."""
+        """Return no phases, because each test has its own sequence of steps."""
         return ()
 
     def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:

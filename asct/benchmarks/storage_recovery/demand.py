@@ -27,7 +27,7 @@ from asct.statistics.steady import last_window
 
 @dataclass(frozen=True, slots=True)
 class DemandLoad:
-    """The result of one load of the matrix: jobs, queue depth per job, requests per second, and mean latency in
+    """The result of one load in the matrix: jobs, queue depth per job, requests per second, and mean latency in
     seconds."""
 
     numjobs: int
@@ -67,7 +67,7 @@ _SEED: Final = 2_000_000
 
 
 Cell = tuple[int, int]
-"""A load of the matrix: the number of jobs and the queue depth per job."""
+"""A load in the matrix: the number of jobs and the queue depth per job."""
 
 
 class DemandMatrix:
@@ -79,7 +79,7 @@ class DemandMatrix:
         self.form = params.form()
         cells = {(jobs, depth) for jobs in self.form.threads for depth in self.form.depths}
         self.cells: list[Cell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
-        """The loads of the matrix, from highest to lowest."""
+        """The loads in the matrix, from highest to lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
         """Return the step name and settings of the writes before a round (numbered from 1)."""
@@ -96,7 +96,7 @@ class DemandMatrix:
         return name, self.workload(cell, self.params.round_time, _SEED + 1000 * number)
 
     def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
-        """Return the settings of the workload under test at a load of the matrix."""
+        """Return the settings of the workload under test at a load in the matrix."""
         workload = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
         settings = self.journal.fio(workload, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
@@ -122,7 +122,7 @@ class DemandMatrix:
         return self.rounds >= self.form.matrix_rounds or self.steady
 
     def points(self, cell: Cell, first: int | None = None) -> list[FioPoint]:
-        """Return the results of a load in all rounds from `first` on. By default, return those in the last rounds,
+        """Return the results for a load in all rounds from `first` on. By default, return those in the last rounds,
         whose mean is reported."""
         rounds = self.rounds
         start = max(1, rounds - self.params.window + 1) if first is None else first
@@ -165,7 +165,7 @@ def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
 
 
 def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the values of the steady state, of every load of the matrix, and of the operating points with their
+    """Yield the values of the steady state, of every load in the matrix, and of the operating points with their
     response times."""
     yield from steady_values(journal, params.phase, marks)
     matrix = DemandMatrix(params, journal)

@@ -59,8 +59,8 @@ class ThroughputParams(QualificationParams):
 
 
 class StorageThroughput(Qualification[ThroughputParams]):
-    """A qualification with a phase for each block size (profile `pts`) or a single phase that tracks the first size
-    (`fast`)."""
+    """A qualification with a phase for each block size (with the `pts` profile), or with a single phase that tracks the
+    first size (with the `fast` profile)."""
 
     name = "storage-throughput"
     title = "SSD qualification: throughput"

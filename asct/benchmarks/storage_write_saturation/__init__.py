@@ -123,7 +123,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
-        """Return no phases: the rounds have their own stop condition."""
+        """Return no phases, because the rounds have their own stop condition."""
         if params.block_size < logical_block:
             raise ValueError(
                 f"block_size is smaller than a logical block of the target, {logical_block} bytes; raise it"

@@ -87,7 +87,7 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop of the level by `least` (a share) or more, which means that the write cache is full or that
+    """Return the first drop in the level by `least` (a share) or more, which means that the write cache is full or that
     no free blocks are left.
 
     The first part is searched at full resolution, which detects a small cache even in a test that takes a day. Then the
@@ -110,7 +110,7 @@ def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 
 RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
-"""Coordinates of the metric `rounds`: the settings shown in tables and reports."""
+"""Coordinates of the `rounds` metric: the settings shown in tables and reports."""
 
 
 def _pattern(value: object) -> object:
