@@ -55,8 +55,8 @@ def holds_run(folder: Path) -> bool:
 def open_run(results: Path, name: str = "latest") -> StoredRun:
     """Return the run that `name` selects.
 
-    `name` is a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or the start of one, or a label. Raises NoSuchRun
-    (E505 if no run matches, E506 if several match) and the errors of `read_run`.
+    `name` is a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or the start of one, a label or `<plan>/<label>`.
+    Raises NoSuchRun (E505 if no run matches, E506 if several match) and the errors of `read_run`.
     """
     as_path = Path(name)
     if as_path.name == "run.json" and holds_run(as_path.parent):
@@ -65,8 +65,8 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
         return read_run(as_path.resolve())
     if name == "latest" or name.endswith("/latest"):
         return _latest(results, name.removesuffix("latest").rstrip("/"))
-    runs = list_runs(results)
-    matches = [item for item in runs if _matches(item, name)]
+    runs, labeled = list_runs(results), _labeled(results, name)
+    matches = [item for item in runs if item.layout.root in labeled] or [item for item in runs if _matches(item, name)]
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         hint = "name the folder of a run; `asct results list` lists them"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
@@ -80,6 +80,23 @@ def _latest(results: Path, plan: str) -> StoredRun:
         where = results / plan if plan else results
         raise _none(f"{where} does not contain a readable run" if runs else f"{where} contains no run", runs)
     return read_run(whole[-1].layout.root)
+
+
+def labels_of(root: Path) -> list[str]:
+    """Return the labels of a run, sorted: the links next to its folder that point to it, except `latest`."""
+    try:
+        links = [path for path in root.parent.iterdir() if path.is_symlink() and path.name != "latest"]
+        return sorted(link.name for link in links if link.readlink().name == root.name)
+    except OSError:
+        return []
+
+
+def _labeled(results: Path, name: str) -> set[Path]:
+    """Return the runs that a label names. A label, or `<plan>/<label>`, is a link next to the runs of its plan."""
+    plan, _, label = name.rpartition("/")
+    folders = [results / plan] if plan else real_folders(results)
+    links = [folder / label for folder in folders if holds_run(folder / label)]
+    return {link.parent / link.readlink().name for link in links if link.is_symlink()}
 
 
 def _matches(item: ListedRun, name: str) -> bool:

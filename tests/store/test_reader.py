@@ -11,7 +11,8 @@ import pytest
 from asct.errors import StoreError
 from asct.store import documents
 from asct.store.documents import inside
-from asct.store.find import list_runs, open_run
+from asct.store.find import labels_of, list_runs, open_run
+from asct.store.folders import link_label
 from asct.store.model import CommandDocument, HostEntry, Status
 from asct.store.reader import StoredRun, read_run
 from asct.store.verify import verify
@@ -196,6 +197,19 @@ def test_runs_are_found_by_path_id_start_label_and_latest(tmp_path: Path) -> Non
     assert [item.run.run for item in list_runs(tmp_path) if item.run] == [
         third.run.run, first.run.run, second.run.run,
     ]  # fmt: skip
+
+
+def test_a_label_given_later_names_its_run_only(tmp_path: Path) -> None:
+    first = written(tmp_path, run="20261121T042813Z-3f9c2a", label="golden")
+    second = written(tmp_path, run="20261122T042813Z-aaaaaa")
+    written(tmp_path, run="20261120T042813Z-bbbbbb", plan="other")
+    link_label(second.layout.root, "golden")
+    for name in ("golden", "gate/golden"):
+        assert open_run(tmp_path, name).run.run == second.run.run
+    assert (labels_of(first.layout.root), labels_of(second.layout.root)) == ([], ["golden"])
+    (tmp_path / "other/golden").symlink_to("20261120T042813Z-bbbbbb")
+    assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
+    assert code_of(open_run, tmp_path, "other/nothing", exit_code=2) == "E505"
 
 
 def test_runs_that_are_not_there_or_not_one(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import Record
+from asct.store.find import labels_of
 from asct.store.model import Run
 from asct.store.reader import StoredRun
 
@@ -86,7 +87,7 @@ def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
         version=plain(run.tool_version),
         records=tuple(record for record in records if record.repeat >= 1),
         plan=plain(run.plan),
-        label=plain(run.label or ""),
+        label=plain(run.label or next(iter(labels_of(stored.layout.root)), "")),
         baseline=str(resolved.get("baseline") or ""),
         started_at=plain(run.started_at),
         machines={plain(host): machine_facts(one) for host, one in facts.items()},

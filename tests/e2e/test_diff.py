@@ -1,0 +1,89 @@
+"""Two real runs are compared, as a gate and with the baseline of their plan: only a slower run is called."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.running import QUICK, apply, asct, require_measured
+
+PLAN = """\
+plan: 1
+name: gate
+benchmarks: [{id: tiny, uses: noop, sweep: {index: [1, 2]}, repeats: 6}]
+baseline: {run: golden}
+"""
+
+
+def runs_of(cwd: Path, plan: str) -> list[Path]:
+    return sorted((cwd / "results" / plan).glob("2*"))
+
+
+def scaled(run: Path, factor: float) -> Path:
+    """A copy of a run whose values are those of the original times `factor`."""
+    copy = run.with_name("20300101T000000Z-abcdef")
+    shutil.copytree(run, copy)
+    path = copy / "records.jsonl"
+    records: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in records:
+        record["value"] *= factor
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return copy
+
+
+def test_two_runs_of_real_benchmarks(tmp_path: Path) -> None:
+    for _ in range(2):
+        require_measured(apply(QUICK, tmp_path), runs_of(tmp_path, "quick")[-1])
+    first, second = runs_of(tmp_path, "quick")
+    shown = asct("diff", first.name, "quick/latest", cwd=tmp_path)
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith(f"{second.name} compared with {first.name}\n")
+    assert "machine, software, plan and settings are the same" in shown.out
+    written = asct("diff", str(first), str(second), "-o", "out", "-q", cwd=tmp_path)
+    assert written.code == 0, written.err
+    document = json.loads((tmp_path / "out/diff.json").read_text())
+    rows = {row["field"]: row for row in document["rows"]}
+    assert rows["depth.read_iops at iodepth 4"]["verdict"] in ("same", "too few visits", "not comparable")
+    assert any(field.startswith("sweep.latency at size ") for field in rows)
+    page = (tmp_path / "out/diff.html").read_text()
+    assert "Latency by working set size" in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "plan.yaml", "results"]
+
+
+def test_a_gate_calls_a_slower_run_and_no_equal_one(tmp_path: Path) -> None:
+    assert apply(PLAN, tmp_path).code == 0
+    (run,) = runs_of(tmp_path, "gate")
+    assert asct("results", "label", run.name, "golden", cwd=tmp_path).code == 0
+    equal, gate = scaled(run, 1.0), ("--fail-on", "regression>3%")
+    passed = asct("diff", "golden", str(equal), *gate, cwd=tmp_path)
+    assert passed.code == 0, passed.err
+    shutil.rmtree(equal)
+    slower = scaled(run, 3.0)
+    alone = asct("diff", str(slower), *gate, "--json", cwd=tmp_path)
+    assert alone.code == 1, alone.err
+    document = json.loads(alone.out)
+    assert (document["baseline"]["run"], document["baseline"]["chosen"]) == (f"gate/{run.name}", "`golden`")
+    assert {row["verdict"] for row in document["rows"]} == {"regressed"}
+    assert [round(row["percent"]) for row in document["rows"]] == [200, 200]
+
+
+@pytest.mark.fio
+def test_a_run_and_one_imported_from_its_fio_output(tmp_path: Path) -> None:
+    """The same values, without the facts of the machine; the settings are known only to the first."""
+    apply(QUICK, tmp_path, "--benchmark", "depth")
+    (run,) = runs_of(tmp_path, "quick")
+    files = sorted(map(str, run.glob("jobs/*/depth/*/r1/fio.json")))
+    assert files
+    for plan in ("one", "two"):
+        assert asct("import", "fio", *files, "--plan", plan, cwd=tmp_path).code == 0
+    found = asct("diff", "one/latest", "two/latest", "--json", cwd=tmp_path)
+    assert found.code == 0, found.err
+    document = json.loads(found.out)
+    counts = document["runs"][0]["counts"]
+    assert counts["same"] > 0
+    assert counts["regressed"] == counts["improved"] == counts["added"] == counts["removed"] == 0
+    assert [item["what"] for item in document["differences"]] == ["Plan"]
