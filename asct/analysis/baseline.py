@@ -160,5 +160,5 @@ def _accepted(item: Acceptance, baseline: StoredRun, results: Path) -> StoredRun
 
 
 def _groups(stored: StoredRun, catalog: Catalog) -> Iterable[tuple[BaselineKey, MetricGroup]]:
-    records, found = agreed(stored.records(), stored.resolved(), stored.facts(), catalog)
+    records, found = agreed(stored.looks()[0], stored.resolved(), stored.facts(), catalog)
     return [(key_of(group), group) for group in gather(records, found)]

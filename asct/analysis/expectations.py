@@ -1,8 +1,8 @@
 """Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-If the value was not measured, the verdict is unknown, never pass. An expectation of which the plan measures no value is
-not planned. This module reads no files and prints nothing.
+If the value was not measured, the verdict is unknown, never pass. An expectation that selects no planned value is not
+planned. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -232,6 +232,7 @@ def _baseline_value(baseline: Baseline, place: MetricGroup, change: Change) -> B
         change=change.change if comparable else None,
         ci95=change.interval if comparable else None,
         noise=change.noise if comparable else None,
+        limit=change.limit,
     )
 
 

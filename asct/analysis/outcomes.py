@@ -19,7 +19,7 @@ from asct.values.timestamp import age
 TONES: Final[Mapping[str, Tone]] = {
     "refused": "refused", "failed": "bad", "timeout": "bad", "host-lost": "missing", "interrupted": "missing",
     "not finished": "missing", "skipped": "missing", "invalid": "invalid", "noisy": "doubt", "ok": "good",
-    "fail": "bad", "unknown": "unknown", "warning": "doubt", "info": "muted", "pass": "good",
+    "fail": "bad", "unknown": "unknown", "warning": "doubt", "unconfirmed": "doubt", "info": "muted", "pass": "good",
     "not planned": "muted",
 }  # fmt: skip
 """The color of each status of a repeat and of each outcome of an expectation, worst first."""

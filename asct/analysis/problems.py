@@ -18,7 +18,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.render import LEVELS, Level
 from asct.store.model import Verdict
 
-_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met"}
+_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met", "unconfirmed": "not confirmed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def problem_of(item: Diagnostic) -> Problem:
 def _expectations(view: RunView) -> Iterable[Problem]:
     for verdict in view.run.verdicts:
         grave = is_blocking(verdict)
-        if verdict.outcome in ("pass", "not planned") or (verdict.severity == "info" and not grave):
+        if word_of(verdict) in ("pass", "not planned") or (verdict.severity == "info" and not grave):
             continue
         check = f"expectation {_WORDS.get(word_of(verdict), 'unknown')}"
         name, at = f"{verdict.id}.{verdict.metric}", coordinates_text(verdict.at)

@@ -118,6 +118,9 @@ def _doubts(view: RunView) -> Iterator[Problem]:
             for item in mild
         )
         yield "doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})"
+    if number := sum(map(is_unconfirmed, run.verdicts)):
+        verb = "was" if number == 1 else "were"
+        yield "doubt", f"{counted(number, 'regression')} {verb} not confirmed by a second measurement"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
@@ -149,9 +152,18 @@ def _remarks(view: RunView) -> list[str]:
     return remarks
 
 
+def is_unconfirmed(verdict: Verdict) -> bool:
+    """Return whether the value seemed to have regressed, and a second measurement did not confirm it."""
+    again = verdict.baseline.again if verdict.baseline else None
+    return again is not None and not again.confirmed
+
+
 def word_of(verdict: Verdict) -> str:
     """Return the outcome in one word. A failed expectation with severity `warn` or `info` does not make the run fail,
-    so its outcome is a warning or information."""
+    so its outcome is a warning or information. A regression that a second measurement did not confirm is
+    `unconfirmed`."""
+    if is_unconfirmed(verdict):
+        return "unconfirmed"
     if verdict.outcome == "fail" and verdict.severity != "fail":
         return "warning" if verdict.severity == "warn" else "info"
     return verdict.outcome

@@ -140,8 +140,11 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     stored = read_run(root)
     notes: list[Diagnostic] = []
     facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)
-    records, found = agreed(stored.records(), resolved, facts, catalog)
-    repeats = grouped(_repeats(stored, notes), lambda item: (item.host, item.id))
+    first, again = stored.looks()
+    records, found = agreed(first, resolved, facts, catalog)
+    most = stored.run.planned_repeats()
+    planned = (item for item in _repeats(stored, notes) if item.repeat <= most.get((item.host, item.id), item.repeat))
+    repeats = grouped(planned, lambda item: (item.host, item.id))
     measured = grouped((item for item in records if item.repeat >= 1), lambda item: (item.host, item.id))
     keys = [(entry, (entry.host, entry.id)) for entry in stored.run.jobs]
     jobs = [
@@ -154,7 +157,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     return RunView(
         root=root,
         run=stored.run,
-        records=tuple(records),
+        records=(*records, *again),
         facts=facts,
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from asct.analysis.agreement import agreed
 from asct.analysis.baseline import find_baseline
+from asct.analysis.confirmation import confirmed, suspects
 from asct.analysis.expectations import judge
 from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
@@ -29,7 +30,7 @@ from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
-from asct.engine.run import apply, finish_run
+from asct.engine.run import apply, finish_run, measure_again
 from asct.engine.services import RunContext
 from asct.errors import AsctError, PlanError, exhausted
 from asct.export import write as write_report
@@ -90,7 +91,7 @@ def execute(
             run = apply(resolved, how, listeners=[log, progress], resume=resume)
         if run.stop.signal is not None:
             discard_closed_outputs()
-        verdicts, rejected = _judged(resolved, run)
+        verdicts, rejected = _judged(resolved, run, how)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True
     print_summary(options.console, views[-1], reports)
@@ -133,19 +134,25 @@ def _plan_of(stored: StoredRun) -> ResolvedPlan:
         raise store_error("E508", f"{path} was modified after the run started", way_out(path)) from problem
 
 
-def _judged(resolved: ResolvedPlan, run: RunContext) -> tuple[list[Verdict], bool]:
-    """Return the verdicts, and whether any value of a job with `strict` disagrees with another value of the run."""
+def _judged(resolved: ResolvedPlan, run: RunContext, how: RunOptions) -> tuple[list[Verdict], bool]:
+    """Return the verdicts, and whether any value of a job with `strict` disagrees with another value of the run.
+
+    Values that seem to have regressed are measured again, unless the plan says otherwise.
+    """
     strict = [job.key for job in resolved.jobs if job.strict]
     if not resolved.checks and not strict:
         return [], False
     stored = read_run(run.writer.layout.root)
     facts = stored.facts()
-    records, found = agreed(stored.records(), stored.resolved(), facts, installed())
+    records, found = agreed(stored.looks()[0], stored.resolved(), facts, installed())
     lost = losses_of(run.writer.run, resolved, stored.journal)
     baseline = find_baseline(resolved.baseline, run.writer.layout.root, installed()) if resolved.baseline else None
-    verdicts = judge(
-        resolved.checks, gather(records, found), run.writer.run, facts, strict=strict, losses=lost, baseline=baseline
-    )
+    places = gather(records, found)
+    verdicts = judge(resolved.checks, places, run.writer.run, facts, strict=strict, losses=lost, baseline=baseline)
+    if baseline is not None and resolved.confirm and (doubtful := suspects(verdicts, places)):
+        problems = measure_again(run, {item.point for item in doubtful}, how)
+        again = gather(read_run(run.writer.layout.root).looks()[1])
+        verdicts = confirmed(verdicts, doubtful, again, baseline, problems)
     rejected = [side for side in found if f"{side.host}/{side.id}" in strict]
     for side in rejected:
         message = (

@@ -80,6 +80,26 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         for check in checks:
             console.result(f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
 
+    if resolved.confirm and (number := _suspectable(resolved)):
+        console.result(f"  up to {counted(number, 'point')} may be measured again to confirm regressions")
+
+
+def _suspectable(resolved: ResolvedPlan) -> int:
+    """Return the number of points that can fail the run because of a regression."""
+    from fnmatch import fnmatchcase
+
+    checks = [check for check in resolved.checks if check.versus and not check.unplanned and check.severity == "fail"]
+    return len(
+        {
+            (job.key, point.id)
+            for check in checks
+            for job in resolved.jobs
+            if fnmatchcase(job.id, check.job_id) and (check.hosts is None or job.host in check.hosts)
+            for point in job.points
+            if all(point.swept[key] == value for key, value in check.at.items() if key in point.swept)
+        }
+    )
+
 
 def _print_host(console: Console, host: HostPreview) -> None:
     address = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"

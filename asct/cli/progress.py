@@ -113,7 +113,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def update(self, event: events.Event) -> None:
         """Update the state with an event."""
-        if isinstance(event, events.RunStarted):
+        if isinstance(event, events.RunStarted | events.MeasuringAgain):
             for name in event.hosts:
                 planned = event.per_host.get(name, 0)
                 self.hosts[name] = HostProgress(planned, estimated_s=event.estimated_s.get(name, 0.0))
@@ -187,7 +187,7 @@ class Live(Progress):
 
     def show(self, event: events.Event) -> None:
         failed = isinstance(event, events.PointEnded) and not _measured(event)
-        if failed or isinstance(event, (events.HostReady, events.JobEnded)):
+        if failed or isinstance(event, (events.HostReady, events.JobEnded, events.MeasuringAgain)):
             self.console.line(describe(event))
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
@@ -263,6 +263,10 @@ def describe(event: events.Event) -> str:
         hosts = counted(len(event.hosts), "host")
         about = f", about {short_time(longest)}" if longest >= 1 else ""
         return f"run {event.run}: {counted(event.measurements, 'measurement')} on {hosts}{about}"
+    if isinstance(event, events.MeasuringAgain):
+        about = f", about {short_time(max(event.estimated_s.values(), default=0.0))}"
+        points = counted(event.points, "point")
+        return f"measuring {points} again to confirm regressions: {counted(event.measurements, 'measurement')}{about}"
     if isinstance(event, events.HostReady):
         return f"{event.host}  {event.text}"
     if isinstance(event, events.KernelBuilt):

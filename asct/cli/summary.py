@@ -107,11 +107,11 @@ def _verdicts(console: Console, run: Run) -> None:
     outcomes = Counter(map(word_of, run.verdicts))
     named = {"pass": "passed", "fail": "failed", "warning": "not met", "info": "not met"}
     counts = Counter(named.get(word, word) for word in outcomes.elements())
-    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "not planned"))
+    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "unconfirmed", "not planned"))
     console.line("expectations: " + ", ".join(f"{counts[word]} {word}" for word in shown if counts[word]))
     for verdict in run.verdicts:
-        if verdict.outcome != "pass":
-            word = word_of(verdict)
+        word = word_of(verdict)
+        if word != "pass":
             first, *rest = wrapped(f"{word:<7} {verdict_text(verdict)}", console.width, "", " " * 8)
             console.line(Text(word, style=_STYLES[TONES[word]]).append(first[len(word) :], style="none"))
             for line in rest:

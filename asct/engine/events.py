@@ -50,6 +50,19 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuringAgain(Event):
+    """Points whose values seem to have regressed are measured again. The fields have the same meaning as in
+    `RunStarted`."""
+
+    t: ClassVar[str] = "measuring-again"
+    points: int
+    hosts: tuple[str, ...]
+    measurements: int
+    estimated_s: Mapping[str, float] = field(default_factory=dict)
+    per_host: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class HostOpening(Event):
     """A host is about to be opened. `session` names the run's session on the host, so that `asct resume` finds it even
     if the run ends before the host is ready."""

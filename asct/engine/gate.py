@@ -88,7 +88,8 @@ class JobGuard:
         """Record the estimated number of bytes that the job will write to each target."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
-            self._target(path).planned_bytes = demand.writes.get(path, 0) * times
+            target = self._target(path)
+            target.planned_bytes = max(target.planned_bytes, demand.writes.get(path, 0) * times)
 
     # ---- inspections ----
 

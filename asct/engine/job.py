@@ -48,6 +48,8 @@ class JobRunner:
         self._run = run
         self._session = session
         self._earlier = earlier
+        self._before = job.repeats if earlier.again else 0
+        """The number of the last repeat before those of this job."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
@@ -74,6 +76,10 @@ class JobRunner:
             strict=job.strict,
         )
         self._done = self._completed_earlier()
+
+    @property
+    def _numbers(self) -> range:
+        return range(self._before + 1, self._before + self.job.repeats + 1)
 
     def document(self) -> JobEntry:
         """Return the job's entry in run.json.
@@ -106,7 +112,8 @@ class JobRunner:
             self._give_up([*unfit.values()])
             return
         self._run.events.notices(job.host, unfit.values())
-        self._run.events.notices(job.host, cautions(job, self.benchmark, self._points, self._session.facts))
+        if not self._earlier.again:
+            self._run.events.notices(job.host, cautions(job, self.benchmark, self._points, self._session.facts))
         self.needs = JobNeeds.of(needs)
         self._give_up(self._session.assess(self.needs, self._guard))
 
@@ -134,13 +141,14 @@ class JobRunner:
 
     # ---- the job ----
 
-    def run(self, others: Sequence[JobRunner]) -> None:
-        """Measure the job, which may need results of `others`, the other jobs on the host.
+    def run(self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]) -> None:
+        """Measure the job, which may need `exports`, the results of the host's jobs by id. `causes` are the reasons why
+        jobs have no results.
 
         Raises StoreError, and HostLost if the connection is lost before the first point.
         """
         job, session = self.job, self._session
-        points = self._admitted(others)
+        points = self._admitted(exports, causes)
         if points is None:
             return
         started = time.monotonic()
@@ -163,14 +171,14 @@ class JobRunner:
             }
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
-    def _admitted(self, others: Sequence[JobRunner]) -> Sequence[BoundPoint] | None:
+    def _admitted(
+        self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]
+    ) -> Sequence[BoundPoint] | None:
         """Return the points if the job may start, otherwise None. The results that it needs must exist, and its targets
         must pass the checks."""
         if self._given_up or self._run.stop.requested:
             return None
         try:
-            exports = {other.job.id: other.exports for other in others}
-            causes = {other.job.id: other.entry.note for other in others}
             self._needed = needed_values(self.job, exports, causes)
         except NotMeasured as error:
             self._give_up(error.diagnostics)
@@ -192,9 +200,10 @@ class JobRunner:
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
         done = self._completed(points)
-        numbers = range(1, job.repeats + 1)
-        whole = {point.id for point in points if all((point.id, number) in done for number in numbers)}
-        planned = [Attempt(points[index], repeat) for index, repeat in schedule(job)]
+        whole = {point.id for point in points if all((point.id, number) in done for number in self._numbers)}
+        planned = [
+            Attempt(points[index], repeat + self._before if repeat > 0 else repeat) for index, repeat in schedule(job)
+        ]
         return [
             attempt
             for attempt in planned
@@ -221,7 +230,7 @@ class JobRunner:
         repeats count even if the job or its host now turns out to be unusable."""
         job, done = self.job, set[tuple[str, int]]()
         for point in job.points:
-            for repeat in range(1, job.repeats + 1):
+            for repeat in self._numbers:
                 found = self._earlier.repeats.get((job.host, job.id, point.id, repeat))
                 if found is not None:
                     done.add((point.id, repeat))

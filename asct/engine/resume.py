@@ -41,6 +41,8 @@ class EarlierResults:
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
     """Recent runs, whose variances determine how many visits are made."""
+    again: bool = False
+    """Whether points are measured again: repeats are numbered after those of the plan."""
     findings: Sequence[Diagnostic] = ()
     """Diagnostics about damage in the earlier part of the run."""
 
@@ -60,6 +62,12 @@ def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
         for point in job.points:
             for repeat in range(1, job.repeats + 1):
                 yield job, (job.host, job.id, point.id, repeat)
+
+
+def _kept(resolved: ResolvedPlan, found: Survey) -> set[RepeatKey]:
+    """Return the measured repeats of the plan's points, including those that measured a value again."""
+    jobs = {(job.host, job.id, point.id): job for job in resolved.jobs for point in job.points}
+    return {key for key, status in found.done.items() if (job := jobs.get(key[:3])) and _is_done(job, status)}
 
 
 def _is_done(job: Job, status: Status | None) -> bool:
@@ -85,13 +93,12 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
     found = survey(stored, services.catalog)
-    kept = {key for job, key in _planned(resolved) if _is_done(job, found.done.get(key))}
-    found.keep(kept)
+    found.keep(_kept(resolved, found))
     for folder in found.changed:
         writer.disown_repeat(folder)
     if found.differs:
         writer.replace_records(found.text)
-    exports = _exports(resolved, found.records(), services)
+    exports = exports_of(resolved, found.records(), services)
     begun: dict[str, Any] = {"status": "running", "exit_code": None, "ended_at": None, "verdicts": [], "sealed": False}
     fresh = stored.run.model_copy(update=begun)
     writer.run = fresh
@@ -114,7 +121,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     return ends, sessions
 
 
-def _exports(
+def exports_of(
     resolved: ResolvedPlan, records: Sequence[Record], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Return the results that other jobs need, computed from the kept records."""

@@ -14,7 +14,7 @@ import json
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,12 +25,13 @@ import asct
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import wording_of
 from asct.disturbances import assess
-from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
+from asct.engine.again import over_limits, suspected
+from asct.engine.events import EventBus, Listener, MeasuringAgain, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
 from asct.engine.preflight import disturbance_notice, measured_scope
-from asct.engine.resume import EarlierResults, reopen
+from asct.engine.resume import EarlierResults, exports_of, reopen
 from asct.engine.reuse import earlier_runs, pilot_runs
 from asct.engine.services import RunContext, Services, default_services
 from asct.engine.stop import StopRequest, signals
@@ -41,9 +42,11 @@ from asct.planner.freeze import freeze
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.disturbance import subjects
 from asct.store.folders import clear_run
-from asct.store.layout import RunLayout, run_id
+from asct.store.layout import PointKey, RunLayout, run_id
 from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
+from asct.store.reader import read_run
 from asct.store.writer import RunWriter
+from asct.values.grouping import grouped
 
 _POLL_S = 0.1
 """Interval in seconds at which the main thread checks for signals and the time limit."""
@@ -82,7 +85,7 @@ def apply(
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
         stop = StopRequest(fail_fast=options.fail_fast)
         events = EventBus(writer, listeners, wording_of(resolved.path, writer.layout.root))
-        run = RunContext(resolved, services, writer, events, stop, started, options.wait_s)
+        run = RunContext(resolved, services, writer, events, stop, started, options.wait_s, earlier.repeats)
         run.events.notices(None, [*writer.notes, *earlier.findings])
         with signals(run.stop):
             _measure(run, earlier, options)
@@ -167,6 +170,8 @@ class HostRunner:
         self._run = run
         self.session = HostSession(run, spec, earlier.sessions.get(spec.name, ""))
         self.jobs = [JobRunner(run, self.session, job, earlier, last=job is jobs[-1]) for job in jobs]
+        self._again = earlier.again
+        self._provided = {job: found for (host, job), found in earlier.exports.items() if host == spec.name}
         self.entry = HostEntry(
             name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not started"
         )
@@ -195,10 +200,12 @@ class HostRunner:
         self.entry.description = describe(self.session.facts)
         for job in self.jobs:
             job.preflight()
-        self._report_disturbances()
+        if not self._again:
+            self._report_disturbances()
         self.session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
         for job in self.jobs:
-            job.run(self.jobs)
+            exports = {**self._provided, **{one.job.id: one.exports for one in self.jobs}}
+            job.run(exports, {one.job.id: one.entry.note for one in self.jobs})
             if not self.session.is_open:
                 self._lost()
                 break
@@ -237,17 +244,47 @@ class HostRunner:
 
 
 def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> None:
-    jobs: dict[str, list[Job]] = {}
-    for job in run.plan.jobs:
-        jobs.setdefault(job.host, []).append(job)
+    jobs = grouped(run.plan.jobs, lambda job: job.host)
     hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
     _save_state(run, hosts)
     run.events.emit(_run_started(run, jobs))
+    futures = _finished(run, hosts, options)
+    _save_state(run, hosts)
+    _raise_bugs(run, futures)
+
+
+def measure_again(run: RunContext, points: Collection[PointKey], options: RunOptions) -> dict[PointKey, str]:
+    """Measure points again: as many repeats as the plan contains, numbered after those. Repeats that an earlier part of
+    the run measured again are kept, as with `asct resume`.
+
+    Returns why points were not measured again. They are neither if the run was stopped, nor if that would exceed a
+    limit of the plan.
+    """
+    if run.stop.requested:
+        return dict.fromkeys(points, "the run was stopped")
+    stored = read_run(run.writer.layout.root)
+    problems = over_limits(run, suspected(run.plan.jobs, points))
+    exports = exports_of(run.plan, stored.looks()[0], run.services)
+    earlier = EarlierResults(run.kept, exports, pilots=pilot_runs(options.results, run.writer.layout.root), again=True)
+    jobs = grouped(suspected(run.plan.jobs, set(points) - set(problems)), lambda job: job.host)
+    hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
+    if hosts:
+        run.events.emit(_measuring_again(run, jobs))
+        with signals(run.stop):
+            _raise_bugs(run, _finished(run, hosts, options))
+    for host in hosts:
+        for job in host.jobs:
+            reason = job.entry.note or ("" if host.entry.status == "ok" else host.entry.reason)
+            problems.update({(job.job.host, job.job.id, point.id): reason for point in job.job.points if reason})
+    return problems
+
+
+def _finished(run: RunContext, hosts: Sequence[HostRunner], options: RunOptions) -> list[Future[None]]:
+    """Measure all hosts, up to `options.forks` at a time, and return the finished threads."""
     with ThreadPoolExecutor(max(1, min(options.forks, len(hosts))), thread_name_prefix="host") as pool:
         futures = _started(run, pool, hosts, options.forks)
         _wait(run, hosts, futures, options.timeout_s)
-    _save_state(run, hosts)
-    _raise_bugs(run, futures)
+    return futures
 
 
 def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunner], forks: int) -> list[Future[None]]:
@@ -313,8 +350,27 @@ def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
         run.events.notice(None, Diagnostic("E619", message, hint=hint))
 
 
+def _measuring_again(run: RunContext, jobs: Mapping[str, Sequence[Job]]) -> MeasuringAgain:
+    per_host = _per_host(jobs)
+    return MeasuringAgain(
+        points=sum(len(job.points) for mine in jobs.values() for job in mine),
+        hosts=tuple(jobs),
+        measurements=sum(per_host.values()),
+        estimated_s=_estimated(run, jobs),
+        per_host=per_host,
+    )
+
+
+def _per_host(jobs: Mapping[str, Sequence[Job]]) -> dict[str, int]:
+    return {host: sum(len(job.points) * (job.repeats + job.warmup) for job in mine) for host, mine in jobs.items()}
+
+
+def _estimated(run: RunContext, jobs: Mapping[str, Sequence[Job]]) -> dict[str, float]:
+    return {host: round(sum(estimate(run.services, job) for job in mine), 3) for host, mine in jobs.items()}
+
+
 def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
-    per_host = {host: sum(len(job.points) * (job.repeats + job.warmup) for job in mine) for host, mine in jobs.items()}
+    per_host = _per_host(jobs)
     return RunStarted(
         run=run.id,
         plan=run.plan.name,
@@ -322,7 +378,7 @@ def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
         hosts=tuple(jobs),
         jobs=sum(len(mine) for mine in jobs.values()),
         measurements=sum(per_host.values()),
-        estimated_s={host: round(sum(estimate(run.services, job) for job in mine), 3) for host, mine in jobs.items()},
+        estimated_s=_estimated(run, jobs),
         per_host=per_host,
     )
 

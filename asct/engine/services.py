@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
+from asct.store.layout import RepeatKey
+from asct.store.model import Status
 from asct.store.writer import RunWriter
 from asct.toolchain.provide import BuiltKernel
 
@@ -64,6 +66,8 @@ class RunContext:
     """The start of the run, as a value of `time.monotonic`."""
     wait_s: float = 0.0
     """Maximum time in seconds to wait for a locked host."""
+    kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
+    """The repeats that an earlier part of this run measured."""
 
     @property
     def id(self) -> str:

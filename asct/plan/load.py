@@ -160,6 +160,7 @@ class _Loading:
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile)
         check_profiles(gathered.profiles, list(scope.vars), list(entries), expectation_names(part("expect")), context)
+        baseline, confirm = read_baseline(part("baseline"), context)
         plan = Plan(
             name=self._name(section),
             description=section.text("description") or "",
@@ -175,7 +176,8 @@ class _Loading:
             execution=execution,
             benchmarks=read_entries(overrides.change_entries(entries), context),
             expect=read_expectations(part("expect"), context),
-            baseline=read_baseline(part("baseline"), context),
+            baseline=baseline,
+            confirm=confirm,
             safety=read_safety(part("safety"), context),
             limits=read_limits(part("limits"), context),
             report=read_report(part("report"), context),

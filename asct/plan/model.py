@@ -230,6 +230,8 @@ class Plan(NamedTuple):
     benchmarks: tuple[Entry, ...]
     expect: tuple[Expectation, ...] = ()
     baseline: Node | None = None
+    confirm: bool = True
+    """Whether values that seem to have regressed are measured again."""
     safety: Safety = Safety()
     limits: Limits = Limits()
     report: ReportSpec = ReportSpec()

@@ -82,7 +82,7 @@ def _sections() -> Schema:
         "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark in the plan"),
         "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
         "expect": _list_of(_ref("expectation"), "Bounds on metrics that decide the exit code"),
-        "baseline": _object({"run": _TEXT}, "The run to compare with: a path, `latest` or a label", ["run"]),
+        "baseline": _object(_baseline(), "The run to compare with", ["run"]),
         "safety": _ref("safety"),
         "profiles": _map_of(_ref("profile"), "Named sets of changes to the plan, selected with --profile NAME"),
         "limits": _ref("limits"),
@@ -90,6 +90,13 @@ def _sections() -> Schema:
         "include": _texts("Files to include: their hosts, groups, vars and profiles"),
         "inputs": _texts("Environment variables that ${env.NAME} may read"),
         "strict": _flag("Treat noisy and invalid values as not measured"),
+    }
+
+
+def _baseline() -> Schema:
+    return {
+        "run": _TEXT | {"description": "A path, `latest` or a label"},
+        "confirm": _flag("Whether values that seem to have regressed are measured again; default: true"),
     }
 
 

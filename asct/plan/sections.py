@@ -165,13 +165,15 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     return ReportSpec(section.text("title"), tuple(dict.fromkeys(name for name in formats if name is not None)))
 
 
-def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
-    """Return the run in `baseline: {run: ...}`: a path, `latest` or a label."""
+def read_baseline(node: Node | None, context: ParseContext) -> tuple[Node | None, bool]:
+    """Return the run in `baseline: {run: ...}` (a path, `latest` or a label), and whether regressions are measured
+    again."""
     if node is None:
-        return None
-    section = Section(context, node, "`baseline`", ("run",), ("baseline",))
+        return None, True
+    section = Section(context, node, "`baseline`", ("run", "confirm"), ("baseline",))
     section.required("run", "add `run: PATH`; `latest` and labels work too")
-    return section.settled("run") if section.text("run") is not None else node.rejected()
+    confirm = section.flag("confirm")
+    return section.settled("run") if section.text("run") is not None else node.rejected(), confirm is not False
 
 
 def read_inputs(section: Section) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def thaw(document: Any) -> ResolvedPlan:
         if document.get("checksum") != digest(content):
             _refuse("E261", "the frozen plan was modified after `asct plan -o` wrote it")
         plan = _plan(content)
-        found = plan_hash(plan.jobs, plan.hosts, plan.checks, plan.safety, plan.baseline)
+        found = plan_hash(plan.jobs, plan.hosts, plan.checks, plan.safety, plan.baseline, confirm=plan.confirm)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         message = f"the frozen plan is incomplete ({type(error).__name__})"
         raise PlanError(Diagnostic("E260", message, hint=_AGAIN)) from error
@@ -114,7 +114,7 @@ def _check_schema(document: Any) -> None:
 
 
 def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
-    given = {"limit_s": None, **body}  # plans frozen by earlier versions do not contain limit_s
+    given = {"limit_s": None, "confirm": True, **body}  # plans frozen by earlier versions do not contain them
     given["hosts"] = {item["name"]: HostSpec(**_located(item)) for item in body["hosts"]}
     given["jobs"] = tuple(_job_from(item) for item in body["jobs"])
     given["checks"] = tuple(Check(**_located(item, "hosts")) for item in body["checks"])

@@ -63,6 +63,8 @@ def plan_hash(
     checks: Sequence[Check],
     safety: Safety,
     baseline: str | None,
+    *,
+    confirm: bool = True,
 ) -> str:
     """Return the hash of a plan, as 64 hex digits. Hosts without a job are not included."""
     used = sorted({job.host for job in jobs})
@@ -74,6 +76,7 @@ def plan_hash(
             "destroys": sorted([d.host, d.device, d.serial, d.overwrite] for d in safety.destroys),
             "max_written": safety.max_written_bytes,
             "baseline": baseline,
+            **({} if confirm else {"confirm": False}),  # earlier versions did not include it
         }
     )
 

@@ -113,6 +113,8 @@ class ResolvedPlan(NamedTuple):
     report: ReportSpec
     safety: Safety
     baseline: str | None = None
+    confirm: bool = True
+    """Whether values that seem to have regressed are measured again."""
     labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings, which did not prevent the plan from being resolved."""

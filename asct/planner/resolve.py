@@ -98,7 +98,7 @@ def _resolved(
     used = {job.host for job in jobs}
     hosts = {name: spec._replace(vars={}) for name, spec in plan.hosts.items() if name in used}
     baseline = _baseline(plan)
-    digest = plan_hash(jobs, hosts, found, plan.safety, baseline)
+    digest = plan_hash(jobs, hosts, found, plan.safety, baseline, confirm=plan.confirm)
     return ResolvedPlan(
         name=plan.name,
         description=plan.description,
@@ -111,6 +111,7 @@ def _resolved(
         report=plan.report,
         safety=plan.safety,
         baseline=baseline,
+        confirm=plan.confirm,
         diagnostics=diagnostics,
         limit_s=plan.limits.duration_s,
     )

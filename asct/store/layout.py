@@ -39,6 +39,8 @@ def safe_name(name: str) -> str:
     return name
 
 
+PointKey = tuple[str, str, str]
+"""Identifies a point in a run: host, id, point id."""
 RepeatKey = tuple[str, str, str, int]
 """(host, job id, point id, repeat)."""
 

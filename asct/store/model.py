@@ -40,9 +40,19 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
+class SecondValue(_Document):
+    """The second measurement of a value that seemed to have regressed. `change` and its 95 % interval are fractions of
+    the baseline's value; `confirmed` is whether this measurement alone has regressed as well."""
+
+    value: float
+    change: float
+    ci95: tuple[float, float] | None = None
+    confirmed: bool
+
+
 class BaselineValue(_Document):
-    """The baseline value with which a verdict compares. `change`, its 95 % interval and the noise floor are fractions
-    of that value; they are null if the values cannot be compared."""
+    """The baseline value with which a verdict compares. `limit` (`no_worse_than`), `change`, its 95 % interval and the
+    noise floor are fractions of that value; the last three are null if the values cannot be compared."""
 
     run: str
     """The run that measured the value, as `<plan>/<run id>`."""
@@ -52,6 +62,9 @@ class BaselineValue(_Document):
     change: float | None = None
     ci95: tuple[float, float] | None = None
     noise: float | None = None
+    limit: float | None = None
+    again: SecondValue | None = None
+    """Null if the value was not measured again."""
 
 
 class Verdict(_Document):
@@ -165,6 +178,12 @@ class Run(_Document):
     sealed: bool = False
     """Whether SHA256SUMS lists the checksums of the run; false while the run is in progress and for runs recorded by
     older asct versions."""
+
+    def planned_repeats(self) -> dict[tuple[str, str], int]:
+        """Return the planned number of repeats of each job's points, by host and id. Repeats with higher numbers
+        measured a value again. Imported results have no plan, so all of their repeats count."""
+        imported = {host.name for host in self.hosts if host.transport == "import"}
+        return {(job.host, job.id): job.repeats for job in self.jobs if job.host not in imported}
 
 
 class Readings(_Document):

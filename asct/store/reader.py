@@ -39,6 +39,16 @@ class StoredRun:
         """Return all lines of records.jsonl. An incomplete last line is omitted, with a note."""
         return [parsed(Record, "record", line, place) for line, place in self._lines(self.layout.records)]
 
+    def looks(self) -> tuple[list[Record], list[Record]]:
+        """Return the records of the planned repeats, and those of the repeats that measured values again."""
+        most = self.run.planned_repeats()
+        first: list[Record] = []
+        again: list[Record] = []
+        for record in self.records():
+            planned = most.get((record.host, record.id), record.repeat)
+            (first if record.repeat <= planned else again).append(record)
+        return first, again
+
     def journal(self) -> list[dict[str, Any]]:
         """Return all events, oldest first. An incomplete last line is omitted, with a note."""
         lines = self._lines(self.layout.journal)

@@ -315,7 +315,13 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
         yield Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")
         return
     if not any(check.unlisted):  # otherwise, the counts differ because of the damaged status files
-        yield from _counted(stored.run.counts, check.statuses.values(), stored.layout.run)
+        most = stored.run.planned_repeats()
+        planned = [
+            status
+            for folder, status in check.statuses.items()
+            if status.repeat <= most.get((folder.split("/")[1], folder.split("/")[2]), status.repeat)
+        ]
+        yield from _counted(stored.run.counts, planned, stored.layout.run)
     strangers = set() if check.ends is None else set(check.records) - check.ends
     if strangers:
         first = "/".join(str(part) for part in sorted(strangers)[0])

@@ -51,6 +51,11 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     found = verdict(ended, second)
     assert (ended.code, found["outcome"]) == (1, "fail"), found
     assert re.search(r"% worse than the baseline, .* limit 1e\+04 %, noise floor", str(found["reason"]))
+    assert str(found["reason"]).startswith("measured again: confirmed, ")
+    assert found["baseline"]["again"]["confirmed"] is True  # type: ignore[index]
+    assert len(list((second / "jobs/local/tiny").glob("*/r*"))) == 12
+    assert asct("results", "verify", "latest", cwd=tmp_path).code == 0
+    assert "12 ok" not in (second / "summary.md").read_text()
     assert "worse than the baseline" in (second / "summary.md").read_text()
 
     refused = asct("results", "label", "latest", "golden", cwd=tmp_path)
@@ -63,3 +68,18 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     found = verdict(ended, latest(tmp_path, "gate"))
     assert (ended.code, found["outcome"]) == (0, "pass"), found
     assert found["baseline"]["run"] == f"gate/{second.name}"  # type: ignore[index]
+
+
+def test_a_plan_may_fail_at_the_first_measurement(tmp_path: Path) -> None:
+    apply(PLAN, tmp_path)
+    slowed(latest(tmp_path, "gate"), 1e-6)
+    assert asct("results", "label", "latest", "golden", cwd=tmp_path).code == 0
+    preview = asct("plan", "plan.yaml", cwd=tmp_path)
+    assert "up to 1 point may be measured again to confirm regressions" in preview.out
+    once = PLAN.replace("run: golden", "run: golden, confirm: false")
+    ended = apply(once, tmp_path)
+    found = verdict(ended, latest(tmp_path, "gate"))
+    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert "measured again" not in str(found["reason"])
+    assert found["baseline"]["again"] is None  # type: ignore[index]
+    assert "measured again" not in asct("plan", "plan.yaml", cwd=tmp_path).out

@@ -143,7 +143,7 @@ def test_something_else_is_not_a_frozen_plan(value: Any) -> None:
 
 
 def test_a_cut_off_plan_is_refused() -> None:
-    for key in [key for key in document() if key not in ("schema", "checksum", "limit_s")]:
+    for key in [key for key in document() if key not in ("schema", "checksum", "limit_s", "confirm")]:
         body = document()
         del body[key]
         with pytest.raises(PlanError) as caught:

@@ -78,7 +78,7 @@ class DiffSource:
 def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
     """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
     run, facts, resolved = stored.run, stored.facts(), stored.resolved()
-    records, _ = agreed(stored.records(), resolved, facts, catalog)
+    records, _ = agreed(stored.looks()[0], resolved, facts, catalog)
     jobs = _jobs(resolved)
     return DiffSource(
         name=plain(f"{run.plan}/{stored.layout.root.name}"),

@@ -1,0 +1,116 @@
+"""Confirm regressions: a value that seems to have regressed is measured again before it fails the run.
+
+The first comparison with the baseline fails at most 1 of 100 unchanged runs. A regression remains a failure only if the
+second measurement alone also differs from the baseline, at the same level. This can only remove failures, so the limit
+holds for both together (an intersection-union test: Berger, Technometrics 24, 1982).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from asct.analysis.baseline import Baseline, BaselineKey, key_of
+from asct.analysis.comparison import Change, adjusted, compare
+from asct.analysis.groups import MetricGroup
+from asct.sdk.record import is_invalid
+from asct.store.layout import PointKey
+from asct.store.model import SecondValue, Verdict
+from asct.values.quantity import format_quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A value whose verdict fails the run unless a second measurement does not confirm it. `index` is the index of the
+    verdict."""
+
+    index: int
+    place: MetricGroup
+    limit: float
+
+    @property
+    def point(self) -> PointKey:
+        """The point that measures the value."""
+        return self.place.host, self.place.id, self.place.records[0].point_id
+
+
+def suspects(verdicts: Sequence[Verdict], places: Iterable[MetricGroup]) -> list[Suspect]:
+    """Return the values that regressed according to verdicts of severity `fail`."""
+    by_place = {(place.host, place.id, place.metric, str(dict(place.at))): place for place in places}
+    found = []
+    for index, verdict in enumerate(verdicts):
+        place = by_place.get((verdict.host or "", verdict.id, verdict.metric, str(verdict.at)))
+        regressed = verdict.outcome == "fail" and verdict.severity == "fail" and verdict.baseline is not None
+        if regressed and verdict.baseline and place is not None:
+            found.append(Suspect(index, place, verdict.baseline.limit or 0.0))
+    return found
+
+
+def confirmed(
+    verdicts: Sequence[Verdict],
+    found: Sequence[Suspect],
+    again: Iterable[MetricGroup],
+    baseline: Baseline,
+    problems: Mapping[PointKey, str],
+) -> list[Verdict]:
+    """Return the verdicts after comparing the second measurement of each suspect with the baseline.
+
+    `again` are the values of the second measurement alone, and `problems` are the reasons why points were not measured
+    again. A regression that could not be measured again remains a failure.
+    """
+    values = {key_of(group): group for group in again}
+    result = list(verdicts)
+    changes = _second(found, values, baseline)
+    for suspect in found:
+        change = changes.get(suspect.index)
+        if change is None:
+            reason = problems.get(suspect.point) or _shortage(suspect, values.get(key_of(suspect.place)))
+            result[suspect.index] = _told(verdicts[suspect.index], f"it could not be measured again: {reason}")
+        else:
+            result[suspect.index] = _judged(verdicts[suspect.index], change)
+    return result
+
+
+def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
+    """Return why the second measurement cannot be judged; empty if it can. Fewer repeats would confirm less."""
+    if group is None or is_invalid(group.doubts):
+        return "it has no valid values"
+    done, planned = len(group.records), len(suspect.place.records)
+    return f"only {done} of {planned} repeats have values" if done < planned else ""
+
+
+def _second(
+    found: Sequence[Suspect], values: Mapping[BaselineKey, MetricGroup], baseline: Baseline
+) -> dict[int, Change]:
+    """Return the changes from the baseline to the second measurement. Only the suspects are tested together."""
+    raw: dict[int, Change] = {}
+    for suspect in found:
+        group = values.get(key_of(suspect.place))
+        if group is not None and not _shortage(suspect, group):
+            raw[suspect.index] = compare(baseline.counterpart(suspect.place), group, suspect.limit)
+    return dict(zip(raw, adjusted(list(raw.values())), strict=True))
+
+
+def _judged(verdict: Verdict, change: Change) -> Verdict:
+    """Return the verdict after the second measurement."""
+    unit = verdict.unit or "1"
+    value = format_quantity(change.new, unit)
+    if change.outcome in ("not-comparable", "too-few"):
+        return _told(
+            verdict, f"measured again: {value}, which neither confirms nor refutes this: {change.describe(unit)}"
+        )
+    held = change.outcome == "regressed"
+    second = SecondValue(value=change.new, change=change.change, ci95=change.interval, confirmed=held)
+    first = format_quantity(verdict.value or 0.0, unit)
+    text = (
+        f"measured again: confirmed, {value}"
+        if held
+        else f"measured again: not confirmed (first {first}, then {value})"
+    )
+    base = verdict.baseline.model_copy(update={"again": second}) if verdict.baseline else None
+    outcome = "fail" if held else "pass"
+    return _told(verdict, text).model_copy(update={"outcome": outcome, "baseline": base})
+
+
+def _told(verdict: Verdict, text: str) -> Verdict:
+    return verdict.model_copy(update={"reason": f"{text}; {verdict.reason}" if verdict.reason else text})

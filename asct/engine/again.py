@@ -1,0 +1,61 @@
+"""Plan the second measurement of points whose values seem to have regressed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+from asct.engine.job import estimate
+from asct.engine.services import RunContext
+from asct.planner.budget import CONFIRM_S
+from asct.planner.model import Job
+from asct.store.documents import load
+from asct.store.layout import PointKey
+from asct.store.model import Audit
+from asct.values.duration import format_duration
+from asct.values.quantity import format_quantity
+
+
+def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
+    """Return the jobs reduced to these points, without jobs that then have none."""
+    left = [
+        job._replace(points=tuple(point for point in job.points if (job.host, job.id, point.id) in points))
+        for job in jobs
+    ]
+    return [job for job in left if job.points]
+
+
+def over_limits(run: RunContext, jobs: Sequence[Job]) -> dict[PointKey, str]:
+    """Return the points that cannot be measured again without exceeding a limit of the plan, and the limit."""
+    found: dict[PointKey, str] = {}
+    most = run.plan.limit_s or CONFIRM_S
+    elapsed = time.monotonic() - run.started
+    for host in dict.fromkeys(job.host for job in jobs):
+        own = [job for job in jobs if job.host == host]
+        needed = sum(estimate(run.services, job) for job in own)
+        late = elapsed + needed > most
+        for job in own:
+            reason = _over_written(run, job)
+            if late:
+                reason = f"the run would exceed its limit of {format_duration(most)} (`limits.duration`)"
+            found.update({(job.host, job.id, point.id): reason for point in job.points if reason})
+    return found
+
+
+def _over_written(run: RunContext, job: Job) -> str:
+    """Return why the plan's limit on bytes written does not allow the points to be measured again; empty if it does.
+
+    They are expected to write their share of what the job has written.
+    """
+    limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)
+    if limit is None or not path.exists():
+        return ""
+    planned = next(one for one in run.plan.jobs if one.key == job.key)
+    share = len(job.points) / len(planned.points)
+    audits = [load(Audit, "audit", other) for other in sorted(path.parent.parent.glob("*/audit.json"))]
+    for target in load(Audit, "audit", path).targets:
+        spent = sum(one.written_bytes for audit in audits for one in audit.targets if one.path == target.path)
+        if spent + share * target.written_bytes > limit:
+            shown = format_quantity(limit, "B")
+            return f"`{target.path or 'a temporary file'}` would receive more than {shown} (`safety.max_written`)"
+    return ""

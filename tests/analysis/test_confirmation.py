@@ -1,0 +1,133 @@
+"""A regression fails the run only if a second measurement confirms it; otherwise, both values are shown."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from asct.analysis.baseline import Baseline, key_of
+from asct.analysis.comparison import adjusted, compare
+from asct.analysis.confirmation import confirmed, suspects
+from asct.analysis.expectations import is_blocking, judge
+from asct.analysis.groups import MetricGroup
+from asct.analysis.hardware import RunHardware
+from asct.analysis.verdict import word_of
+from asct.planner.model import Check
+from asct.sdk.facts import HostFacts
+from asct.store.model import Verdict
+from tests.analysis.sampled import NOISES, Noise, draw, sampled
+from tests.analysis.test_expectations import run_of
+
+CHECK = Check("job", "*", {}, None, versus="baseline", no_worse_than=0.05)
+POINT = ("a", "job", "p1")
+
+
+def around(middle: float, count: int = 8, seed: int = 1) -> list[float]:
+    rng = random.Random(f"{seed} {middle}")
+    return [middle * (1.0 + rng.gauss(0.0, 0.01)) for _ in range(count)]
+
+
+def baseline(*groups: MetricGroup) -> Baseline:
+    hosts = RunHardware({"a": HostFacts(host="a", collected_at="t")})
+    return Baseline("p/r", "`golden`", {key_of(group): group for group in groups}, {"r": hosts}, hosts)
+
+
+def second(again: Sequence[MetricGroup], problem: str = "", check: Check = CHECK, first: float = 120e-9) -> Verdict:
+    """The verdict on a value of 100 ns in the baseline that was `first` and then `again`."""
+    base, place = baseline(sampled(around(100e-9))), sampled(around(first, seed=2))
+    verdicts = judge([check], [place], run_of(), {}, baseline=base)
+    [verdict] = confirmed(verdicts, suspects(verdicts, [place]), again, base, {POINT: problem} if problem else {})
+    return verdict
+
+
+def test_a_regression_that_is_measured_twice_fails() -> None:
+    verdict = second([sampled(around(122e-9, seed=3))])
+    assert (verdict.outcome, word_of(verdict)) == ("fail", "fail")
+    assert verdict.reason.startswith("measured again: confirmed, 122 ns; ")
+    assert verdict.baseline is not None and verdict.baseline.again is not None and verdict.baseline.again.confirmed
+
+
+def test_a_regression_that_is_not_confirmed_is_told_and_does_not_fail() -> None:
+    verdict = second([sampled(around(100e-9, seed=3))])
+    assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "unconfirmed", False)
+    assert verdict.reason.startswith("measured again: not confirmed (first 1")
+    assert "ns, then 1" in verdict.reason
+    assert verdict.baseline is not None and verdict.baseline.again is not None
+    assert verdict.value != verdict.baseline.again.value
+
+
+@pytest.mark.parametrize(
+    ("again", "problem", "reason"),
+    [
+        ([], "E301 no route to host", "it could not be measured again: E301 no route to host"),
+        ([], "", "it could not be measured again: it has no valid values"),
+        ([sampled(around(100e-9), flags=["invalid-host"])], "", "it has no valid values"),
+        ([sampled(around(115e-9, 2))], "", ", which neither confirms nor refutes this: "),
+    ],
+)
+def test_without_a_second_measurement_the_first_one_counts(
+    again: Sequence[MetricGroup], problem: str, reason: str
+) -> None:
+    verdict = second(again, problem)
+    assert verdict.outcome == "fail" and is_blocking(verdict)
+    assert reason in verdict.reason
+
+
+def test_part_of_a_second_measurement_is_none() -> None:
+    def repeats(middle: float, number: int, seed: int) -> MetricGroup:
+        one = sampled(around(middle, seed=seed))
+        found = enumerate(around(middle, number, seed), 1)
+        records = [one.records[0].model_copy(update={"value": v, "stats": None, "repeat": n}) for n, v in found]
+        return MetricGroup(one.host, one.id, one.metric, one.at, tuple(records))
+
+    base, place = baseline(repeats(100e-9, 8, 1)), repeats(120e-9, 8, 2)
+    verdicts = judge([CHECK], [place], run_of(), {}, baseline=base)
+    for number, outcome, reason in ((7, "fail", "only 7 of 8 repeats have values"), (8, "pass", "not confirmed")):
+        again = [repeats(100e-9, number, 3)]
+        [verdict] = confirmed(verdicts, suspects(verdicts, [place]), again, base, {})
+        assert verdict.outcome == outcome and reason in verdict.reason
+
+
+def test_only_failures_that_block_are_suspects() -> None:
+    place, base = sampled(around(120e-9, seed=2)), baseline(sampled(around(100e-9)))
+    for check, number in (
+        (CHECK, 1), (CHECK._replace(severity="warn"), 0), (CHECK._replace(no_worse_than=0.5), 0),
+        (CHECK._replace(versus=None, max=1e-9), 0),
+    ):  # fmt: skip
+        assert len(suspects(judge([check], [place], run_of(), {}, baseline=base), [place])) == number
+    assert second([], check=CHECK._replace(severity="warn")).reason.count("measured again") == 0
+
+
+VISITS, VALUES, GATES = 8, 8, 1000
+
+
+def fails_twice(noise: Noise, rng: random.Random, change: float = 0.0) -> tuple[bool, bool]:
+    """Whether a gate fails at the first look, and whether it still fails after the second one."""
+
+    def visited(factor: float = 1.0) -> MetricGroup:
+        return sampled([factor * (1.0 + draw(noise, 0.02, rng)) for _ in range(VISITS)])
+
+    factors = [1.0 + change * (number == 0) for number in range(VALUES)]
+    bases = [visited() for _ in factors]
+    first = adjusted([compare(base, visited(factor), 0.0) for base, factor in zip(bases, factors, strict=True)])
+    found = [number for number, one in enumerate(first) if one.outcome == "regressed"]
+    again = adjusted([compare(bases[number], visited(factors[number]), 0.0) for number in found])
+    return bool(found), any(one.outcome == "regressed" for one in again)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_second_look_never_adds_false_alarms(noise: Noise) -> None:
+    """1,000 gates of eight unchanged values, with a limit of 0, the strictest; the seed is fixed."""
+    rng = random.Random(f"{noise} two looks")
+    looks = [fails_twice(noise, rng) for _ in range(GATES)]
+    alone, both = (sum(looked) for looked in zip(*looks, strict=True))
+    assert both <= alone <= 0.012 * GATES
+
+
+def test_the_second_look_costs_little_power() -> None:
+    rng = random.Random("power of two looks")
+    looks = [fails_twice("normal", rng, change=0.10) for _ in range(100)]
+    alone, both = (sum(looked) for looked in zip(*looks, strict=True))
+    assert both >= 0.9 * alone > 80
