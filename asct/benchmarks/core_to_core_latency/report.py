@@ -209,7 +209,7 @@ def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _top_pairs(points: Sequence[StoredPairs], data: str) -> Table:
-    """Return the slowest pairs of each method."""
+    """Return the slowest pairs for each method."""
     columns = (
         _METHOD,
         *_CPUS,
@@ -243,7 +243,7 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _by_pair(point: StoredPairs, data: str, method: str) -> dict[tuple[int, int], float]:
-    """Return the median of each ordered pair of CPUs over the memory nodes."""
+    """Return the median over the memory nodes for each ordered pair of CPUs."""
     found: dict[tuple[int, int], list[float]] = {}
     for cell in point.groups.get((data, method), ()):
         found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)

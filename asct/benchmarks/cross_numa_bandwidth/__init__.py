@@ -77,8 +77,8 @@ class CrossNumaBandwidthParams(OneWidthParams):
 
 
 class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
-    """A benchmark with one process per pair of nodes: all usable CPUs of one node at once, with memory bound to the
-    other."""
+    """A benchmark with one process per pair of nodes, in which all usable CPUs of one node run at once, with memory
+    bound to the other."""
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"

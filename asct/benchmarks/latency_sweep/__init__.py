@@ -88,8 +88,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "other sizes in that level",
         "few-lines": "the working set has 8 lines or fewer, whose loads a core may forward or predict; excluded "
         "from the levels",
-        "outlier": "the latency differs by more than 15 % from those of the neighboring sizes; excluded from the "
-        "levels",
+        "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; excluded from "
+        "the levels",
         "disturbed": "the latency is higher than those of larger working sets, so another process was running; "
         "excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",

@@ -125,8 +125,8 @@ def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint
 
 
 def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
-    """Return the latency of a level in one visit: the median over those of its sizes that every visit measures. Return
-    an empty sequence if none of them was measured."""
+    """Return the latency of a level in one visit: the median over the sizes of the level that every visit measures.
+    Return an empty sequence if none of them was measured."""
     at: dict[str, Scalar] = {"level": level.name}
     mine = [points[size] for size in inside(level) if size in points]
     if not mine:

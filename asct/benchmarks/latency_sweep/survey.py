@@ -148,7 +148,7 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 
 
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
-    """Return DRAM with a size of the grid as its optimum, so that every run measures the same size.
+    """Return the DRAM level with a size from the grid as its optimum, so that every run measures the same size.
 
     Among the sizes of at least `CACHES` times the largest cache, it is the one nearest to the middle of the range.
     """

@@ -70,7 +70,7 @@ def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: 
 
 
 def probe(params: LoadedLatencyParams) -> str:
-    """Return the value of the `load` kernel's option `--probe`."""
+    """Return the value of the `load` kernel's `--probe` option."""
     if params.workload_cmd is not None:
         return "workload"
     return "none" if params.phase == "bandwidth" else "chain"

@@ -13,8 +13,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements. A latency that is below one measured under a lower load is flagged, and so is the
-    highest latency under a lower load."""
+    """Return the measurements. If a latency is lower than one measured under a lighter load, it is flagged, and so is
+    the highest latency under a lighter load."""
     places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item
@@ -23,7 +23,7 @@ def checked(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def _rising(found: Iterable[Measurement]) -> list[Measurement]:
-    """Return the latency without load, followed by those of the levels, from many NOPs to few."""
+    """Return the latency without load, followed by the latencies of the levels, from many NOPs to few."""
     known = [item for item in found if item.stats is not None and item.stats.ci95 is not None]
     levels = [item for item in known if item.metric == "latency" and "delay" in item.coords]
     levels.sort(key=lambda item: -int(item.coords["delay"]))
@@ -47,6 +47,6 @@ def _interval(item: Measurement) -> tuple[float, float]:
 
 
 def _place(item: Measurement) -> object:
-    """Return the number of NOPs at which a latency (in seconds or in cycles) was measured; `_IDLE` for the latency
+    """Return the number of NOPs at which a latency (in seconds or in cycles) was measured, or `_IDLE` for the latency
     without load."""
     return _IDLE if item.metric.startswith(_IDLE) else item.coords.get("delay")

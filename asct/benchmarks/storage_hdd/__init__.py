@@ -55,7 +55,7 @@ class StorageHdd(Benchmark[HddParams]):
     keywords = ("hdd", "qualification", "long-runtime")
     params_model = HddParams
     flags: ClassVar[Mapping[str, str]] = FLAGS | {
-        "slow-zone": "the rate of the zone is below 70 % of that of its neighbors; possible causes: remapped sectors, "
+        "slow-zone": "the zone's rate is below 70 % of its neighbors' rate; possible causes are remapped sectors, "
         "repeated reads, or other load",
         "zones-left-out": "zones with unreliable results are excluded from the disk's values",
         "noisy-zones": "more than a tenth of the zones have unreliable results",

@@ -50,9 +50,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         FAST: "measured with the `fast` profile, which ends the test as soon as a few rounds are steady",
-        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (from "
-        "a cache or from the credits of a volume) lasts longer than the test, the values are those of the "
-        "burst",
+        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (from a "
+        "cache or from the credits of a volume) lasts longer than the test, the values describe the burst",
         NOT_STEADY: "the last rounds differ by more than excursion and slope permit, so there is no stable level",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
@@ -80,7 +79,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             "rounds",
             "1",
             "neither",
-            "Number of rounds; `ended_by` is the reason why the test ended",
+            "Number of rounds; `ended_by` gives the reason why the test ended",
             _ENDS,
             comparable=False,
         ),

@@ -169,7 +169,7 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
 
 
 def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the final level. It is that of the steady samples that ended the test, or, if there are none, that of the
+    """Yield the final level. It is taken from the steady samples that ended the test or, if there are none, from the
     last rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]

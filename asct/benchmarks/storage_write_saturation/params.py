@@ -38,7 +38,8 @@ class StopCondition:
 
 @dataclass(frozen=True, slots=True)
 class RateDrop:
-    """A permanent drop from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
+    """A permanent drop in the rate from `before` to `after`, both in requests per second, after `written` bytes and
+    `seconds` of load."""
 
     written: int
     seconds: float
@@ -114,7 +115,7 @@ RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs
 
 
 def _pattern(value: object) -> object:
-    """Replace fio's long name of the mixed sequential pattern with its short one."""
+    """Replace fio's long name for the mixed sequential pattern with its short one."""
     return "rw" if value == "readwrite" else value
 
 
