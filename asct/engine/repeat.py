@@ -84,7 +84,7 @@ class Attempt:
     advanced: bool = False
     """Whether the attempt finished steps after which the next attempt can continue."""
     steps_left: bool = False
-    """Whether the attempt failed after its further steps had been announced to the host."""
+    """Whether the attempt failed after its remaining steps had been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps; None if no step was run."""
 
