@@ -127,8 +127,8 @@ def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the readable lines of records.jsonl by repeat; empty if it does not exist. Damaged lines are counted under
-    a separate key."""
+    """Return the readable lines of records.jsonl by repeat; empty if the file does not exist. Damaged lines are counted
+    under a separate key."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     if not path.exists():

@@ -154,7 +154,7 @@ class Host(Protocol):
     transport: str
 
     def open(self, session: SessionSpec | None = None) -> None:
-        """Connect. A `session` locks the host and allows tasks; without a session, the host is only read.
+        """Connect. A `session` locks the host and allows tasks; without a session, the host can only be read.
 
         Raises ConnectError with a hint on how to fix the problem, and HostLocked if another run holds the host.
         """

@@ -36,7 +36,7 @@ class StoredRun:
     notes: list[Diagnostic] = field(default_factory=list)
 
     def records(self) -> list[Record]:
-        """Return all lines of records.jsonl. An incomplete last line is omitted, with a note."""
+        """Return all lines of records.jsonl. An incomplete last line is omitted and mentioned in `notes`."""
         return [parsed(Record, "record", line, place) for line, place in self._lines(self.layout.records)]
 
     def looks(self) -> tuple[list[Record], list[Record]]:
@@ -50,7 +50,7 @@ class StoredRun:
         return first, again
 
     def journal(self) -> list[dict[str, Any]]:
-        """Return all events, oldest first. An incomplete last line is omitted, with a note."""
+        """Return all events, oldest first. An incomplete last line is omitted and mentioned in `notes`."""
         lines = self._lines(self.layout.journal)
         return [current(parse_object(line, place), "event", place) for line, place in lines]
 
