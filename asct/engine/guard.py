@@ -156,9 +156,9 @@ _HINTS: Final = {
         "reserved": "release the reservation on the host that holds it",
     },
     "E443": {
-        "signature": "if its content may be lost, set `overwrite: true` for it in `safety.destroys`, or run "
+        "signature": "if you do not need its content, set `overwrite: true` for it in `safety.destroys`, or run "
         "`wipefs -a`",
-        "data": "if its content may be lost, set `overwrite: true` for it in `safety.destroys`",
+        "data": "if you do not need its content, set `overwrite: true` for it in `safety.destroys`",
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}

@@ -195,7 +195,7 @@ def check_targets(
 def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
         hint = (
-            "if its content may be lost, set `overwrite: true` in the config of the benchmark; otherwise, omit "
+            "if you do not need its content, set `overwrite: true` in the config of the benchmark; otherwise, omit "
             "`file_names`"
         )
         message = f"host {host}: {path} already exists and would be overwritten"

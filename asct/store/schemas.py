@@ -31,7 +31,7 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "step": (StepNote, "one line of steps.jsonl: a finished step, after which the repeat can be resumed"),
     "audit": (Audit, "audit.json: inspections of a job's targets, decisions, and bytes written"),
     "telemetry": (Telemetry, "`telemetry` in status.json: host state around one repeat, and whether it was quiet"),
-    "kernel": (StreamLine, "one line of the standard output of a measurement kernel"),
+    "kernel": (StreamLine, "one line of a measurement kernel's standard output"),
 }
 
 
