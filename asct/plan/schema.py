@@ -188,7 +188,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     known = [{"const": item.name, "description": item.summary} for item in benchmarks]
     group = {
         "hosts": _texts("Members"),
-        "config": _ref("anyConfig", "Settings on the hosts of the group"),
+        "config": _ref("anyConfig", "Settings for the hosts in the group"),
         "vars": _ref("vars"),
     }
     bound = {"type": ["string", "number"]}

@@ -1,4 +1,4 @@
-"""Models of all documents in a results tree (asct.run/1, asct.status/1, ...) and of the lines that a measurement kernel prints."""
+"""Models of all documents in a results tree (asct.run/1, asct.status/1, ...), and of measurement kernels' output."""
 
 from __future__ import annotations
 
