@@ -196,7 +196,7 @@ def _spread(place: MetricGroup, metric: Metric) -> str:
     if len(values) > 1:
         text = f"median of {len(values)}"
         spread = (max(values) - min(values)) / abs(place.value) * 100 if place.value else 0.0
-        return f"{text}, range {spread:.2g}\N{NO-BREAK SPACE}%" if place.value else text
+        return f"{text}, range {spread:{'.0f' if spread >= 10 else '.2g'}}\N{NO-BREAK SPACE}%" if place.value else text
     stats = place.records[0].stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
     if half is None:

@@ -55,7 +55,7 @@ def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
         where = f"{code(place)}: " if place else ""
         lines.append(f"- **{escape(item.level)}** {code(item.title)} {where}{prose(item.message)}")
     left = len(problems) - _MOST_LISTED
-    return "\n".join([*lines, *([f"- and {left} more"] if left > 0 else []), ""])
+    return "\n".join([*lines, *([f"- and {left} more"] if left > 0 else []), "", ""])
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def publish(console: Console, view: RunView) -> None:
     if ci_job().server != "github":
         return
     console.annotations(annotate(problems_of(view), "see summary.md and junit.xml of the run"))
-    _append(console, "GITHUB_STEP_SUMMARY", lambda room: within(view, room))
+    _append(console, "GITHUB_STEP_SUMMARY", lambda room: within(view, room - 1) + "\n")
     folder = str(view.root)
     if folder.isprintable():  # a line break would set further outputs
         _append(console, "GITHUB_OUTPUT", lambda _: f"run={folder}\n")

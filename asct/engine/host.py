@@ -124,7 +124,7 @@ class HostSession:
             except HostLocked as error:
                 own = error.owner == session.owner
                 if self._run.stop.requested or not (own or time.monotonic() < until):
-                    raise
+                    raise self._waited(error) from error
                 if not (own or told):
                     told = True
                     hint = f"waiting up to {format_duration(self._run.wait_s)} for that run to end"
@@ -134,6 +134,13 @@ class HostSession:
             message = f"host {self.name}: resumed the earlier session; results measured since then are used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()
+
+    def _waited(self, error: HostLocked) -> HostLocked:
+        """Return the error with a hint that does not suggest `--wait` as something new if the run has waited."""
+        if not self._run.wait_s:
+            return error
+        hint = f"`--wait {format_duration(self._run.wait_s)}` was too short for that run; wait longer, or stop it"
+        return HostLocked(error.host, error.owner, replace(error.diagnostics[0], hint=hint))
 
     def _read_facts(self, host: Host) -> HostFacts:
         folder = self._run.writer.folder(self._run.writer.layout.facts_raw(self.name))

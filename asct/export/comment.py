@@ -14,6 +14,7 @@ from asct.analysis.budget import Part, fit
 from asct.analysis.ci import ci_job
 from asct.analysis.grid import TextTable
 from asct.analysis.markup import code, details, escape, prose, table
+from asct.analysis.outcomes import TONES
 from asct.analysis.parts import clipped, headlines, hosts_line, section_lines, tables, verdict_lines, warnings
 from asct.analysis.problems import problems_of
 from asct.analysis.redaction import redacted, redactor
@@ -32,7 +33,7 @@ MOST_BYTES = 65_000
 _MOST_NAMED = 8
 _MOST_LISTED = 10
 _FEW_ROWS = 20
-_JUDGED = ("expectation-failed", "expectation-unknown", "run")
+_LOST = frozenset(TONES) - {"ok", "noisy", "warning"}
 
 
 def render(view: RunView) -> str:
@@ -88,7 +89,7 @@ def _head(report: RunReport, run: Run, plan_file: str, link: str) -> str:
 
 def _unmeasured(view: RunView, redact: Callable[[str], str]) -> list[Part]:
     """Return the first points that were not measured, with their causes."""
-    found = [item for item in problems_of(view) if item.level == "error" and item.check not in _JUDGED]
+    found = [item for item in problems_of(view) if item.level == "error" and item.check in _LOST]
     lines = [f"- {escape(redact(item.title))}: {prose(clipped(redact(item.message)))}" for item in found[:_MOST_LISTED]]
     left = len(found) - _MOST_LISTED
     lines += [f"- and {left} more"] if left > 0 else []

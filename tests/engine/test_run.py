@@ -326,7 +326,8 @@ def test_a_run_that_waited_long_enough_is_refused(lab: Lab) -> None:
         holder.close()
     assert done.code == 4
     assert {*done.codes()} == {"E334"}
-    assert "--wait" in str(done.stored.run.findings[-1]["hint"])
+    hint = "`--wait 10ms` was too short for that run; wait longer, or stop it"
+    assert done.stored.run.findings[-1]["hint"] == hint
 
 
 def test_forks_bound_how_many_hosts_run(lab: Lab) -> None:
