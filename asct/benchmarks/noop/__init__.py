@@ -1,4 +1,4 @@
-"""noop: the overhead of asct per point, measured with a measurement kernel that does nothing."""
+"""noop: the overhead of asct per point, determined with a measurement kernel that does nothing."""
 
 from __future__ import annotations
 

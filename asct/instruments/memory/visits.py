@@ -42,9 +42,9 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        "Number of processes that measure each value, one after another with fresh memory; auto means {VISITS_MIN}, "
-        "and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval in the first "
-        "{VISITS_MIN}",
+        f"Number of processes that measure each value, one after another with fresh memory; auto means {VISITS_MIN}, "
+        f"and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval in the first "
+        f"{VISITS_MIN}",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
