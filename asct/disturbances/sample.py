@@ -93,7 +93,7 @@ class _Counters:
     running: int | None
     throttles: int | None
     processes: Mapping[tuple[int, int], tuple[int, str]]
-    """CPU time in ticks and name of each process, by process number and start time."""
+    """The CPU time in ticks and the name of each process, keyed by process number and start time."""
 
 
 def sample_of(text: str) -> ActivitySample | None:

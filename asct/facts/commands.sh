@@ -1,8 +1,10 @@
-# The commands that a host runs each time its facts are read. A line `#: NAME` begins a command; its output is found by
-# that name. Variables: work is the work folder, cache the account's cache folder, token marks lines for the reader.
+# The commands that a host runs each time its facts are read. A line `#: NAME` begins a command and gives its output a
+# name. Variables: `work` is the work folder, `cache` is the account's cache folder, and `token` marks lines for the
+# reader.
 #
-# A command limits its own output: `most FIELD 500` before its lines, the rest of which is counted for the fact FIELD.
-# A program that may wait for a drive, a file system or the like runs under `limited` or `tell` (limits.sh).
+# A command limits its own output: `most FIELD 500` permits 500 of the lines that follow it and counts the others for
+# the fact FIELD. A program that may have to wait, for example for a drive or a file system, runs under `limited` or
+# `tell` (limits.sh).
 
 #: cmn-cpus
 read -r host </proc/sys/kernel/hostname
@@ -15,8 +17,8 @@ for at in /sys/bus/event_source/devices/arm_cmn*; do
 done
 
 #: clocks
-# Not on x86, which alone has a `bootloader_type`: some kernels sleep 10 ms for each clock there, and /proc/cpuinfo has
-# the clocks.
+# This is not necessary on x86, the only architecture with a `bootloader_type`, because /proc/cpuinfo contains the
+# clocks there. Moreover, some Linux kernels sleep 10 ms for each clock on x86.
 [ -e /proc/sys/kernel/bootloader_type ] || {
     most cpu.policies 4096
     grep -s "" /dev/null /sys/devices/system/cpu/cpufreq/policy[0-9]*/scaling_cur_freq || true
@@ -47,8 +49,8 @@ while IFS=: read -r number names path; do
 done </proc/self/cgroup
 
 #: command-line
-# Values that may be passwords or keys are masked here, so that they never leave the host; the parser masks a copy of
-# /proc in the same way (kernel.masked). A quoted value may contain blanks, and a value may contain a name itself
+# Values that may be passwords or keys are masked here, so that they never leave the host. The parser masks a copy of
+# /proc in the same way (kernel.masked). A quoted value may contain spaces, and a value may itself contain a name
 # (systemd.setenv=TOKEN=...).
 (set -f; open=; IFS= read -r line </proc/cmdline
 for word in $line; do
@@ -144,7 +146,8 @@ elif [ /proc/1/ns/net -ef /proc/self/ns/net ]; then echo first
 else echo own; fi
 
 #: network-namespaces
-# Those that `ip netns` and Docker name. Namespaces without a name would take reading the links of all processes.
+# These are the namespaces that `ip netns` and Docker name. To find namespaces without a name, the links of all
+# processes would have to be read.
 most network.namespaces 400
 (set --
 for at in /run/netns/* /run/docker/netns/*; do
@@ -159,9 +162,10 @@ done)
 limited df -P -k -- "$work"
 
 #: devices
-# One line for each device with hardware: its path in /sys, its real path, its queues (blk-mq, or receive and transmit),
-# then of its PCI function the node, the speed and width of its link (current and highest), and the driver (the first
-# line of uevent). The PCI function is the first folder upwards that has a configuration space. Only shell builtins.
+# Print one line for each device with hardware: its path in /sys, its real path and its queues (blk-mq, or receive and
+# transmit), followed by properties of its PCI function: the node, the speed and width of the link (current and
+# highest), and the driver (the first line of uevent). The PCI function is the nearest folder above the device that
+# contains a configuration space. This uses only shell builtins.
 (first() { value=; [ ! -r "$1" ] || read -r value 2>/dev/null <"$1"; printf "|%s" "$value"; }
 taken=0
 for at in /sys/class/nvme/nvme* /sys/class/hwmon/hwmon* /sys/block/* /sys/class/net/*; do
@@ -188,8 +192,9 @@ done
 [ "$taken" -le 2048 ] || echo "$token left block_devices.node $((taken - 2048))")
 
 #: pci
-# One line for each drive controller, network interface, GPU, accelerator and CXL memory (pci.CLASSES): its real path,
-# which has the bridges above it, its numbers, node, link and driver, and the names of its GPUs and InfiniBand devices.
+# Print one line for each drive controller, network interface, GPU, accelerator and CXL memory (pci.CLASSES): its real
+# path, which contains the bridges above it, its numbers, node, link and driver, and the names of its GPUs and
+# InfiniBand devices.
 (first() { value=; [ ! -r "$1" ] || read -r value 2>/dev/null <"$1"; printf "|%s" "$value"; }
 taken=0
 for at in /sys/bus/pci/devices/*; do
@@ -212,22 +217,23 @@ done
 [ "$taken" -le 2048 ] || echo "$token left pci $((taken - 2048))")
 
 #: udev
-# For disks other than NVMe, only the udev database has serial numbers, full names and buses.
+# For disks other than NVMe drives, only the udev database contains serial numbers, full names and buses.
 if [ -d /run/udev/data ]; then
     most block_devices.udev 4000
     grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null || true
 fi
 
 #: space
-# Local file systems only: a network file system whose server is down blocks until the time limit. So does a FUSE file
-# system whose process hangs. If one file system fails, df fails but lists the others.
+# Only local file systems are queried, because a network file system whose server is down blocks until the time limit. A
+# FUSE file system whose process hangs blocks as well. If one file system fails, df fails but lists the others.
 most mounts.size_bytes 1000
 limited df -P -k -l 2>/dev/null
 
 #: nvme-health
-# Only root may query a drive, and nvme-cli must be installed; the sensors in hwmon need neither. All drives share one
-# time limit. No signal ends a query to a dead drive while the kernel waits for it (a minute, nvme_core.admin_timeout),
-# and BusyBox's timeout ends only the shell. Therefore sed ends at the line after the queries, not once the pipe closes.
+# Only root may query a drive, and nvme-cli must be installed, whereas the sensors in hwmon require neither. All drives
+# share one time limit. No signal ends a query to a dead drive while the Linux kernel waits for the drive (for a minute,
+# nvme_core.admin_timeout), and BusyBox's timeout ends only the shell. Therefore, sed ends at the line after the queries
+# instead of waiting until the pipe closes.
 asked=
 for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9] /dev/nvme[0-9][0-9][0-9]; do
     [ -c "$at" ] || continue

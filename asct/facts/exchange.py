@@ -77,7 +77,7 @@ def bounds() -> str:
 def _lasting() -> str:
     """Return the shell functions `lasting` and `trial`, whose output does not change until the host restarts.
 
-    Several processes query one part each and pass on the output of the preceding processes, so no intermediate file is
+    Several processes each query one part and pass on the output of the preceding processes, so no intermediate file is
     needed.
     """
     parts = list(_runs(LASTING))

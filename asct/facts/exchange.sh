@@ -1,11 +1,12 @@
-# The script that reads all facts of a host: `sh -s TOKEN WORK CACHE`, as exchange.script() completes it. WORK is the
-# work folder of a session and CACHE the cache folder of the account. Without CACHE the host is only read: WORK need not
-# exist, and the script finds the cache by itself.
+# The script that reads all facts of a host: `sh -s TOKEN WORK CACHE`. exchange.script() completes it. WORK is the work
+# folder of a session, and CACHE is the account's cache folder. Without CACHE, the script only reads from the host: WORK
+# need not exist, and the script finds the cache by itself.
 #
-# grep prints each line after its path, so one process reads all files (-a, because some values end with a zero byte), and one awk process packs and limits the lines
-# (pack.awk). Querying all programs for their versions takes half a second, so the cache keeps the answers until the host
-# restarts or one of the programs is another file. Each process that starts here costs every host more than a
-# millisecond: do not use two where one will do.
+# grep prints each line after its path, so that one process reads all files (-a is necessary because some values end
+# with a zero byte). One awk process packs and limits the lines (pack.awk). Querying all programs for their versions
+# takes half a second, so the cache keeps the answers until the host restarts or the file of one of the programs
+# changes. Each process that this script starts takes more than a millisecond on every host, so do not use two where one
+# will do.
 
 LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2 packed=
 nl='
@@ -30,14 +31,14 @@ if [ -z "$cache" ]; then
     done
 fi
 
-# Run one command; its output stands between two marked lines.
+# Run one command and print its output between two marked lines.
 run() {
     printf '%s command %s\n' "$token" "$1"
     eval "$2" </dev/null 2>&1
     printf '\n%s end %s %s\n' "$token" "$1" "$?"
 }
 
-# Print the paths of a set of folders, at most as many as are allowed, hardware first.
+# Print the paths of a set of folders, up to the allowed number, starting with hardware.
 each() {
     give=$1 most=$2
     shift 2
@@ -58,14 +59,15 @@ each() {
     done
 }
 
-# Report how many folders of a set `each` leaves out.
+# Report how many folders of a set `each` omits.
 excess() {
     field=$1 most=$2
     shift 2
     [ $# -le "$most" ] || printf '%s left %s %s\n' "$token" "$field" $(($# - most))
 }
 
-# Run one part of the lasting commands beside the other parts, and pass on the output of those before it in the pipe.
+# Run one part of the lasting commands in parallel with the other parts, and pass on the output of the parts that
+# precede it in the pipe.
 lane() {
     found=$("$1")
     cat
@@ -78,11 +80,11 @@ pack() {
 }
 @functions@
 
-# The first line of the kept file is the key for which its answers hold. The second is the token that marks them, which
-# becomes part of a sed command and is therefore checked, and whether a trial of io_uring is still to be made. Answers of
-# programs that timed out (status 137) are not kept, because the reason may be temporary. Several hosts may share the
-# account's cache and replace the file meanwhile, so all reads use the file that was opened. Namespaces are identified by
-# their inode numbers in /proc; the times of these files mean nothing.
+# The first line of the kept file is the key for which its answers are valid. The second line contains the token that
+# marks the answers, and whether io_uring must still be tried. The token becomes part of a sed command and is therefore
+# checked. Answers from programs that timed out (status 137) are not kept, because the reason may be temporary. Several
+# hosts may share the account's cache and replace the file in the meantime, so all reads use the file that was opened.
+# Namespaces are identified by their inode numbers in /proc, because the times of these files are meaningless.
 boot= host= limit=
 [ ! -r /proc/sys/kernel/random/boot_id ] || read -r boot </proc/sys/kernel/random/boot_id
 [ ! -r /proc/sys/kernel/hostname ] || read -r host </proc/sys/kernel/hostname

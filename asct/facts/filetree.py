@@ -57,7 +57,7 @@ class FileTree(Protocol):
 
 
 def resolve(tree: FileTree, path: Path_) -> Path_ | None:
-    """Resolve all links in a path; return None if the path does not exist or its links form a loop."""
+    """Resolve all links in a path. Return None if the path does not exist or its links form a loop."""
     done: list[str] = []
     ahead = list(reversed(path))
     links = 0

@@ -1,5 +1,6 @@
-# The commands whose answers hold for an account until the host restarts: they run once, and the host keeps their
-# answers. See commands.sh for the format. Those whose names begin with `fio-`, and io_uring, run only if fio is found.
+# The commands whose answers remain valid for an account until the host restarts. They run once, and the host keeps
+# their answers. See commands.sh for the format. The commands whose names begin with `fio-`, and io_uring, run only if
+# fio is found.
 
 #: kernel-options
 release=$(uname -r) pattern='^(# )?CONFIG_(@kernel_options@)(=| is not set)'
@@ -14,8 +15,9 @@ fi
 sed -n '/KernelPageSize/{p;q;}' /proc/self/smaps
 
 #: memory-devices
-# DSP0134 6.1: type, length, handle, fields; then strings, each ended by a zero byte, and one more after the last. Only
-# types 16 and 17 are taken: others may hold secrets that were passed to the machine (type 11, OEM Strings).
+# A structure consists of its type, length, handle and fields, followed by strings, each of which ends with a zero byte;
+# another zero byte follows the last string (DSP0134, 6.1). Only types 16 and 17 are printed, because others may contain
+# secrets that were passed to the machine (type 11, OEM Strings).
 file=/sys/firmware/dmi/tables/DMI
 if [ -r $file ]; then
     od -An -v -tx1 $file | awk '
@@ -36,7 +38,7 @@ if [ -r $file ]; then
 elif [ -e $file ]; then echo unreadable; fi
 
 #: counters
-# No file reports how many counters a CPU has; the kernel log does at boot.
+# No file reports how many counters a CPU has, but the Linux kernel logs the number at boot.
 most perf.counters 20
 dmesg 2>&1 |
     grep -E "not permitted|counters available|[.][.][.] generic (registers|counters|bitmap):" || true
@@ -54,7 +56,7 @@ id -u
 getconf GNU_LIBC_VERSION 2>/dev/null || ldd --version 2>&1 | head -n 3
 
 #: device-tree
-# Texts of a device tree end with a zero byte; lists have one after each element.
+# Texts in a device tree end with a zero byte. In a list, a zero byte follows each element.
 for name in model compatible serial-number; do
     file=/proc/device-tree/$name
     [ -r "$file" ] && echo "$name=$(tr "\000" " " <"$file")"
@@ -79,9 +81,9 @@ also() { text=$(echo "engine $1"; limited fio --enghelp="$1"); cat; printf "%s\n
 limited fio --cmdhelp=all | also io_uring | also libaio | also mmap | also pvsync2
 
 #: io_uring
-# Tried with fio if it has the engine. The cause of a failure may be temporary, such as a full disk. With this clock fio
-# does not measure the rate of another clock, which saves a third of its time. As a thread the job ends with fio itself
-# when the time is up; as a process it would lead its own session.
+# io_uring is tried with fio if fio has the engine. The cause of a failure may be temporary, such as a full disk. With
+# this clock, fio does not measure the rate of another clock, which saves a third of its time. As a thread, the job ends
+# together with fio when the time is up. As a process, it would lead its own session and therefore not end with fio.
 tell fio --name=probe --ioengine=io_uring --filename="$spare/.probe.$$" --size=4k --rw=write --output=/dev/null \
     --clocksource=clock_gettime --thread
 status=$?

@@ -1,6 +1,7 @@
-# Functions that limit commands: `most FIELD LINES` limits the lines of a command, `limited PROGRAM...` the time of a
-# program, `tell PROGRAM...` its time and its output. A program that timed out has the status of a killed one, even if it
-# was ended in the middle of its output; without `timeout` (some BusyBox builds lack it) the shell waits for it.
+# Functions that limit commands: `most FIELD LINES` limits the lines of a command, `limited PROGRAM...` limits the time
+# of a program, and `tell PROGRAM...` limits both its time and its output. A program that timed out has the status of a
+# killed program, even if it was ended in the middle of its output. Without `timeout`, which some BusyBox builds lack,
+# the shell waits until the program ends.
 
 most() { [ -z "$packed" ] || printf '%s most %s %s\n' "$token" "$1" "$2"; }
 if command -v timeout >/dev/null; then limited() { timeout -s KILL @seconds@ "$@"; }

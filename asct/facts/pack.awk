@@ -1,9 +1,10 @@
-# Packs and limits what the host prints. What many CPUs have in common is printed once, after their numbers: lines of the
-# files of each CPU, and of the blocks of /proc/cpuinfo, where lines such as the flags are long. The output of commands
-# passes through, limited where they ask for it. So do kept answers, which get the token of this exchange.
+# Packs and limits what the host prints. A line that many CPUs have in common is printed only once, after the numbers of
+# these CPUs. This applies to the files of each CPU and to the blocks in /proc/cpuinfo, where lines such as the flags
+# are long. The output of commands passes through, limited if the command requests it. Kept answers also pass through
+# and get the token of this exchange.
 #
 # Mounts may contain logins and passwords (ftp://user:password@server, options of a FUSE file system). These never leave
-# the host: without awk, no mounts do. The parser masks a copy of /proc in the same way (mounts.veiled).
+# the host: without awk, no mounts are printed at all. The parser masks a copy of /proc in the same way (mounts.veiled).
 
 function run(key) { return from[key] == to[key] ? from[key] : from[key] "-" to[key] }
 function add(group, owner, line, key) {

@@ -58,8 +58,8 @@ def _sysctl(snapshot: Snapshot, name: str, field: str, gaps: UnknownFacts) -> in
 
 
 def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether programs may read counters without a system call, according to `rdpmc` on x86 (0 means never) and
-    a sysctl on Arm."""
+    """Return whether programs may read counters without a system call, according to `rdpmc` on x86 (0 means never) or a
+    sysctl on Arm."""
     texts = [
         text for path, text in sorted(snapshot.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")
     ]

@@ -1,7 +1,7 @@
 """The data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
 
-Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
-Specification 1.0c (figure 97). guard's `device` lines contain the bytes as hexadecimal text.
+Offsets are from the NVM Express Base Specification 2.0c (figures 207 and 275) and the NVM Command Set Specification
+1.0c (figure 97). guard's `device` lines contain the bytes as hexadecimal text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SmartHealth:
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Number of transitions to a slower power state for cooling, for both thresholds."""
+    """Number of transitions to a slower power state for cooling, in total for both thresholds."""
 
 
 @dataclass(frozen=True, slots=True)

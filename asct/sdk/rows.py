@@ -69,7 +69,7 @@ def highest(repeats: Sequence[Record]) -> float | None:
 
 
 def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a single repeat, or the range of values over several repeats, or None if it is
+    """Return the 95 % interval of a single repeat or the range of values over several repeats, or None if it is
     unknown."""
     if len(repeats) > 1:
         values = [record.value for record in repeats]

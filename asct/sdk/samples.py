@@ -55,7 +55,8 @@ def read_kernel(output: Output) -> KernelRun:
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:
-    """Return the number at `key` in a sample. Raises ValueError with the key if it is missing or not a number."""
+    """Return the number at `key` in a sample. Raises ValueError, whose message contains the key, if the number is
+    missing or of another type."""
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float

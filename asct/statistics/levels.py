@@ -84,7 +84,7 @@ Suspicion = Literal["outlier", "disturbed"]
 Cause = Literal[
     "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
 ]
-"""The reason why no levels were found, as a keyword; empty if there are levels."""
+"""The reason why no levels were found, as a keyword. It is empty if there are levels."""
 
 
 @dataclass(frozen=True, slots=True)

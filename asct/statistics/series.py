@@ -68,8 +68,8 @@ def dependence(values: Sequence[float]) -> Dependence:
 def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float | None:
     """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
 
-    Both contain one number per part of a run, in order of time; the sum of `sizes` is positive. Returns None if the
-    parts contain as much information as fewer than 6 independent parts.
+    `amounts` and `sizes` contain one number for each part of a run, in order of time. The sum of `sizes` must be
+    positive. Returns None if the parts contain as much information as fewer than 6 independent parts.
     """
     count = len(amounts)
     if count < LEAST_INDEPENDENT:

@@ -74,11 +74,11 @@ class Variation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisitSummary:
-    """The value of several visits, in their unit, and variances, in the square of that unit.
+    """The combined value of several visits, in the unit of their values. Variances are in the square of that unit.
 
     `between` is the sample variance of the visits' medians. `ci95` is None for fewer than VISITS_MIN visits. `drift` is
-    true if the visits rise or fall with time. `states` contains two items if the visits fall into two groups, otherwise
-    none.
+    true if the visits rise or fall with time. `states` contains two items if the visits fall into two groups, and is
+    empty otherwise.
     """
 
     visits: int

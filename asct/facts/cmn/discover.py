@@ -146,7 +146,7 @@ def _bare(item: MeshSources) -> Mesh:
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Report contradictions between sources. Their values are never averaged."""
+    """Report contradictions between sources, whose values are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     known = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(known.values())) > 1:

@@ -29,7 +29,7 @@ BY_SECTION: Final = "by section"
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """Return the values of one repeat. Raises ValueError with a hint, like `read_point`.
+    """Return the values of one repeat. Raises ValueError with a hint, in the same cases as `read_point`.
 
     If the job file has several stages, the values of each stage have its name as the coordinate `stage`.
     """

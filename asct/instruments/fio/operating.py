@@ -238,7 +238,7 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """Return the limits of a curve whose rows are sorted by the axis `over`, starting with the limit of requests per
+    """Return the limits of a curve whose rows are sorted by the axis `over`, starting with the limit on requests per
     second.
 
     A plateau that contains a point limited by the host is ignored, because it does not describe the volume.

@@ -57,8 +57,8 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
 
 
 def _length(params: FioParams) -> dict[str, str]:
-    """Return the options that end the run after a time, or after an amount of data (in whole requests) with a time
-    limit."""
+    """Return the options that end the run after a given time or, with a time limit, after a given amount of data (in
+    whole requests)."""
     options = {"runtime": f"{max(1, round(params.duration * 1000))}ms"}
     if params.io_size is None:
         options["time_based"] = "1"
@@ -245,9 +245,10 @@ def cpu_interval_s(params: FioParams) -> int:
 
 
 def report_interval_s(params: FioParams) -> float:
-    """Return the seconds between fio's reports: usually 1, less in runs shorter than 12 s, and more in runs that would
-    have too many reports. If possible, the result is a multiple of 0.1 s, because Linux limits the rate of a device in
-    slices of 0.1 s (blk-throttle.c), and intervals with different numbers of slices would seem to have different rates.
+    """Return the seconds between fio's reports: usually 1, but less in runs shorter than 12 s, and more in runs that
+    would otherwise have too many reports. If possible, the result is a multiple of 0.1 s, because Linux limits the rate
+    of a device in slices of 0.1 s (blk-throttle.c), and intervals with different numbers of slices would seem to have
+    different rates.
     """
     tenths = math.floor(10.0 * params.duration / _REPORTS) / 10.0
     short = min(1.0, max(_SHORTEST_REPORT_S, tenths))

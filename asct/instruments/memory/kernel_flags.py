@@ -1,4 +1,4 @@
-"""Flags on the values of a memory kernel: disturbances during the measurement, and unexpected pages.
+"""Flags for the values that a memory kernel measures: disturbances during the measurement, and unexpected pages.
 
 They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
 kernel drops disturbed batches and counts them, but the same disturbance also slows other batches, so every value is
@@ -81,7 +81,7 @@ def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:
-    """Return a number reported by the kernel, or 0 if the host does not report it."""
+    """Return a number reported by the measurement kernel, or 0 if the host does not provide it."""
     value = noise.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 

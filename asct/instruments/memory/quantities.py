@@ -48,8 +48,8 @@ def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, An
 LEVEL_LATENCY: Final = Quantity(
     LATENCY, "latency", {"level": None}, {"level": "level"}, also=_CYCLES, conditions=_of_chain
 )
-"""The latency of a level found by latency-sweep. It has the same nodes as a measurement of memory on the CPU's own
-node."""
+"""The latency of a level found by latency-sweep. Its conditions match those of memory latencies that are measured on
+the CPU's own node."""
 CURVE_LATENCY: Final = Quantity(
     LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
 )

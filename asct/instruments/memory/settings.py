@@ -69,7 +69,7 @@ kernels."""
 
 
 def from_pools(pages: PageKind) -> bool:
-    """Return whether the kernel may use pages from a pool, which only root can fill."""
+    """Return whether the measurement kernel may use pages from a pool, which only root can fill."""
     return pages in ("auto", "2m", "1g")
 
 
@@ -144,7 +144,7 @@ def theoretical_bandwidth_setting() -> Any:
 
 
 def seed_setting(help: str) -> Any:
-    """Declare the setting for the seed for a kernel's random numbers."""
+    """Declare the setting that seeds the random numbers of a measurement kernel."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 

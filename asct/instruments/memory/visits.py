@@ -169,11 +169,11 @@ class VisitPlan(NamedTuple):
 
     @classmethod
     def of(cls, pilot: Sequence[Variation], target: float, full: int) -> VisitPlan:
-        """Return the plan that the variance of a pilot requires."""
+        """Return the plan that is necessary given the variance of a pilot."""
         return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
 
     def limited(self, step: Step, visit: int) -> Step:
-        """Return a step of the visit, with its number of batches or windows limited."""
+        """Return a step of the visit, limiting its number of batches or windows."""
         if visit <= self.full or not self.samples:
             return step
         arguments = list(step.arguments)

@@ -136,7 +136,7 @@ class Qualification(Benchmark[Q]):
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
-        """Return the phases, without workloads whose requests are smaller than a logical block of the target."""
+        """Return the phases, omitting workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
         """Yield errors for contradictory settings for the target and the rules."""

@@ -33,7 +33,7 @@ class FioSummary:
     processes.
 
     `latency` is the mean time from call to completion in seconds, or None if fio does not report it. `written` counts
-    only the bytes of writes.
+    only the bytes written.
     """
 
     iops: float
@@ -87,12 +87,12 @@ class StepJournal:
 
     @property
     def last(self) -> GuardOutput:
-        """The output of guard in the last step. Raises ValueError like `read_guard_output`."""
+        """The output of guard in the last step. Raises ValueError in the same cases as `read_guard_output`."""
         return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
     def device(self) -> GuardTarget:
-        """The target. Raises ValueError like `inspected`."""
+        """The target. Raises ValueError in the same cases as `inspected`."""
         return self.inspected.before[0]
 
     @cached_property
@@ -127,7 +127,8 @@ class StepJournal:
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """Return the result of a step. Raises ValueError like `read_point`, with the name of the step."""
+        """Return the result of a step. Raises ValueError in the same cases as `read_point`, and adds the name of the
+        step."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)
@@ -139,7 +140,7 @@ class StepJournal:
         return self._points[name]
 
     def summary(self, name: str, params: FioParams) -> FioSummary:
-        """Return the summary of a step. Raises ValueError like `point`."""
+        """Return the summary of a step. Raises ValueError in the same cases as `point`."""
         if name not in self._summaries:
             self._summaries[name] = FioSummary.of(self.point(name, params))
         return self._summaries[name]
@@ -171,7 +172,8 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """The requests and bytes of an interval of a test. `io_bytes` counts all bytes, `written` only those of writes."""
+    """The requests and bytes in one interval of a test. `io_bytes` counts all bytes, whereas `written` counts only the
+    bytes written."""
 
     seconds: float
     ios: int

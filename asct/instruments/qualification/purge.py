@@ -258,8 +258,8 @@ def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand
 
 
 def _sample(journal: StepJournal) -> FioParams:
-    """Return the settings of a process that compares random blocks of the active range with zeros, up to the first
-    difference."""
+    """Return the settings of a process that compares random blocks of the active range with zeros and stops at the
+    first difference."""
     return journal.params.fio(
         journal.span,
         rw="randread",

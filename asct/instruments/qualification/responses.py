@@ -1,7 +1,7 @@
 """The response times of one long run: percentiles up to 99.999 %, and a histogram with one bucket per power of two.
 
-SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot".
-Percentiles with fewer than 10 requests above them are omitted.
+Source: SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level
+plot". Percentiles with fewer than 10 requests above them are omitted.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _fall(tracked: TrackedMetric, values: Sequence[float]) -> int | None:
 
 
 class RoundHistory:
-    """The complete rounds of a phase. Indices start at 0, the numbers in step names at 1."""
+    """The complete rounds of a phase. Indices start at 0, whereas the numbers in step names start at 1."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal

@@ -201,7 +201,7 @@ class QualificationParams(Params):
 
     @property
     def rule(self) -> SteadyRule:
-        """The rule for a steady window."""
+        """The rule that a steady window must satisfy."""
         return SteadyRule(self.window, self.excursion / 100.0, self.slope / 100.0)
 
     @property
@@ -284,7 +284,7 @@ class MatrixParams(QualificationParams):
     """The settings of a qualification whose workloads are all combinations of block sizes and mixes."""
 
     block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
-    mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
+    mixes: Counts = setting((0,), "Percentages of reads in the workloads", aliases=("rwmixread",), min_length=1)
     dependent: WorkloadNames = setting(
         ("4K:0",),
         "Workloads that must become steady, each as `block size:read percentage`",
