@@ -198,8 +198,8 @@ def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs of a node, from the mask if the list is missing, malformed or empty. A memory-only node has no
-    CPUs."""
+    """Return the CPUs of a node. They are read from the mask if the list is missing, malformed or empty. A memory-only
+    node has no CPUs."""
     of_list, mask = listed(texts.get("cpulist")), masked(texts.get("cpumap"))
     if differ(texts, ("cpulist", "cpumap")):
         used = "list" if of_list else "mask"

@@ -87,7 +87,7 @@ class Needs:
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """All operations that require root: those in `privileges`, and opening devices among the targets."""
+        """All operations that require root: those in `privileges`, and the opening of devices among the targets."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(

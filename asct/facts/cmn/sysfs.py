@@ -118,7 +118,7 @@ def bits_of(text: str) -> Bits | None:
 
 
 def _parents(snapshot: Snapshot) -> dict[str, str]:
-    """Return the platform device of each PMU, based on the real paths printed by the command cmn-links."""
+    """Return the platform device of each PMU, based on the real paths printed by the `cmn-links` command."""
     made: dict[str, str] = {}
     for line in (snapshot.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())

@@ -149,7 +149,7 @@ class Latency:
         return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float, course: LatencyCourse | None = None) -> Stats | None:
-        """Return the percentile in seconds, with a 95 % interval if `course` contains the parts of the run; None
+        """Return the percentile in seconds, with a 95 % interval if `course` contains the parts of the run, or None
         without requests.
 
         The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
@@ -221,7 +221,7 @@ def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
 
 
 def merged(parts: Iterable[Latency]) -> Latency | None:
-    """Combine all requests into one population by adding the bins and pooling mean and variance; None without
+    """Combine all requests into one population by adding the bins and pooling mean and variance. Return None without
     requests."""
     used = [part for part in parts if part.n > 0]
     if len(used) < 2:

@@ -200,7 +200,7 @@ def _option_problem(key: str, setting: str | None, value: str, params: FioParams
     if setting in _SHARED:
         return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
     if key == "time_based" and value != "0" and params.io_size is not None:
-        return "contradicts io_size, which ends the run after a number of bytes; remove one of the two"
+        return "contradicts io_size, which ends the run after a given number of bytes; remove one of the two"
     return "" if setting or key in WITHOUT_EFFECT else option_problem(key, value, {})
 
 

@@ -189,7 +189,7 @@ def has_faulty(document: Document) -> bool:
 
 
 def brief_flags(document: Document) -> tuple[str, ...]:
-    """Return the flags of a run that is too short to be useful."""
+    """Return the flags for a run that is too short to be useful."""
     return ("noisy", "brief-run") if max(job.runtime_ms for job in document.jobs) < _BRIEF_S * 1000.0 else ()
 
 

@@ -66,7 +66,7 @@ def limit(core: Core, traffic: str, vector_bytes: int) -> float:
 
 
 def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, level: str = "") -> tuple[str, ...]:
-    """Return the flags of a bandwidth at a cache level, or an empty tuple if the core is unknown. An empty `level`
+    """Return the flags for a bandwidth at a cache level, or an empty tuple if the core is unknown. An empty `level`
     means any level.
 
     A bandwidth is known to reach its limit only at the first level (for traffic with at most one load and one store)

@@ -162,7 +162,7 @@ def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
 
 
 def working_set_flags(facts: HostFacts, cpus: Sequence[int], size: int) -> tuple[str, ...]:
-    """Return the flags of a value measured with `size` bytes on each of `cpus`."""
+    """Return the flags for a value measured with `size` bytes on each of `cpus`."""
     known = bool(facts.data_caches())
     return (SET_FLAG,) if known and size < TOO_SMALL * cache_share(facts, cpus) else ()
 
