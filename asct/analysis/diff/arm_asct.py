@@ -121,9 +121,11 @@ def _safe(value: Scalar) -> Scalar:
 
 
 def _settings(config: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    """Return the settings to show, without the swept one and without those that ASCT left open."""
+    """Return the settings to show, without the swept one and without those that ASCT left open (sweeps have a
+    `data_size` of 0)."""
     named = {_SETTINGS[name]: value for name, value in config.items() if name in _SETTINGS}
-    return {name: value for name, value in named.items() if name not in record.point and _is_plain(value)}
+    unused = {*record.point, *(["data_size"] if named.get("data_size") == 0 else [])}
+    return {name: value for name, value in named.items() if name not in unused and _is_plain(value)}
 
 
 def _is_plain(value: object) -> bool:

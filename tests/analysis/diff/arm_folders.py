@@ -130,7 +130,12 @@ RESULTS: dict[str, Any] = {
     "storage-access-pattern-sweep": storage(("randread", "rw")),
 }
 """The results of each recipe."""
-_CONFIG: Mapping[str, Any] = {"duration": 0.25, "iterations": 100000, "data_size": None, "cycle_base": False}
+_CONFIG: Mapping[str, Any] = {"duration": 0.25, "iterations": 100000, "data_size": 603979776, "cycle_base": False}
+_STORAGE_CONFIG: Mapping[str, Any] = {
+    "duration": 60, "blocksize": 4096, "ioengine": "libaio", "iodepth": 16, "numjobs": 4, "rw_pattern": "randread",
+    "rwmixread": 70, "filesize": 1048576000, "filenames": [], "create_temp_file": True, "direct": True,
+    "target_cpus": [0, 1, 2, 3],
+}  # fmt: skip
 
 
 def metadata(version: str, benchmarks: Sequence[str], **more: Any) -> dict[str, Any]:
@@ -145,19 +150,21 @@ def metadata(version: str, benchmarks: Sequence[str], **more: Any) -> dict[str, 
     }
 
 
-def write_result(root: Path, name: str, result: Any, config: Mapping[str, Any] = _CONFIG, seal: bool = True) -> None:
-    """Write the files of a recipe as ASCT 0.5.1 and later do."""
+def write_result(root: Path, name: str, result: Any, **config: Any) -> None:
+    """Write the files of a recipe as ASCT 0.5.1 and later do; `config` changes settings."""
     folder = root / "raw" / name
     folder.mkdir(parents=True, exist_ok=True)
+    usual = _STORAGE_CONFIG if name.startswith("storage") else _CONFIG
+    if name.endswith("width-sweep") or name == "latency-sweep":
+        usual = {**_CONFIG, "data_size": 0}
     data = {key: value for key, value in result.items() if key != "summary"}
-    texts = {"data.json": json.dumps(data), "metadata.json": json.dumps({"name": name, "config": dict(config)})}
+    texts = {"data.json": json.dumps(data), "metadata.json": json.dumps({"name": name, "config": {**usual, **config}})}
     if "summary" in result:
         texts["summary.json"] = json.dumps(result["summary"])
     for file, text in texts.items():
         (folder / file).write_text(text)
     payload = b"".join(f"{file}\0{texts[file]}\0".encode() for file in sorted(texts))
-    if seal:
-        (folder / ".hash").write_text(hashlib.sha256(payload).hexdigest())
+    (folder / ".hash").write_text(hashlib.sha256(payload).hexdigest())
 
 
 def folder_06(root: Path, results: Mapping[str, Any] = RESULTS, version: str = "0.6.0", **more: Any) -> Path:

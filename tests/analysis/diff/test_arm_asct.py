@@ -147,18 +147,13 @@ def test_unusual_facts_are_unknown(tmp_path: Path, content: dict[str, Any]) -> N
 
 
 def test_settings_have_the_names_of_asct(tmp_path: Path) -> None:
-    folder = folder_06(tmp_path / "run", {})
-    config = {
-        "blocksize": 4096,
-        "iodepth": 16,
-        "rw_pattern": "randread",
-        "filenames": [],
-        "target_cpus": [1],
-        "data": None,
-    }
-    write_result(folder, "storage-io-depth-sweep", RESULTS["storage-io-depth-sweep"], config)
-    settings = read(folder).settings["local", "storage-io-depth-sweep"]
-    assert settings == {"block_size": 4096, "rw": "randread", "file_names": []}
+    settings = read(folder_06(tmp_path)).settings
+    assert settings["local", "latency-sweep"] == {"duration": 0.25}
+    assert settings["local", "idle-latency"] == {"duration": 0.25, "data_size": 603979776}
+    assert settings["local", "storage-io-depth-sweep"] == {
+        "duration": 60, "block_size": 4096, "engine": "libaio", "numjobs": 4, "rw": "randread", "rwmixread": 70,
+        "filesize": 1048576000, "file_names": [], "create_temp_file": True, "direct": True,
+    }  # fmt: skip
 
 
 def identities(tmp_path: Path, name: str, **more: Any) -> set[str]:
@@ -179,10 +174,11 @@ def test_values_measured_with_other_settings_have_another_identity(tmp_path: Pat
 def test_ticks_are_not_cycles(tmp_path: Path) -> None:
     folder = folder_06(tmp_path / "run", {})
     levels = table(("Optimum Datasize", "Latency [cycle]"), (32832, 0.04), index=["L1"])
-    cycles = {"cycle_base": True}
-    write_result(folder, "latency-sweep", {**RESULTS["latency-sweep"], "summary": levels}, cycles)
-    write_result(folder, "idle-latency", RESULTS["idle-latency"], cycles)
-    write_result(folder, "peak-bandwidth", table(("Traffic type", "Peak BW [B/cycle]"), ("All Reads", 70.0)), cycles)
+    write_result(folder, "latency-sweep", {**RESULTS["latency-sweep"], "summary": levels}, cycle_base=True)
+    write_result(folder, "idle-latency", RESULTS["idle-latency"], cycle_base=True)
+    write_result(
+        folder, "peak-bandwidth", table(("Traffic type", "Peak BW [B/cycle]"), ("All Reads", 70.0)), cycle_base=True
+    )
     source = read(folder)
     assert value(source, "latency-sweep.latency_ticks", level="L1") == 0.04
     assert value(source, "latency-sweep.latency", level="L1") == 1.5e-9
