@@ -167,10 +167,10 @@ def version(record: dict[str, Any]) -> None:
 def test_nothing_in_common_is_told_and_cannot_pass(asct: Asct, runs: Runs) -> None:
     base, other = runs("base"), runs("other", version)
     found = asct("diff", base, other)
-    assert found.code == 0
+    assert found.code == 3
     assert "nothing can be compared" in found.out
     assert "version 1 of `latency-sweep` measured the baseline, version 0 this run" in " ".join(found.out.split())
-    assert "warning[E706]" in found.err
+    assert "error[E706]" in found.err
     gated = asct("diff", base, other, "--fail-on", "regression>3%")
     assert (gated.code, "error[E706]" in gated.err) == (3, True)
 
@@ -214,6 +214,37 @@ def test_a_torn_line_is_a_warning_and_cannot_pass(asct: Asct, runs: Runs, file: 
     gated = asct("diff", base, torn, "--fail-on", "regression>90%")
     assert gated.code == 3
     assert "has an incomplete last line in its journal or records" in " ".join(gated.err.split())
+
+
+@pytest.mark.parametrize("left", [0, 20])
+def test_lost_records_cannot_pass(asct: Asct, runs: Runs, left: int) -> None:
+    base, short = runs("base"), runs("short")
+    path = Path(short) / "records.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:left]))
+    gated = asct("diff", base, short, "--fail-on", "regression>90%")
+    assert gated.code == 3
+    assert "has lost the records of" in " ".join(gated.err.split())
+
+
+def test_values_in_another_unit_are_shown_in_their_own(asct: Asct, runs: Runs) -> None:
+    def cycles(record: dict[str, Any]) -> None:
+        if record["metric"] == "latency":
+            record.update(unit="cycles", value=record["value"] * 3e9)
+
+    base, other = runs("base"), runs("other", cycles)
+    found = asct("diff", base, other, "-k", "latency-sweep", "--fail-on", "regression>3%")
+    assert found.code == 3
+    (line,) = (line for line in found.out.splitlines() if "latency, level L1" in line)
+    assert " ns " in line and " cycles " in line and "%" not in line
+    assert "the baseline is in s" in found.out
+
+
+@pytest.mark.parametrize("jobs", [3, [3, {"host": 1, "settings": {"a": {"b": [None]}}, "tags": 3}, {"settings": []}]])
+def test_an_odd_resolved_plan_is_no_bug(asct: Asct, runs: Runs, jobs: Any) -> None:
+    base, odd = runs("base"), runs("odd")
+    path = Path(odd) / "plan.resolved.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "jobs": jobs}))
+    assert asct("diff", base, odd).code == 0
 
 
 def test_what_is_no_run_is_refused(asct: Asct, runs: Runs, tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, st
     """
     if not run.baseline:
         hint = "name two runs (`asct diff BASE NEW`), or add `baseline: {run: LABEL}` to the plan"
-        raise NoSuchRun(Diagnostic("E708", f"{run.name}: its plan names no baseline to compare with", hint=hint))
+        which = "its plan" if run.plan else "a folder of another tool"
+        raise NoSuchRun(Diagnostic("E708", f"{run.name}: {which} names no baseline to compare with", hint=hint))
     found = find_baseline(run.baseline, run.root, catalog)
     if found.problem:
         hint = "name the base explicitly: `asct diff BASE NEW`"

@@ -33,7 +33,7 @@ def _row(diff: Diff, run: RunDiff, row: DiffRow) -> dict[str, Any]:
     tested = change is not None and not change.reason
     values = (
         row.name, plain(record.benchmark), run.run.name, row.base, row.new,
-        None if row.base is None or row.new is None else row.new - row.base,
+        None if row.base is None or row.new is None or row.base_unit != record.unit else row.new - row.base,
         row.percent, "compared" if change is not None else row.verdict, row.verdict, _percent(low), _percent(high),
         _percent(change.noise) if change is not None and tested else None, record.unit, record.better, own,
         None if row.base is None else row.key[0], plain(group.id), plain(group.metric), row.place,

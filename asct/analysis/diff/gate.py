@@ -52,8 +52,7 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
     for run in diff.runs:
         if not run.judged:
             message = f"no value of {run.run.name} can be compared with {diff.base.name}"
-            hint = "the comparison lists the reasons; -k selects other benchmarks"
-            yield Diagnostic("E706", message, hint=hint, severity="error" if gated else "warning")
+            yield Diagnostic("E706", message, hint="the comparison lists the reasons; -k selects other benchmarks")
         elif gated and run.undecided:
             values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
             message = f"{run.run.name}: a regression of {values} cannot be ruled out"
@@ -67,11 +66,9 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
 def exit_code(diff: Diff, *, gated: bool) -> int:
     """Return the exit code of a comparison.
 
-    It is 0 without `--fail-on` (`gated`). With it, it is 1 if a value has regressed, and 3 if a regression cannot be
-    ruled out.
+    It is 3 if no value of a run can be compared, and otherwise 0 without `--fail-on` (`gated`). With it, it is 1 if a
+    value has regressed, and 3 if a regression cannot be ruled out.
     """
-    if not gated:
-        return 0
-    if any(run.undecided or run.run.gaps or not run.judged for run in diff.runs):
+    if any(not run.judged or (gated and (run.undecided or run.run.gaps)) for run in diff.runs):
         return 3
-    return int(any(run.counts()["regressed"] for run in diff.runs))
+    return int(gated and any(run.counts()["regressed"] for run in diff.runs))

@@ -188,11 +188,11 @@ def _part(run: RunDiff, job: Job, rows: Sequence[DiffRow], maps: Sequence[Heatma
 
 def _cells(row: DiffRow) -> tuple[TableCell, ...]:
     assert row.change is not None
-    unit, verdict = row.record.unit, row.verdict
+    verdict = row.verdict
     return (
         TableCell(row.label, row.label),
-        _quantity(row.base, unit),
-        _quantity(row.new, unit),
+        _quantity(row.base, row.base_unit),
+        _quantity(row.new, row.record.unit),
         TableCell(change_text(row), row.percent or 0.0),
         _noise(row.change),
         TableCell(verdict, verdict, TONES[verdict], row.change.reason),

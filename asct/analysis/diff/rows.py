@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from asct.analysis.baseline import BaselineKey, key_of
 from asct.analysis.comparison import Change, Outcome, adjusted, compare, in_common
+from asct.analysis.diff.between import aligned
 from asct.analysis.diff.source import DiffSource
 from asct.analysis.grid import coordinates_text, plain
 from asct.analysis.groups import MetricGroup, gather
@@ -30,8 +31,8 @@ UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 class DiffRow:
     """One value of two runs. `group` is the value of the new run or, if it was removed, that of the base.
 
-    `base` is None if the value was added, `new` if it was removed, and `change` in both cases. `place` describes the
-    coordinates as text.
+    `base` is None if the value was added, `new` if it was removed, and `change` in both cases. `base_unit` is the unit
+    of `base`, and `place` describes the coordinates as text.
     """
 
     group: MetricGroup
@@ -39,6 +40,7 @@ class DiffRow:
     place: str
     base: float | None
     new: float | None
+    base_unit: str
     change: Change | None = None
 
     @property
@@ -69,7 +71,8 @@ class DiffRow:
     @property
     def percent(self) -> float | None:
         """The change in percent of the base; None if there is no relative change."""
-        return None if not self.base or self.new is None else 100.0 * (self.new / self.base - 1.0)
+        unlike = self.base_unit != self.record.unit
+        return None if not self.base or self.new is None or unlike else 100.0 * (self.new / self.base - 1.0)
 
     @property
     def undecided(self) -> bool:
@@ -101,8 +104,8 @@ class RunDiff:
 
     @property
     def judged(self) -> bool:
-        """Whether at least one value could be compared."""
-        return any(row.verdict in ("regressed", "improved", "same") for row in self.rows)
+        """Whether at least one value could be compared, even if too few visits leave the verdict open."""
+        return any(row.verdict in ("regressed", "improved", "same", "too few visits") for row in self.rows)
 
     @property
     def undecided(self) -> int:
@@ -129,8 +132,14 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
     rows: list[DiffRow] = []
     for group in _comparable(new, catalog):
         key = key_of(replace(group, host=hosts[group.host])) if group.host in hosts else ("", *key_of(group)[1:])
-        rows.append(_row(key, before.pop(key, None), group, limit, catalog))
-    rows += [DiffRow(group, key, _place(group, catalog), base=group.value, new=None) for key, group in before.items()]
+        found, reason = before.pop(key, None), ""
+        if found is not None:
+            found, reason = aligned(base, new, found, group)
+        rows.append(_row(key, found, group, limit, catalog, reason))
+    rows += [
+        DiffRow(group, key, _place(group, catalog), group.value, None, group.records[0].unit)
+        for key, group in before.items()
+    ]
     return RunDiff(new, tuple(_adjusted(rows)), hosts, tuple(_notes(base, new, hosts)))
 
 
@@ -146,22 +155,28 @@ def _comparable(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
     return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
 
 
-def _row(key: BaselineKey, base: MetricGroup | None, new: MetricGroup, limit: float, catalog: Catalog) -> DiffRow:
+def _row(
+    key: BaselineKey, base: MetricGroup | None, new: MetricGroup, limit: float, catalog: Catalog, reason: str
+) -> DiffRow:
     place = _place(new, catalog)
     if base is None:
-        return DiffRow(new, key, place, base=None, new=new.value)
-    return DiffRow(new, key, place, base.value, new.value, _change(base, new, limit))
+        return DiffRow(new, key, place, None, new.value, new.records[0].unit)
+    unit = base.records[0].unit
+    return DiffRow(new, key, place, base.value, new.value, unit, _change(base, new, limit, reason))
 
 
 def _place(group: MetricGroup, catalog: Catalog) -> str:
     return coordinates_text(group.at, sizes_of(catalog.get(group.records[0].benchmark)))
 
 
-def _change(base: MetricGroup, new: MetricGroup, limit: float) -> Change:
+def _change(base: MetricGroup, new: MetricGroup, limit: float, reason: str) -> Change:
     better = new.records[0].better
     invalid = [flag for flag in new.doubts if is_invalid([flag])]
-    reason = UNDIRECTED if better == "neither" else f"the new value is flagged {' and '.join(invalid)}"
-    if invalid or better == "neither":
+    if better == "neither":
+        reason = UNDIRECTED
+    elif invalid:
+        reason = f"the new value is flagged {' and '.join(invalid)}"
+    if reason:
         return Change(base.value, new.value, better, limit, reason=reason)
     return compare(base, new, limit)
 

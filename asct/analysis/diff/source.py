@@ -14,7 +14,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import Record
 from asct.store.find import labels_of
-from asct.store.model import Run
+from asct.store.model import VALUED, Run
 from asct.store.reader import StoredRun
 
 ASCT: Final = "asct"
@@ -78,22 +78,24 @@ class DiffSource:
 def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
     """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
     run, facts, resolved = stored.run, stored.facts(), stored.resolved()
-    records, _ = agreed(stored.looks()[0], resolved, facts, catalog)
+    first, again = stored.looks()
+    planned, _ = agreed(first, resolved, facts, catalog)
+    measured = {(one.host, one.id, one.point_id, one.repeat) for one in (*first, *again) if one.repeat >= 1}
     jobs = _jobs(resolved)
     return DiffSource(
         name=plain(f"{run.plan}/{stored.layout.root.name}"),
         root=stored.layout.root,
         tool=ASCT,
         version=plain(run.tool_version),
-        records=tuple(record for record in records if record.repeat >= 1),
+        records=tuple(record for record in planned if record.repeat >= 1),
         plan=plain(run.plan),
         label=plain(run.label or next(iter(labels_of(stored.layout.root)), "")),
         baseline=str(resolved.get("baseline") or ""),
         started_at=plain(run.started_at),
         machines={plain(host): machine_facts(one) for host, one in facts.items()},
         settings={key: job["settings"] for key, job in jobs.items() if isinstance(job.get("settings"), dict)},
-        tags={job_id: frozenset(map(str, job.get("tags") or ())) for (_, job_id), job in jobs.items()},
-        gaps=tuple(_gaps(run, torn=stored.torn())),
+        tags={job_id: _tags(job) for (_, job_id), job in jobs.items()},
+        gaps=tuple(_gaps(run, len(measured), torn=stored.torn())),
         notes=tuple(stored.notes),
     )
 
@@ -107,9 +109,22 @@ def _jobs(resolved: Mapping[str, Any]) -> dict[Job, Mapping[str, Any]]:
     }
 
 
-def _gaps(run: Run, *, torn: bool) -> list[str]:
+def _tags(job: Mapping[str, Any]) -> frozenset[str]:
+    tags = job.get("tags")
+    return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+
+def _gaps(run: Run, measured: int, *, torn: bool) -> list[str]:
+    """Return the gaps of a run; `measured` is the number of repeats with records."""
     gaps = [] if run.status == "complete" else [f"is {run.status}"]
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:
-        gaps.append(f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}")
+        gaps.append(f"lacks {_measurements(lacking)}")
+    valued = sum(job.counts.get(status, 0) for job in run.jobs for status in VALUED)
+    if valued > measured:
+        gaps.append(f"has lost the records of {_measurements(valued - measured)}")
     return [*gaps, *(["has an incomplete last line in its journal or records"] if torn else [])]
+
+
+def _measurements(number: int) -> str:
+    return f"{number} {'measurement' if number == 1 else 'measurements'}"
