@@ -74,7 +74,7 @@ def confirmed(
 def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
     """Return why the second measurement cannot be judged; empty if it can. Fewer repeats would confirm less."""
     if group is None or is_invalid(group.doubts):
-        return "it has no valid values"
+        return "the second measurement contains no valid values"
     done, planned = len(group.records), len(suspect.place.records)
     return f"only {done} of {planned} repeats have values" if done < planned else ""
 

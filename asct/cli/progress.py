@@ -264,7 +264,8 @@ def describe(event: events.Event) -> str:
         about = f", about {short_time(longest)}" if longest >= 1 else ""
         return f"run {event.run}: {counted(event.measurements, 'measurement')} on {hosts}{about}"
     if isinstance(event, events.MeasuringAgain):
-        about = f", about {short_time(max(event.estimated_s.values(), default=0.0))}"
+        longest = max(event.estimated_s.values(), default=0.0)
+        about = f", about {short_time(longest)}" if longest >= 1 else ""
         points = counted(event.points, "point")
         return f"measuring {points} again to confirm regressions: {counted(event.measurements, 'measurement')}{about}"
     if isinstance(event, events.HostReady):

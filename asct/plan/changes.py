@@ -303,7 +303,8 @@ def check_profiles(
             read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE, path))
         _known(section.mapping("expect").items(), expectations, "the plan has no expectation", context.findings)
         for key, change in section.mapping("expect").items():
-            Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", CHANGEABLE_BOUNDS)
+            what = f"the expectation `{shown(key)}` in profile `{shown(name)}`"
+            Section(context, change, what, CHANGEABLE_BOUNDS)
         if "defaults" in section.members:
             defaults = section.members["defaults"]
             read_execution(

@@ -354,18 +354,26 @@ def report_unmatched(
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
     """Report rules in `exclude` that match no point, unless they refer to a setting in `unsure` (ANY stands for all
-    settings).
+    settings), or match a point without the profile and `--set`, or with another profile.
 
     The message names `job_id`, because an entry may inherit the rule.
     """
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
-        if matched or not rule.values.keys().isdisjoint(unsure) or ANY in unsure:
+        if matched or not rule.values.keys().isdisjoint(unsure) or ANY in unsure or _matches_elsewhere(context, rule):
             continue
         if dropped:
             message, hint = f"`exclude` of `{job_id}` matches only points that `where` already removes", "remove it"
         else:
             message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule, axes)
         context.findings.error("E215", message, rule.span, hint)
+
+
+def _matches_elsewhere(context: ResolveContext, rule: ExcludeRule) -> bool:
+    return any(
+        not other.findings.errors
+        and any(node.span == rule.span for entry in other.plan.benchmarks for node in entry.sweep.exclude)
+        for other, _ in context.wider()
+    )
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:

@@ -130,6 +130,16 @@ def test_a_profile_and_set_may_remove_the_point_of_an_expectation() -> None:
     assert unplanned(SWEPT % 8, ("depth.iodepth=8",)) == [""]
 
 
+def test_a_profile_may_narrow_a_sweep_beside_an_exclude() -> None:
+    text = """
+benchmarks: [{id: depth, uses: disk, sweep: {iodepth: [1, 8, 32], exclude: [{iodepth: %s}]}}]
+profiles: {quick: {benchmarks: {depth: {sweep: {iodepth: [1]}}}}}
+"""
+    for profile, points in ((None, 2), ("quick", 1)):
+        assert len(resolved(text % 32, profile=profile).jobs[0].points) == points
+        assert [item.code for item in refused(text % 33, profile=profile)] == ["E215"]
+
+
 def test_a_point_that_only_another_profile_plans_is_not_planned() -> None:
     assert unplanned(SWEPT % 64) == ["`iodepth` is never 64 in `depth`"]
     assert unplanned(SWEPT % 64, profile="large") == [""]
