@@ -103,14 +103,14 @@ def disagreements(
     The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values and values measured
     by other versions of a benchmark are ignored.
     """
-    settings = _settings(resolved)
+    jobs = planned_jobs(resolved)
     usable = [record for record in records if record.repeat >= 1 and not is_invalid(record.flags)]
     sightings: list[_Sighting] = []
     for (host, job_id, _), mine in grouped(usable, lambda one: (one.host, one.id, one.point_id)).items():
-        known = settings.get((host, job_id))
-        if known is not None and host in facts:
+        job = jobs.get((host, job_id))
+        if job is not None and host in facts:
             for quantity in _quantities(mine[0], catalog):
-                sightings += _sightings(quantity, mine, {**known, **mine[0].point}, facts[host])
+                sightings += _sightings(quantity, mine, {**job["settings"], **mine[0].point}, facts[host])
     found: list[Disagreement] = []
     for same in grouped(sightings, lambda one: (one.first.host, one.quantity.name, one.key)).values():
         pairs = (pair for pair in combinations(same, 2) if _comparable(*pair) and not _agree(*pair))
@@ -139,10 +139,11 @@ def _quantities(record: Record, catalog: Catalog) -> tuple[Quantity, ...]:
     return benchmark.quantities if benchmark is not None and benchmark.version == record.version else ()
 
 
-def _settings(resolved: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def planned_jobs(resolved: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the jobs in the content of plan.resolved.json by host and id. Jobs without settings are omitted."""
     jobs = resolved.get("jobs")
     return {
-        (str(job.get("host")), str(job.get("id"))): job["settings"]
+        (str(job.get("host")), str(job.get("id"))): job
         for job in (jobs if isinstance(jobs, list) else ())
         if isinstance(job, dict) and isinstance(job.get("settings"), dict)
     }

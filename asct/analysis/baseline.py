@@ -138,15 +138,20 @@ def _read(stored: StoredRun, why: str, current: StoredRun, catalog: Catalog) -> 
             chosen = {key: group for key, group in _groups(accepted, catalog) if item.covers(group.id, group.metric)}
             groups.update(chosen)
             hardware[accepted.run.run] = _hardware(accepted)
-    benchmarks = {group.records[0].benchmark for group in groups.values()}
-    ignored = {
+    ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
+    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored)
+
+
+def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tuple[str, str]]:
+    """Return the metrics of these benchmarks that comparisons ignore, each with its benchmark."""
+    known = ((name, catalog.get(name)) for name in set(benchmarks))
+    return frozenset(
         (name, metric.name)
-        for name in benchmarks
-        if (benchmark := catalog.get(name)) is not None
+        for name, benchmark in known
+        if benchmark is not None
         for metric in benchmark.metrics
         if not metric.comparable
-    }
-    return Baseline(_title(stored), why, groups, hardware, _hardware(current), frozenset(ignored))
+    )
 
 
 def _hardware(stored: StoredRun) -> RunHardware:

@@ -9,6 +9,7 @@ time", ISMM 2013.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import median
@@ -30,17 +31,36 @@ def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple
         raise ValueError("a repeat requires at least one visit")
     if min(len(base), len(new)) < 2:
         return None
-    ratios = sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
+    single = all(len(visits) == 1 for side in (base, new) for visits in side)
+    ratios = _of_single_visits(base, new) if single else _of_nested_visits(base, new)
     outside = round(REPLICATES * (1.0 - confidence) / 2.0)
     return ratios[outside], ratios[-1 - outside]
+
+
+def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
+    """Return the ratios of all replicates, sorted."""
+    return sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
+
+
+def _of_single_visits(base: Nested, new: Nested) -> list[float]:
+    """Return the same for repeats of one visit each, as if they were visits of one repeat. Few replicates differ, so
+    equal ones are computed once."""
+    before, after = (sorted(visits[0] for visits in side) for side in (base, new))
+    counts = _common(len(before), len(after))
+    ratios = sorted(((after[c] + after[d]) / (before[a] + before[b]), count) for (a, b, c, d), count in counts.items())
+    return [ratio for ratio, count in ratios for _ in range(count)]
+
+
+@lru_cache(maxsize=32)
+def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
+    """Return how many replicates have the same ranks in the middle of both samples."""
+    pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
+    return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 
 
 def _medians(nested: Nested, seed: int) -> list[float]:
     """Return the median of each replicate. A replicate draws repeats with replacement, and visits within each of them;
     its median is that of the medians of the drawn visits."""
-    if all(len(visits) == 1 for visits in nested):  # draw from the repeats as if they were visits of one repeat
-        row = sorted(visits[0] for visits in nested)
-        return [(row[low] + row[high]) / 2.0 for ((_, low, high),) in _drawn((len(row),), seed)]
     rows = [sorted(visits) for visits in nested]
     return [
         median([(rows[at][low] + rows[at][high]) / 2.0 for at, low, high in drawn])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from asct.analysis.diff.source import DiffSource
+from asct.analysis.diff.source import ASCT, DiffSource
 from asct.analysis.grid import plain, setting_text
 from asct.analysis.outcomes import short_names
 from asct.analysis.view import sizes_of
@@ -67,7 +67,7 @@ def _told(
             yield (label, hosts.get(host, host)), text
     yield ("Measured with", ""), f"{source.tool} {source.version}".strip()
     yield ("Plan", ""), source.plan
-    versions = grouped(source.records, lambda record: record.benchmark)
+    versions = grouped(source.records, lambda record: record.benchmark) if source.tool == ASCT else {}
     for benchmark, records in versions.items():
         known = sorted({record.version for record in records})
         yield (f"Version of {plain(benchmark)}", ""), plain(", ".join(known))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from asct.analysis.combined import combined_figures
-from asct.analysis.diff.rows import RunDiff
 from asct.analysis.diff.source import ASCT, DiffSource, Job
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, slug
 from asct.sdk.benchmark import Catalog
@@ -55,19 +54,18 @@ def _stacked(figure: Figure) -> bool:
     return isinstance(figure, Bars) and figure.stacked
 
 
-def delta_maps(base: JobFigures, new: JobFigures, run: RunDiff) -> dict[Job, list[Heatmap]]:
-    """Return the matrices of relative changes of each job of a run, in percent of the base."""
+def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> dict[Job, list[Heatmap]]:
+    """Return the matrices of relative changes of each job of a run, in percent of the base. `hosts` maps the hosts of
+    the run to those of the base."""
     found = {}
     for (host, job_id), figures in new.items():
-        before = {one.slug: one for one in base.get((run.hosts.get(host, ""), job_id), ()) if isinstance(one, Heatmap)}
-        maps = [
-            _delta(before[one.slug], one, run) for one in figures if isinstance(one, Heatmap) and one.slug in before
-        ]
+        before = {one.slug: one for one in base.get((hosts.get(host, ""), job_id), ()) if isinstance(one, Heatmap)}
+        maps = [_delta(before[one.slug], one) for one in figures if isinstance(one, Heatmap) and one.slug in before]
         found[host, job_id] = [one for one in maps if one is not None]
     return {job: maps for job, maps in found.items() if maps}
 
 
-def _delta(base: Heatmap, new: Heatmap, run: RunDiff) -> Heatmap | None:
+def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
     """Return the changes of the cells that both matrices have; None if the figure has no direction or none are left."""
     before = {
         (row, column): value
@@ -81,12 +79,10 @@ def _delta(base: Heatmap, new: Heatmap, run: RunDiff) -> Heatmap | None:
     known = [value for line in values for value in line if value is not None]
     if new.better == "neither" or (base.x_title, base.y_title, base.unit) != (new.x_title, new.y_title, new.unit):
         return None
-    title = f"{new.title}: change in {run.run.title}"
-    caption = "Change of each cell in percent of the base; orange cells are worse, blue ones are better."
+    caption = "Change of each cell in percent of the base. Orange cells are worse, blue ones are better."
     changed = replace(
-        new, title=title, caption=caption, values=values, unit="%",
-        ceiling=None, diverging=True,
-    )  # fmt: skip
+        new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True
+    )
     return changed if known else None
 
 

@@ -92,7 +92,7 @@ def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
     sections = []
     for run, unique, own in zip(diff.runs, slugs, figures[1:], strict=True):
         listed = _listed(diff, run, catalog)
-        section = _section(run, unique, listed, most, delta_maps(figures[0], own, run))
+        section = _section(run, unique, listed, most, delta_maps(figures[0], own, run.hosts))
         sections.append(section if len(diff.runs) > 1 else replace(section, title="Values", sentence=""))
     return DiffReport(
         title=f"{', '.join(titles[1:])} compared with {titles[0]}",

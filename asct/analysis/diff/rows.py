@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from asct.analysis.baseline import BaselineKey, key_of
+from asct.analysis.baseline import BaselineKey, ignored_metrics, key_of
 from asct.analysis.comparison import Change, Outcome, adjusted, compare, in_common
 from asct.analysis.diff.between import aligned
 from asct.analysis.diff.source import DiffSource
@@ -144,14 +144,7 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
 
 
 def _comparable(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
-    names = {record.benchmark for record in source.records}
-    ignored = {
-        (name, metric.name)
-        for name in names
-        if (benchmark := catalog.get(name)) is not None
-        for metric in benchmark.metrics
-        if not metric.comparable
-    }
+    ignored = ignored_metrics((record.benchmark for record in source.records), catalog)
     return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
 
 

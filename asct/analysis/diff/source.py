@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from asct.analysis.agreement import Place, agreed
+from asct.analysis.agreement import Place, agreed, planned_jobs
 from asct.analysis.diff.machine import machine_facts
 from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
@@ -81,7 +81,7 @@ def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
     first, again = stored.looks()
     planned, _ = agreed(first, resolved, facts, catalog)
     measured = {(one.host, one.id, one.point_id, one.repeat) for one in (*first, *again) if one.repeat >= 1}
-    jobs = _jobs(resolved)
+    jobs = planned_jobs(resolved)
     return DiffSource(
         name=plain(f"{run.plan}/{stored.layout.root.name}"),
         root=stored.layout.root,
@@ -93,20 +93,11 @@ def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
         baseline=str(resolved.get("baseline") or ""),
         started_at=plain(run.started_at),
         machines={plain(host): machine_facts(one) for host, one in facts.items()},
-        settings={key: job["settings"] for key, job in jobs.items() if isinstance(job.get("settings"), dict)},
+        settings={key: job["settings"] for key, job in jobs.items()},
         tags={job_id: _tags(job) for (_, job_id), job in jobs.items()},
         gaps=tuple(_gaps(run, len(measured), torn=stored.torn())),
         notes=tuple(stored.notes),
     )
-
-
-def _jobs(resolved: Mapping[str, Any]) -> dict[Job, Mapping[str, Any]]:
-    jobs = resolved.get("jobs")
-    return {
-        (str(job.get("host")), str(job.get("id"))): job
-        for job in (jobs if isinstance(jobs, list) else ())
-        if isinstance(job, dict)
-    }
 
 
 def _tags(job: Mapping[str, Any]) -> frozenset[str]:

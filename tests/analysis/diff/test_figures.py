@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from asct.analysis.diff.build import compare_all
 from asct.analysis.diff.figures import delta_maps, figures_of, matrix_grid, overlaid
-from asct.analysis.diff.rows import RunDiff
 from asct.figures.render import render_figure
 from asct.figures.theme import LIGHT, PAPER
 from asct.sdk.figure import Axis, Bars, Heatmap, Line, Series
 from asct.sdk.metric import Better
 from tests.analysis.diff.runs import CATALOG, source, value, visits
 
-RUN = RunDiff(source("new"), (), {"b": "a"})
+HOSTS = {"b": "a"}
 
 
 def heatmap(
@@ -25,11 +24,11 @@ def heatmap(
 
 def test_a_matrix_of_changes_has_the_cells_of_both() -> None:
     base, new = heatmap([[None, 1.0], [2.0, 4.0]]), heatmap([[1.0, 1.1], [1.0, 4.0]])
-    maps = delta_maps({("a", "pairs"): [base]}, {("b", "pairs"): [new]}, RUN)
+    maps = delta_maps({("a", "pairs"): [base]}, {("b", "pairs"): [new]}, HOSTS)
     (delta,) = maps["b", "pairs"]
     rounded = [[None if one is None else round(one, 6) for one in line] for line in delta.values]
     assert rounded == [[None, 10.0], [-50.0, 0.0]]
-    assert (delta.unit, delta.diverging, delta.title) == ("%", True, "Latency of pairs: change in new")
+    assert (delta.unit, delta.diverging, delta.title) == ("%", True, "Latency of pairs: change")
     grid = matrix_grid(delta)
     assert grid is not None
     assert [[cell.text for cell in row] for row in grid.rows] == [["0", "", "+10.0"], ["1", "-50.0", "+0.0"]]
@@ -40,13 +39,13 @@ def test_matrices_without_a_direction_or_common_cells_have_no_changes() -> None:
     aimless = heatmap([[1.0, 1.0], [1.0, 1.0]], better="neither")
     apart = heatmap([[1.0, 1.0], [1.0, 1.0]], columns=("8", "9"))
     for other in (aimless, apart):
-        assert delta_maps({("a", "pairs"): [one]}, {("b", "pairs"): [other]}, RUN) == {}
-    assert delta_maps({}, {("b", "pairs"): [one]}, RUN) == {}
+        assert delta_maps({("a", "pairs"): [one]}, {("b", "pairs"): [other]}, HOSTS) == {}
+    assert delta_maps({}, {("b", "pairs"): [one]}, HOSTS) == {}
 
 
 def test_the_colors_of_changes_are_centered_at_zero_and_show_what_is_worse() -> None:
     base, new = heatmap([[1.0, 1.0], [1.0, 1.0]]), heatmap([[1.3, 1.0], [0.9, 1.0]])
-    (delta,) = delta_maps({("a", "p"): [base]}, {("b", "p"): [new]}, RUN)["b", "p"]
+    (delta,) = delta_maps({("a", "p"): [base]}, {("b", "p"): [new]}, HOSTS)["b", "p"]
     (trace,) = render_figure(delta)["data"]
     assert (round(trace["zmin"], 3), round(trace["zmax"], 3)) == (-30.0, 30.0)
     better, worse = LIGHT[:2]
