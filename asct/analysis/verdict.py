@@ -193,8 +193,8 @@ def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable
     largest changes. Changes within the noise floor, and values that cannot be compared, are only counted."""
     found = [item for item in verdicts if item.baseline is not None]
     compared = [item for item in found if item.baseline is not None and item.baseline.change is not None]
-    told = [item for item in compared if item.outcome != "pass" or _change(item) > (_noise(item) or 0.0)]
-    ordered = sorted(told, key=lambda item: (_RANK[item.outcome], -_change(item)))
+    told = [item for item in compared if word_of(item) != "pass" or _change(item) > (_noise(item) or 0.0)]
+    ordered = sorted(told, key=lambda item: (_RANK[item.outcome], word_of(item) == "pass", -_change(item)))
     heads = tuple(
         ColumnHead(title, "right" if title in ("Baseline", "Measured") else "left")
         for title in ("Outcome", "Metric", "At", "Host", "Baseline", "Measured", "Change", "Note")
@@ -229,7 +229,7 @@ def _change_row(verdict: Verdict) -> tuple[TableCell, ...]:
         quantity_cell(None if base is None else base.value, unit),
         quantity_cell(verdict.value, unit),
         TableCell(text.replace("%", " %")),
-        TableCell("" if verdict.outcome == "pass" else plain(verdict.reason)),
+        TableCell("" if word == "pass" else plain(verdict.reason)),
     )
 
 
