@@ -22,30 +22,31 @@ def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) 
     """Return the document, one part after the other, with at most `most` bytes in UTF-8 (and therefore at most `most`
     characters).
 
-    If the full document is too large, parts are replaced with briefer versions: the parts with the highest rank first,
-    and the last of them first. `note` returns the end of the document, given the names of these parts. Only parts of
-    rank 0 remain if nothing else is sufficient.
+    If the full document is too large, each part gets the fullest version for which there is room, the parts with the
+    lowest rank first. The document then ends with `note`, given the names of the parts that were shortened or left out.
+    Only parts of rank 0 are included regardless of their size.
     """
-    versions = [0] * len(parts)
-    sizes = [len(part.texts[0].encode()) + 1 for part in parts]
-    order = sorted(
-        (n for n, part in enumerate(parts) if part.rank and part.texts[0]), key=lambda n: (-parts[n].rank, -n)
-    )
-    for number in (n for n in order for _ in parts[n].texts):
-        end = _note(parts, versions, note)
-        if sum(sizes) + len(end.encode()) <= most:
+    texts = [part.texts[0] for part in parts]
+    if len(_joined(texts).encode()) <= most:
+        return _joined(texts)
+    ranked = sorted((n for n, part in enumerate(parts) if part.rank and texts[n]), key=lambda n: (parts[n].rank, n))
+    for number in ranked:
+        texts[number] = ""
+    room = most - len(_joined([*texts, note([parts[number].name for number in ranked])]).encode())
+    for number in ranked:
+        texts[number] = next((text for text in parts[number].texts if len(text.encode()) < room), "")
+        room -= len(texts[number].encode()) + 1 if texts[number] else 0
+
+    def document() -> str:
+        names = [parts[number].name for number in sorted(ranked) if texts[number] != parts[number].texts[0]]
+        return _joined([*texts, note(names)])
+
+    for number in reversed(ranked):
+        if len(document().encode()) <= most:
             break
-        versions[number] += 1
-        sizes[number] = len(_text(parts[number], versions[number]).encode()) + 1
-    texts = [_text(part, version) for part, version in zip(parts, versions, strict=True)]
-    return "\n".join(filter(None, [*texts, _note(parts, versions, note)]))
+        texts[number] = ""  # the note became longer, because it names other parts
+    return document()
 
 
-def _text(part: Part, version: int) -> str:
-    """Return a version of a part; empty if there is none, so that the part is left out."""
-    return part.texts[version] if version < len(part.texts) else ""
-
-
-def _note(parts: Sequence[Part], versions: Sequence[int], note: Callable[[Sequence[str]], str]) -> str:
-    names = [part.name for part, version in zip(parts, versions, strict=True) if version]
-    return note(names) if names else ""
+def _joined(texts: Sequence[str]) -> str:
+    return "\n".join(filter(None, texts))

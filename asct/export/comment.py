@@ -117,4 +117,4 @@ def _section(section: ReportSection, hosts: int) -> Part:
 
 def _left_out(names: Sequence[str], link: str) -> str:
     where = f"The [artifacts]({link}) contain them" if link else "The other reports of the run contain them"
-    return f"_Shortened or left out for lack of space: {escape(shortened(names, _MOST_NAMED))}. {where}._\n"
+    return f"_Shortened or left out for lack of space: {escape(clipped(shortened(names, _MOST_NAMED)))}. {where}._\n"

@@ -37,8 +37,19 @@ def test_the_highest_rank_is_shortened_first_and_the_last_of_its_parts() -> None
     parts = [Part("a", 1, ("A" * 40,)), Part("b", 2, ("B" * 40, "b")), Part("c", 2, ("C" * 40, "c"))]
     assert fit(parts, 125, note) == "\n".join(part.texts[0] for part in parts)
     assert fit(parts, 110, note) == "\n".join(["A" * 40, "B" * 40, "c", "left out: c"])
-    assert fit(parts, 70, note) == "\n".join(["A" * 40, "b", "left out: b, c"])
-    assert fit(parts, 20, note) == "left out: a, b, c"
+    assert fit(parts, 70, note) == "\n".join(["A" * 40, "b", "c", "left out: b, c"])
+    assert fit(parts, 20, note) == "b\nleft out: a, b, c"
+
+
+def test_the_note_may_become_longer() -> None:
+    parts = [Part("x" * 30, 1, ("A" * 60,)), *(Part("y", 2, ("B" * 10,)) for _ in range(4))]
+    body = fit(parts, 60, lambda names: names[0])
+    assert len(body) <= 60 and body.endswith("x" * 30)
+
+
+def test_a_part_without_room_does_not_displace_others() -> None:
+    parts = [Part("a", 1, ("A" * 90, "A" * 20)), Part("b", 2, ("B" * 40,)), Part("c", 3, ("C" * 40,))]
+    assert fit(parts, 85, note) == "\n".join(["A" * 20, "B" * 40, "left out: a, c"])
 
 
 def test_an_empty_part_is_not_missed() -> None:
