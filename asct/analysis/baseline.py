@@ -3,16 +3,21 @@
 The baseline is one run, named by a path, a label or `latest`. `asct results accept` starts a new segment for a metric:
 from then on, the accepted run provides its values. A run of which anything was not measured or has failed is never a
 baseline, because a gate would then compare with a fault.
+
+Visits of one run share what changes from run to run, such as the placement of virtual CPUs and other programs. The
+spread of other unchanged runs of the plan tells how much that matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from asct.analysis.agreement import agreed
+from asct.analysis.comparison import difference
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
 from asct.errors import StoreError
@@ -24,9 +29,19 @@ from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run
 
 LATEST: Final = "latest"
+MOST_RUNS: Final = 20
+"""Runs whose spread is used, the baseline included. More would hide a slow decline behind the spread that it causes."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 """What identifies a value in different runs: host, id, metric, and its place as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedRun:
+    """A run that is neither the baseline nor judged, and of which nothing failed: its values from the same hardware."""
+
+    run: str
+    groups: Mapping[BaselineKey, MetricGroup]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +58,24 @@ class Baseline:
     """The hosts of the run that is judged."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
+    unchanged: Sequence[UnchangedRun] = ()
     problem: str = ""
 
     def compares(self, group: MetricGroup) -> bool:
         """Return whether the values of the metric have a direction and may be compared."""
         record = group.records[0]
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
+
+    def spread(self, group: MetricGroup) -> tuple[float, ...]:
+        """Return what the baseline and the unchanged runs measured at the same place with the same settings and
+        version; after an acceptance, only runs since then."""
+        base = self.counterpart(group)
+        if base is None:
+            return ()
+        run = base.records[0].run
+        runs = [item for item in self.unchanged if run == self.run.rpartition("/")[2] or item.run > run]
+        found = (item.groups.get(key_of(group)) for item in runs)
+        return base.value, *(other.value for other in found if other is not None and not difference(base, other))
 
     def hardware_change(self, group: MetricGroup) -> str:
         """Return how the hardware differs from the one that measured the baseline's values; empty if it does not, or
@@ -139,7 +166,8 @@ def _read(stored: StoredRun, why: str, current: StoredRun, catalog: Catalog) -> 
             groups.update(chosen)
             hardware[accepted.run.run] = _hardware(accepted)
     ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
-    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored)
+    unchanged = tuple(_unchanged(stored, current))
+    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored, unchanged)
 
 
 def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tuple[str, str]]:
@@ -152,6 +180,33 @@ def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tu
         for metric in benchmark.metrics
         if not metric.comparable
     )
+
+
+def _unchanged(baseline: StoredRun, current: StoredRun) -> Iterator[UnchangedRun]:
+    """Yield the unchanged runs of the plan that are nearest to the baseline: those before it, newest first, and then
+    those after it, oldest first."""
+    plan = current.layout.root.parent
+    skipped = {baseline.layout.root.resolve(), current.layout.root.resolve()}
+    listed = [item for item in list_runs(plan.parent) if item.layout.root.parent == plan and item.run]
+    fit = [item for item in listed if item.run and not unfit(item.run) and item.layout.root.resolve() not in skipped]
+    before = [item for item in fit if item.layout.root.name < baseline.layout.root.name]
+    after = [item for item in fit if item.layout.root.name >= baseline.layout.root.name]
+    for item in [*reversed(before), *after][: MOST_RUNS - 1]:
+        with suppress(StoreError):  # a damaged run says nothing about the spread
+            yield _values_of(read_run(item.layout.root), _hardware(current))
+
+
+def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
+    """Return the values of a run, without those of entries that measured other hardware than `current`."""
+    own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
+    groups = {}
+    for group in gather(stored.records()):
+        entry = group.host, group.id, repr(group.at.get("file_names"))
+        if entry not in same:
+            same[entry] = not hardware_change(own, current, group)
+        if same[entry]:
+            groups[key_of(group)] = group
+    return UnchangedRun(stored.run.run, groups)
 
 
 def _hardware(stored: StoredRun) -> RunHardware:

@@ -1,9 +1,10 @@
 """Compare the values of two runs at the same place: by how much they differ, and whether that is more than chance.
 
 The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has none. A value has
-regressed if three conditions hold: it is worse than `limit` allows, by the Mann-Whitney test with the values of the
-base worsened by `limit`; the test counts all values that are compared together (Holm); and the change exceeds the noise
-floor of both runs. Sources: see `statistics/ranks.py` and `statistics/shift.py`.
+regressed if these conditions hold: it is worse than `limit` allows, by the Mann-Whitney test with the values of the
+base worsened by `limit`; it is worse than the next of several unchanged runs would be, if there are any; both tests
+count all values that are compared together (Holm); and the change exceeds the noise floor of both runs. Sources: see
+`statistics/ranks.py`, `statistics/shift.py` and `statistics/prediction.py`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 from typing import Final, Literal
 
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import Record
 from asct.statistics.bootstrap import ratio_interval
+from asct.statistics.prediction import next_p
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
 from asct.values.quantity import format_quantity
@@ -24,7 +27,9 @@ LEVEL: Final = 0.01
 """The probability with which at least one of the values that are compared together is called changed by mistake."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
-Outcome = Literal["improved", "same", "regressed", "too-few", "not-comparable"]
+_LEAST_RUNS: Final = 3
+"""Unchanged runs whose spread replaces the doubt about a value from a noisy host."""
+Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,12 @@ class Change:
     p_better: float = 1.0
     tests: int = 1
     reason: str = ""
+    runs: int = 0
+    """The number of unchanged runs whose spread counts, the base included."""
+    spread: float = 0.0
+    """The standard deviation of their values, as a fraction."""
+    noisy: str = ""
+    """The flags with which the host marked one of the values as noisy."""
     shared: str = ""
     """A note on a regression that most values of the host share."""
 
@@ -63,9 +74,13 @@ class Change:
         if self.reason:
             return "not-comparable"
         least = max(self.limit, self.noise)
-        if self.worse_by > least and self.p_worse <= LEVEL:
+        regressed = self.worse_by > least and self.p_worse <= LEVEL
+        improved = -self.worse_by > least and self.p_better <= LEVEL
+        if (regressed or improved) and self.noisy and self.runs < _LEAST_RUNS:
+            return "noisy"
+        if regressed:
             return "regressed"
-        if -self.worse_by > least and self.p_better <= LEVEL:
+        if improved:
             return "improved"
         if abs(self.change) > self.limit and not can_reach(*self.samples, LEVEL, self.tests):
             return "too-few"
@@ -89,21 +104,29 @@ class Change:
                 f"{found}; {first} and {second} visits are too few to tell whether this is chance, because {values} "
                 f"compared: measure {least_each(LEVEL, self.tests)} in each run (`repeats`)"
             )
+        if self.outcome == "noisy":
+            return (
+                f"{found}; the change may be due to noise, because one of the values is flagged {self.noisy}: add "
+                f"unchanged runs of the plan, so that their spread is known ({_LEAST_RUNS} suffice, 10 are better)"
+            )
         limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
+        if self.runs > 1:
+            limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
         chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
 
 
-def compare(base: MetricGroup | None, new: MetricGroup, limit: float) -> Change:
+def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged: Sequence[float] = ()) -> Change:
     """Return the change from `base` to `new`, with p-values that are not adjusted yet; see `adjusted`.
 
-    `limit` is the smallest relative change of interest.
+    `limit` is the smallest relative change of interest. `unchanged` contains the values that the base and other
+    unchanged runs measured.
     """
     better = new.records[0].better
     if base is None:
         return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
     change = Change(base.value, new.value, better, limit)
-    reason = _why_not(base, new)
+    reason = difference(base, new)
     if reason:
         return replace(change, reason=reason)
     before, after = _nested(base), _nested(new)
@@ -115,15 +138,28 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float) -> Change:
         greater_p([value * up for value in first], second),
         greater_p(second, [value * down for value in first]),
     )
+    noise = math.hypot(_noise(base), _noise(new))
+    if len(unchanged) > 1:
+        rises = max(rises, _next_p(unchanged, new.value / up, noise))
+        falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, noise))
     return replace(
         change,
         samples=(len(first), len(second)),
         change=new.value / base.value - 1.0,
         interval=None if interval is None else (interval[0] - 1.0, interval[1] - 1.0),
-        noise=math.hypot(_noise(base), _noise(new)),
+        noise=noise,
         p_worse=rises if better == "lower" else falls,
         p_better=falls if better == "lower" else rises,
+        runs=len(unchanged),
+        spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
+        noisy=" and ".join(sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})),
     )
+
+
+def _next_p(unchanged: Sequence[float], value: float, noise: float) -> float:
+    """Return the probability of an unchanged run measuring `value` or more. Half the noise floor of single runs is
+    about one standard deviation; runs that agree more closely do so by chance or by rounding."""
+    return next_p([math.log(item) for item in unchanged], math.log(value), noise / 2.0)
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
@@ -153,7 +189,8 @@ def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
     ]
 
 
-def _why_not(base: MetricGroup, new: MetricGroup) -> str:
+def difference(base: MetricGroup, new: MetricGroup) -> str:
+    """Return why two values cannot be compared; empty if they can."""
     before, after = base.records[0], new.records[0]
     if before.benchmark != after.benchmark:
         return f"the baseline measured it with `{before.benchmark}`"

@@ -193,7 +193,8 @@ def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: B
                 pairs.append((number, place))
     raw = []
     for number, place in pairs:
-        change = compare(baseline.counterpart(place), place, checks[number].no_worse_than or 0.0)
+        limit = checks[number].no_worse_than or 0.0
+        change = compare(baseline.counterpart(place), place, limit, baseline.spread(place))
         raw.append(replace(change, reason=baseline.hardware_change(place) or change.reason))
     found: list[dict[Place, Change]] = [{} for _ in checks]
     for (number, place), change in zip(
@@ -209,7 +210,7 @@ def _judge_change(
     change = changes[place.key]
     reason, if_missing = _rejected(check, place, strict)
     outcome = "unknown"
-    if not reason and change.outcome in ("not-comparable", "too-few"):
+    if not reason and change.outcome in ("not-comparable", "too-few", "noisy"):
         reason = change.describe(place.records[0].unit)
     elif not reason:
         outcome = "fail" if change.outcome == "regressed" else "pass"

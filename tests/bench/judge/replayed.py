@@ -1,14 +1,16 @@
-"""The gate on runs of this machine: every run is judged against every earlier one as its baseline."""
+"""The gate on runs of this machine: later runs are judged against earlier ones."""
 
 from __future__ import annotations
 
 import os
+import random
+import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 from asct.analysis.baseline import BaselineKey, key_of
 from asct.analysis.comparison import adjusted, compare
@@ -22,40 +24,67 @@ from tests.bench.table import Goal, note, row
 
 RUNS = 50
 IOPS = 4000
-LIMITS = (0.0, 0.03, 0.05, 0.10)
+UNCHANGED = (1, 3, 5, 10, 20)
+LIMITS = (0.0, 0.03, 0.05)
 CHANGES = (0.03, 0.05, 0.10)
-APART = 25
-"""Changes are looked for in pairs of runs this far apart, so that each pair has other runs."""
+TRIALS = 200
+_SEED = 50
 Values = Mapping[BaselineKey, MetricGroup]
 
 
+class _Trial(NamedTuple):
+    """Unchanged runs, of which the last is the baseline, and two later runs: the judged one and its repetition."""
+
+    unchanged: Sequence[Values]
+    first: Values
+    second: Values
+
+
 def false_alarms() -> None:
-    """Print the share of unchanged runs that fail, for several values of `no_worse_than`, with the values that fail."""
-    pairs = list(combinations(_recorded(), 2))
+    """Print the share of unchanged runs that fail, by the number of unchanged runs and by `no_worse_than`, with the
+    values that fail most often."""
     for limit in LIMITS:
-        failing = [_regressed(base, new, limit) for base, new in pairs]
-        share = sum(map(bool, failing)) / len(pairs)
-        goal = Goal("at most 1 %", share <= 0.01)
-        row(f"false alarms of {len(pairs)} pairs, limit {limit:.0%}", "%", 100 * share, 100 * share, goal=goal)
-        for name, count in Counter(key[1:3] for keys in failing for key in keys).most_common(5):
-            note(f"  {'.'.join(name)}: {100 * count / len(pairs):.2f} %")
+        for count in UNCHANGED:
+            failing = [_failing(trial, limit) for trial in _trials(count)]
+            share = sum(map(bool, failing)) / len(failing)
+            name = f"false alarms, {count} unchanged, limit {limit:.0%}"
+            row(name, "%", 100 * share, 100 * share, goal=Goal("at most 1 %", share <= 0.01))
+            for place, times in Counter(key[1:3] for keys in failing for key in keys).most_common(3):
+                note(f"  {'.'.join(place)}: {100 * times / len(failing):.2f} %")
 
 
 def power() -> None:
     """Print a table in Markdown: the share of runs in which the gate finds a change that is multiplied into one value,
-    for a limit of 0 %."""
-    runs = _recorded()
-    pairs = list(zip(runs[:APART], runs[APART:], strict=False))
+    with ten unchanged runs and a limit of 0 %."""
+    trials = _trials(10)[: TRIALS // 4]
     print(f"| value | {' | '.join(f'{change:.0%}' for change in CHANGES)} |")
     print(f"|---|{'---|' * len(CHANGES)}")
-    for key in dict.fromkeys(key for run in runs for key in run):
-        both = [(base, new) for base, new in pairs if key in base and key in new]
-        shares = []
-        for change in CHANGES:
-            found = [key in _regressed(base, {**new, key: _worsened(new[key], change)}, 0.0) for base, new in both]
-            shares.append(f"{100 * sum(found) / len(found):.0f} %")
+    for key in dict.fromkeys(key for trial in trials for key in trial.first):
+        shares = [_found(key, change, trials) for change in CHANGES]
         place = "".join(f", {name} {value}" for name, value in key[3])
-        print(f"| {key[1]}.{key[2]}{place} | {' | '.join(shares)} |", flush=True)
+        print(f"| {key[1]}.{key[2]}{place} | {' | '.join(f'{100 * share:.0f} %' for share in shares)} |", flush=True)
+
+
+def _found(key: BaselineKey, change: float, trials: Iterable[_Trial]) -> float:
+    able = [trial for trial in trials if key in trial.unchanged[-1] and key in trial.first and key in trial.second]
+    worse = (
+        trial._replace(
+            first={**trial.first, key: _worsened(trial.first[key], change)},
+            second={**trial.second, key: _worsened(trial.second[key], change)},
+        )
+        for trial in able
+    )
+    return sum(key in _failing(trial, 0.0) for trial in worse) / len(able) if able else 0.0
+
+
+def _trials(count: int) -> list[_Trial]:
+    rng, runs = random.Random(f"{_SEED} {count}"), _recorded()
+    found = []
+    for _ in range(TRIALS):
+        base = rng.randrange(count - 1, len(runs) - 2)
+        new = rng.randrange(base + 1, len(runs) - 1)
+        found.append(_Trial(runs[base + 1 - count : base + 1], runs[new], runs[new + 1]))
+    return found
 
 
 @cache
@@ -76,10 +105,20 @@ def _values(folder: Path) -> Values:
     return {key_of(group): group for group in groups if group.records[0].better != "neither"}
 
 
-def _regressed(base: Values, new: Values, limit: float) -> list[BaselineKey]:
-    keys = [key for key in new if key in base]
-    changes = adjusted([compare(base[key], new[key], limit) for key in keys])
-    return [key for key, change in zip(keys, changes, strict=True) if change.outcome == "regressed"]
+def _failing(trial: _Trial, limit: float) -> set[BaselineKey]:
+    """Return the values that regressed in the judged run and, tested alone, in its repetition."""
+    suspects = _regressed(trial.unchanged, trial.first, trial.first, limit)
+    return _regressed(trial.unchanged, trial.second, suspects, limit)
+
+
+def _regressed(
+    unchanged: Sequence[Values], new: Values, keys: Collection[BaselineKey], limit: float
+) -> set[BaselineKey]:
+    base = unchanged[-1]
+    both = [key for key in keys if key in base and key in new]
+    spreads = [[run[key].value for run in unchanged if key in run and run[key].value > 0.0] for key in both]
+    raw = [compare(base[key], new[key], limit, spread) for key, spread in zip(both, spreads, strict=True)]
+    return {key for key, change in zip(both, adjusted(raw), strict=True) if change.outcome == "regressed"}
 
 
 def _worsened(group: MetricGroup, change: float) -> MetricGroup:

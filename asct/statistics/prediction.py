@@ -1,0 +1,45 @@
+"""The next value of a series of independent values: is it still one of them?
+
+Sources: Hahn and Meeker, Statistical Intervals, 1991, section 4.7 (prediction of one future value of a normal
+distribution); Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 and 26.7.4 (Student's
+t-distribution with an integer number of degrees of freedom).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+
+
+def next_p(earlier: Sequence[float], value: float, least_spread: float = 0.0) -> float:
+    """Return the probability of the next value being `value` or more if it comes from the same normal distribution as
+    the `earlier` ones.
+
+    The standard deviation is that of the earlier values, but at least `least_spread`: a few values may be equal by
+    chance. Raises ValueError for fewer than two earlier values.
+    """
+    if len(earlier) < 2:
+        raise ValueError("predicting the next value requires at least two earlier ones")
+    excess = value - fmean(earlier)
+    spread = max(stdev(earlier), least_spread)
+    if spread == 0.0:
+        return 1.0 if excess <= 0.0 else 0.0
+    return t_greater_p(excess / (spread * math.sqrt(1.0 + 1.0 / len(earlier))), len(earlier) - 1)
+
+
+def t_greater_p(value: float, degrees: int) -> float:
+    """Return the probability of a value of Student's t-distribution being `value` or more. Raises ValueError for less
+    than one degree of freedom."""
+    if degrees < 1:
+        raise ValueError("Student's t-distribution requires at least one degree of freedom")
+    angle = math.atan(abs(value) / math.sqrt(degrees))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = degrees % 2
+    term, total = (cosine, 0.0) if odd else (1.0, 0.0)
+    for step in range(degrees // 2):
+        total += term
+        term *= cosine * cosine * (2 * step + 1 + odd) / (2 * step + 2 + odd)
+    within = 2.0 / math.pi * (angle + sine * total) if odd else sine * total
+    tail = max(0.0, (1.0 - within) / 2.0)
+    return tail if value >= 0.0 else 1.0 - tail
