@@ -148,11 +148,17 @@ def _title(stored: StoredRun) -> str:
 
 
 def _latest(results: Path, current: Path) -> StoredRun | None:
-    for item in reversed(list_runs(results)):
-        root = item.layout.root
-        if root.parent.name == current.parent.name and root.name != current.name and item.run and not unfit(item.run):
-            return read_run(root)
-    return None
+    earlier = _fit_before(results, current)
+    return read_run(earlier[-1]) if earlier else None
+
+
+def _fit_before(results: Path, current: Path) -> list[Path]:
+    """Return the folders of the runs of the plan that can be a baseline, oldest first. Later runs do not matter, so
+    that the verdicts of a run do not change."""
+    runs = [item for item in list_runs(results) if item.layout.root.parent.name == current.parent.name]
+    names = [item.layout.root.name for item in runs]
+    before = runs[: names.index(current.name)] if current.name in names else runs
+    return [item.layout.root for item in before if item.run and not unfit(item.run)]
 
 
 def _read(stored: StoredRun, why: str, current: StoredRun, catalog: Catalog) -> Baseline:
@@ -185,15 +191,13 @@ def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tu
 def _unchanged(baseline: StoredRun, current: StoredRun) -> Iterator[UnchangedRun]:
     """Yield the unchanged runs of the plan that are nearest to the baseline: those before it, newest first, and then
     those after it, oldest first."""
-    plan = current.layout.root.parent
-    skipped = {baseline.layout.root.resolve(), current.layout.root.resolve()}
-    listed = [item for item in list_runs(plan.parent) if item.layout.root.parent == plan and item.run]
-    fit = [item for item in listed if item.run and not unfit(item.run) and item.layout.root.resolve() not in skipped]
-    before = [item for item in fit if item.layout.root.name < baseline.layout.root.name]
-    after = [item for item in fit if item.layout.root.name >= baseline.layout.root.name]
-    for item in [*reversed(before), *after][: MOST_RUNS - 1]:
+    root = baseline.layout.root.resolve()
+    fit = _fit_before(current.layout.root.parent.parent, current.layout.root)
+    before = [folder for folder in fit if folder.name < root.name]
+    after = [folder for folder in fit if folder.name > root.name]
+    for folder in [*reversed(before), *after][: MOST_RUNS - 1]:
         with suppress(StoreError):  # a damaged run says nothing about the spread
-            yield _values_of(read_run(item.layout.root), _hardware(current))
+            yield _values_of(read_run(folder), _hardware(current))
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import Record
 from asct.statistics.bootstrap import ratio_interval
-from asct.statistics.prediction import next_p
+from asct.statistics.prediction import Prior, next_p
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
 from asct.values.quantity import format_quantity
@@ -28,7 +28,7 @@ LEVEL: Final = 0.01
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
 _LEAST_RUNS: Final = 3
-"""Unchanged runs whose spread replaces the doubt about a value from a noisy host."""
+"""From this number on, the spread of unchanged runs counts. Two runs say next to nothing about it."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 
 
@@ -110,7 +110,7 @@ class Change:
                 f"unchanged runs of the plan, so that their spread is known ({_LEAST_RUNS} suffice, 10 are better)"
             )
         limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
-        if self.runs > 1:
+        if self.runs >= _LEAST_RUNS:
             limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
         chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
@@ -139,9 +139,12 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         greater_p(second, [value * down for value in first]),
     )
     noise = math.hypot(_noise(base), _noise(new))
-    if len(unchanged) > 1:
-        rises = max(rises, _next_p(unchanged, new.value / up, noise))
-        falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, noise))
+    noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
+    if len(unchanged) >= _LEAST_RUNS:
+        # Half the noise floor is about one standard deviation. On a quiet host, it is known from all visits.
+        prior = Prior(noise / 2.0, 0 if noisy else len(first) + len(second) - 2)
+        rises = max(rises, _next_p(unchanged, new.value / up, prior))
+        falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, prior))
     return replace(
         change,
         samples=(len(first), len(second)),
@@ -152,14 +155,15 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         p_better=falls if better == "lower" else rises,
         runs=len(unchanged),
         spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
-        noisy=" and ".join(sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})),
+        noisy=" and ".join(noisy),
     )
 
 
-def _next_p(unchanged: Sequence[float], value: float, noise: float) -> float:
-    """Return the probability of an unchanged run measuring `value` or more. Half the noise floor of single runs is
-    about one standard deviation; runs that agree more closely do so by chance or by rounding."""
-    return next_p([math.log(item) for item in unchanged], math.log(value), noise / 2.0)
+def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
+    """Return the probability of an unchanged run measuring `value` or more."""
+    if value <= 0.0:  # with a limit of 100 % or more, nothing is that much lower
+        return 1.0
+    return next_p([math.log(item) for item in unchanged], math.log(value), prior)
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:

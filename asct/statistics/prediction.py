@@ -10,22 +10,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 
-def next_p(earlier: Sequence[float], value: float, least_spread: float = 0.0) -> float:
+class Prior(NamedTuple):
+    """A standard deviation that is known from elsewhere, with the degrees of freedom of its estimate."""
+
+    spread: float
+    degrees: int
+
+
+def next_p(earlier: Sequence[float], value: float, prior: Prior | None = None) -> float:
     """Return the probability of the next value being `value` or more if it comes from the same normal distribution as
     the `earlier` ones.
 
-    The standard deviation is that of the earlier values, but at least `least_spread`: a few values may be equal by
-    chance. Raises ValueError for fewer than two earlier values.
+    The standard deviation is that of the earlier values, but at least that of `prior`: a few values may agree by
+    chance or by rounding. Raises ValueError for fewer than two earlier values.
     """
     if len(earlier) < 2:
         raise ValueError("predicting the next value requires at least two earlier ones")
+    own = Prior(stdev(earlier), len(earlier) - 1)
+    spread, degrees = max(own, prior or own)
     excess = value - fmean(earlier)
-    spread = max(stdev(earlier), least_spread)
     if spread == 0.0:
         return 1.0 if excess <= 0.0 else 0.0
-    return t_greater_p(excess / (spread * math.sqrt(1.0 + 1.0 / len(earlier))), len(earlier) - 1)
+    return t_greater_p(excess / (spread * math.sqrt(1.0 + 1.0 / len(earlier))), max(own.degrees, degrees))
 
 
 def t_greater_p(value: float, degrees: int) -> float:

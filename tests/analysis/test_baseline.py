@@ -42,6 +42,11 @@ def value(baseline: Baseline, metric: str = "latency") -> float:
     return next(group.value for key, group in baseline.groups.items() if key[2] == metric)
 
 
+def spread(baseline: Baseline, metric: str = "latency") -> tuple[float, ...]:
+    assert not baseline.problem, baseline.problem
+    return baseline.spread(next(group for key, group in baseline.groups.items() if key[2] == metric))
+
+
 FAILED = Verdict(outcome="fail", severity="fail", host="h", id="a", metric="latency")
 LACKING = JobEntry(id="a", benchmark="b", version="1", host="h", points=1, repeats=1, counts={"failed": 1})
 
@@ -57,6 +62,38 @@ def test_latest_is_the_newest_earlier_run_without_faults(tmp_path: Path) -> None
     assert baseline.run == f"gate/{good.layout.root.name}"
     assert value(baseline) == 2e-7
     assert "newest" in baseline.why
+
+
+def test_a_later_run_is_neither_the_baseline_nor_counts_for_the_spread(tmp_path: Path) -> None:
+    """Rendering the report of a run again must not change its verdicts."""
+    run(tmp_path, 1, 1e-7)
+    run(tmp_path, 2, 2e-7)
+    now = run(tmp_path, 3, 3e-7)
+    run(tmp_path, 4, 4e-7)
+    assert spread(found("latest", now)) == (2e-7, 1e-7)
+
+
+def test_the_spread_is_that_of_the_unchanged_runs_nearest_to_the_baseline(tmp_path: Path) -> None:
+    first = run(tmp_path, 1, 1e-7)
+    golden = run(tmp_path, 2, 2e-7)
+    run(tmp_path, 3, 3e-7, verdicts=[FAILED], exit_code=1)
+    later = run(tmp_path, 4, 4e-7)
+    now = run(tmp_path, 5, 5e-7)
+    link_label(golden.layout.root, "golden")
+    assert spread(found("golden", now)) == (2e-7, 1e-7, 4e-7)
+    accept(tmp_path / "gate", acceptance(later.layout.root.name, "*.latency", "a new compiler"))
+    assert spread(found("golden", now)) == (4e-7,)
+    first.layout.records.write_text("{}\n")
+    assert spread(found("golden", now), "one_way") == (2e-7, 4e-7)
+
+
+def test_a_run_on_other_hardware_does_not_count_for_the_spread(tmp_path: Path) -> None:
+    hosts = [HostEntry(name="h", transport="local", status="ok")]
+    runs = [run(tmp_path, second, second * 1e-7, hosts=hosts) for second in (1, 2, 3)]
+    for stored, model in zip(runs, ("Old", "New", "New"), strict=True):
+        machine = facts().model_copy(update={"cpu": Cpu(model=model)})
+        stored.layout.facts("h").write_text(machine.model_dump_json(by_alias=True))
+    assert spread(found("latest", runs[-1])) == (2e-7,)
 
 
 def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:

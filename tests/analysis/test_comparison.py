@@ -115,6 +115,35 @@ def test_repeats_without_visits_are_the_samples() -> None:
     assert found.interval is not None
 
 
+def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
+    """Visits agree to 1 %; runs do so, or differ by 15 %."""
+    base, new = group(around(100e-9)), group(around(120e-9))
+    alike = [100e-9 * (1.0 + 0.01 * step) for step in (0, -1, 1, -0.5, 0.5)]
+    apart = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5)]
+    (clear,) = adjusted([compare(base, new, 0.05, alike)])
+    (lost,) = adjusted([compare(base, new, 0.05, apart)])
+    assert (clear.outcome, lost.outcome) == ("regressed", "same")
+    assert "spread of 5 unchanged runs 0.791 %" in clear.describe("s")
+    assert "spread of 5 unchanged runs 11.9 %; it may be chance" in lost.describe("s")
+    (better,) = adjusted([compare(new, base, 0.05, [1.2 * value for value in alike])])
+    assert better.outcome == "improved"
+
+
+def test_no_value_is_lower_by_more_than_100_percent() -> None:
+    base, new = (group(around(middle), better="higher", unit="B/s") for middle in (1e9, 1e6))
+    (found,) = adjusted([compare(base, new, 1.5, [1e9, 1.01e9, 0.99e9])])
+    assert found.outcome == "same"
+
+
+def test_a_change_on_a_noisy_host_is_unknown_unless_the_spread_is_known() -> None:
+    noisy = group(around(120e-9), flags=["noisy-host"])
+    alike = [100e-9, 101e-9, 99e-9, 100.5e-9]
+    (alone,) = adjusted([compare(group(around(100e-9)), noisy, 0.05)])
+    (known,) = adjusted([compare(group(around(100e-9)), noisy, 0.05, alike)])
+    assert (alone.outcome, known.outcome) == ("noisy", "regressed")
+    assert "flagged noisy-host: add unchanged runs of the plan" in alone.describe("s")
+
+
 def test_values_that_move_together_blame_the_host() -> None:
     def moved(count: int, factor: float) -> list[Change]:
         pairs = [(around(1e-7, 12, n), around(factor * 1e-7, 12, n + 50)) for n in range(count)]

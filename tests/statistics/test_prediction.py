@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 from scipy import stats
 
-from asct.statistics.prediction import next_p, t_greater_p
+from asct.statistics.prediction import Prior, next_p, t_greater_p
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 10, 19, 30])
@@ -25,10 +26,14 @@ def test_one_of_a_hundred_next_values_is_below_one_percent() -> None:
     assert 20 <= found <= 62  # 40 expected; three and a half standard deviations
 
 
-def test_equal_values_have_at_least_the_given_spread() -> None:
-    assert next_p([5.0, 5.0, 5.0], 5.1) == 0.0
-    assert next_p([5.0, 5.0, 5.0], 5.0) == 1.0
-    assert next_p([5.0, 5.0, 5.0], 5.1, least_spread=1.0) > 0.4
+def test_a_known_spread_counts_if_it_is_larger() -> None:
+    alike, prior = [5.0, 5.0, 5.0], Prior(1.0, 20)
+    assert next_p(alike, 5.1) == 0.0
+    assert next_p(alike, 5.0) == 1.0
+    assert next_p(alike, 5.1, prior) > 0.4
+    assert next_p(alike, 9.0, prior) == pytest.approx(float(stats.t.sf(4.0 / math.sqrt(4.0 / 3.0), 20)))
+    apart = [1.0, 5.0, 9.0]
+    assert next_p(apart, 30.0, prior) == next_p(apart, 30.0)
 
 
 def test_too_little_is_refused() -> None:

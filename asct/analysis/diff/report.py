@@ -31,8 +31,8 @@ from asct.values.grouping import grouped, shortened
 from asct.values.quantity import format_quantity
 
 TONES: Final[dict[DiffVerdict, Tone]] = {
-    "regressed": "bad", "improved": "good", "same": "", "too few visits": "unknown", "not comparable": "unknown",
-    "added": "muted", "removed": "muted",
+    "regressed": "bad", "improved": "good", "same": "", "too few visits": "unknown", "noisy": "unknown",
+    "not comparable": "unknown", "added": "muted", "removed": "muted",
 }  # fmt: skip
 _MOST_NAMED: Final = 6
 _HEADS: Final = (
@@ -238,6 +238,9 @@ def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
             f"too few visits to tell whether the change is chance: {len(few):,} of {len(rows):,} values; measure "
             f"{least} visits or repeats in each run, or compare fewer values (-k)"
         )
+    noisy = [row for row in rows if row.verdict == "noisy"]
+    if noisy:
+        yield f"noisy, so the change may be due to other programs: {_named(noisy)}; measure again on a quiet host"
 
 
 def _one_sided(run: RunDiff) -> Iterator[str]:

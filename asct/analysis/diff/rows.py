@@ -17,13 +17,14 @@ from asct.analysis.view import sizes_of
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import Record, is_invalid
 
-DiffVerdict = Literal["regressed", "improved", "same", "too few visits", "not comparable", "added", "removed"]
+DiffVerdict = Literal["regressed", "improved", "same", "too few visits", "noisy", "not comparable", "added", "removed"]
 _VERDICTS: Final[Mapping[Outcome, DiffVerdict]] = {
     "regressed": "regressed", "improved": "improved", "same": "same", "too-few": "too few visits",
-    "not-comparable": "not comparable",
+    "noisy": "noisy", "not-comparable": "not comparable",
 }  # fmt: skip
 VERDICTS: Final[tuple[DiffVerdict, ...]] = (*_VERDICTS.values(), "added", "removed")
 """All verdicts, in the order in which they matter."""
+_UNDECIDED: Final = ("too few visits", "noisy", "not comparable")
 UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 
 
@@ -76,11 +77,11 @@ class DiffRow:
 
     @property
     def undecided(self) -> bool:
-        """Whether a regression larger than the limit cannot be ruled out, because the values cannot be compared or have
-        too few visits."""
-        if self.change is None or self.verdict not in ("not comparable", "too few visits"):
+        """Whether a regression larger than the limit cannot be ruled out, because the values cannot be compared, have
+        too few visits or come from a noisy host."""
+        if self.change is None or self.verdict not in _UNDECIDED:
             return False
-        if self.verdict == "too few visits":
+        if self.verdict != "not comparable":
             return self.change.worse_by > self.change.limit
         return self.record.better != "neither" and min(self.change.base, self.change.new) > 0.0
 
@@ -197,7 +198,7 @@ def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[
 def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
     """Return the rows with regressions first, and then improvements. Among equals, the key results of the benchmark
     come first, and then the largest change."""
-    order = ("regressed", "improved", "too few visits", "not comparable", "same", "added", "removed")
+    order = ("regressed", "improved", "too few visits", "noisy", "not comparable", "same", "added", "removed")
     rows = list(rows)
     names = dict.fromkeys(row.record.benchmark for row in rows)
     known = {name: headline_metrics(one) for name in names if (one := catalog.get(name)) is not None}

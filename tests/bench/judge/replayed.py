@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
