@@ -204,7 +204,7 @@ def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
     """Return the values of a run, without those of entries that measured other hardware than `current`."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     groups = {}
-    for group in gather(stored.records()):
+    for group in gather(stored.looks()[0]):
         entry = group.host, group.id, repr(group.at.get("file_names"))
         if entry not in same:
             same[entry] = not hardware_change(own, current, group)

@@ -30,6 +30,7 @@ _MOST: Final = 0.8
 _LEAST_RUNS: Final = 3
 """From this number on, the spread of unchanged runs counts. Two runs say next to nothing about it."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
+UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.baseline import Baseline, BaselineKey, key_of
-from asct.analysis.comparison import Change, adjusted, compare
+from asct.analysis.comparison import UNDECIDED, Change, adjusted, compare
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import is_invalid
 from asct.store.layout import PointKey
@@ -87,7 +87,8 @@ def _second(
     for suspect in found:
         group = values.get(key_of(suspect.place))
         if group is not None and not _shortage(suspect, group):
-            raw[suspect.index] = compare(baseline.counterpart(suspect.place), group, suspect.limit)
+            base, spread = baseline.counterpart(suspect.place), baseline.spread(suspect.place)
+            raw[suspect.index] = compare(base, group, suspect.limit, spread)
     return dict(zip(raw, adjusted(list(raw.values())), strict=True))
 
 
@@ -95,7 +96,7 @@ def _judged(verdict: Verdict, change: Change) -> Verdict:
     """Return the verdict after the second measurement."""
     unit = verdict.unit or "1"
     value = format_quantity(change.new, unit)
-    if change.outcome in ("not-comparable", "too-few"):
+    if change.outcome in UNDECIDED:
         return _told(
             verdict, f"measured again: {value}, which neither confirms nor refutes this: {change.describe(unit)}"
         )

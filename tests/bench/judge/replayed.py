@@ -100,7 +100,7 @@ def _recorded() -> list[Values]:
 
 
 def _values(folder: Path) -> Values:
-    groups = gather(read_run(folder).records())
+    groups = gather(read_run(folder).looks()[0])
     return {key_of(group): group for group in groups if group.records[0].better != "neither"}
 
 
