@@ -60,7 +60,7 @@ def confirmed(
     """
     values = {key_of(group): group for group in again}
     result = list(verdicts)
-    changes = _second(found, values, baseline)
+    changes = _second([suspect for suspect in found if suspect.point not in problems], values, baseline)
     for suspect in found:
         change = changes.get(suspect.index)
         if change is None:

@@ -11,7 +11,8 @@ from asct.planner.budget import CONFIRM_S
 from asct.planner.model import Job
 from asct.store.documents import load
 from asct.store.layout import PointKey
-from asct.store.model import Audit
+from asct.store.model import Audit, accepted_statuses
+from asct.store.reader import StoredRun
 from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 
@@ -59,3 +60,15 @@ def _over_written(run: RunContext, job: Job) -> str:
             shown = format_quantity(limit, "B")
             return f"`{target.path or 'a temporary file'}` would receive more than {shown} (`safety.max_written`)"
     return ""
+
+
+def unmeasured(stored: StoredRun, job: Job, reason: str) -> dict[PointKey, str]:
+    """Return the points of which not every repeat was measured again, with the reason."""
+    found: dict[PointKey, str] = {}
+    for point in job.points:
+        repeats = (stored.layout.repeat(job.host, job.id, point.id, job.repeats + n + 1) for n in range(job.repeats))
+        statuses = [status.status if (status := stored.status_if_readable(path)) else "" for path in repeats]
+        missing = sum(status not in accepted_statuses(strict=job.strict) for status in statuses)
+        if missing:
+            found[job.host, job.id, point.id] = reason or f"{missing} of {job.repeats} repeats were not measured"
+    return found

@@ -25,7 +25,7 @@ import asct
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import wording_of
 from asct.disturbances import assess
-from asct.engine.again import over_limits, suspected
+from asct.engine.again import over_limits, suspected, unmeasured
 from asct.engine.events import EventBus, Listener, MeasuringAgain, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
@@ -257,8 +257,8 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     """Measure points again: as many repeats as the plan contains, numbered after those. Repeats that an earlier part of
     the run measured again are kept, as with `asct resume`.
 
-    Returns why points were not measured again. They are neither if the run was stopped, nor if that would exceed a
-    limit of the plan.
+    Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
+    limit of the plan, the host could not be used, or a repeat failed.
     """
     if run.stop.requested:
         return dict.fromkeys(points, "the run was stopped")
@@ -275,7 +275,7 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     for host in hosts:
         for job in host.jobs:
             reason = job.entry.note or ("" if host.entry.status == "ok" else host.entry.reason)
-            problems.update({(job.job.host, job.job.id, point.id): reason for point in job.job.points if reason})
+            problems.update(unmeasured(stored, job.job, reason))
     return problems
 
 

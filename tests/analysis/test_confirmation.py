@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +15,19 @@ from asct.analysis.confirmation import confirmed, suspects
 from asct.analysis.expectations import is_blocking, judge
 from asct.analysis.groups import MetricGroup
 from asct.analysis.hardware import RunHardware
-from asct.analysis.verdict import word_of
+from asct.analysis.problems import problems_of
+from asct.analysis.verdict import summarize, word_of
+from asct.analysis.view import open_view
+from asct.export.junit import render as junit
+from asct.export.markdown import render as markdown
+from asct.export.text import render as text
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
 from asct.store.model import Verdict
 from tests.analysis.sampled import NOISES, Noise, draw, sampled
 from tests.analysis.test_expectations import run_of
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
 
 CHECK = Check("job", "*", {}, None, versus="baseline", no_worse_than=0.05)
 POINT = ("a", "job", "p1")
@@ -63,6 +72,7 @@ def test_a_regression_that_is_not_confirmed_is_told_and_does_not_fail() -> None:
     [
         ([], "E301 no route to host", "it could not be measured again: E301 no route to host"),
         ([], "", "it could not be measured again: the second measurement contains no valid values"),
+        ([sampled(around(100e-9, seed=3))], "2 of 6 repeats were not measured", "2 of 6 repeats were not measured"),
         ([sampled(around(100e-9), flags=["invalid-host"])], "", "contains no valid values"),
         ([sampled(around(115e-9, 2))], "", ", which neither confirms nor refutes this: "),
     ],
@@ -131,3 +141,14 @@ def test_the_second_look_costs_little_power() -> None:
     looks = [fails_twice("normal", rng, change=0.10) for _ in range(100)]
     alone, both = (sum(looked) for looked in zip(*looks, strict=True))
     assert both >= 0.9 * alone > 80
+
+
+def test_what_is_not_confirmed_is_a_warning_everywhere(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
+    found = replace(view, run=view.run.model_copy(update={"verdicts": [second([sampled(around(100e-9, seed=3))])]}))
+    assert summarize(found).sentence == "1 regression was not confirmed by a second measurement"
+    assert summarize(found).tone == "doubt"
+    [problem] = [item for item in problems_of(found) if "not confirmed" in item.title]
+    assert problem.level == "warning"
+    assert "unconfirmed" in markdown(found) and "unconfirmed" in text(found)
+    assert "<failure" not in junit(found) and "<error" not in junit(found)

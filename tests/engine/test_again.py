@@ -150,3 +150,13 @@ def test_the_limit_on_bytes_written_holds(lab: Lab, tmp_path: Path, limit: int, 
     assert (f"would receive more than {limit} B" in problems.get(key(both), "")) is (programs == 2)
     stored = read_run(run.writer.layout.root)
     assert stored.run.counts == {"ok": 2} and verify(stored) == []
+
+
+def test_a_repeat_that_fails_is_the_reason(lab: Lab, tmp_path: Path) -> None:
+    once = f"test ! -e {tmp_path}/done && touch {tmp_path}/done && echo 1"
+    one, other = job(point(script=once), name="one"), job(point(index=5), name="other")
+    run, problems, _ = measured(lab, lab.plan(one, other), [key(one), key(other)])
+    assert list(problems) == [key(one)] and problems[key(one)].startswith("E6")
+    stored = read_run(run.writer.layout.root)
+    assert stored.run.counts == {"ok": 2} and verify(stored) == []
+    assert [(record.id, record.repeat) for record in stored.records()] == [("one", 1), ("other", 1), ("other", 2)]
