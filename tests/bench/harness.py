@@ -127,13 +127,19 @@ def noop_ssh() -> None:
 
 
 def large_run() -> None:
-    """Measure rendering, showing and verifying a run of 10,000 points."""
+    """Measure rendering, showing and verifying a run of 10,000 points, and comparing two of them."""
     folder = scratch()
     _applied(_noop_plan(10_000), folder)
+    (run,) = (folder / "results").glob("*/2*")
+    base = run.with_name("20200101T000000Z-abcdef")
+    shutil.copytree(run, base, ignore=shutil.ignore_patterns("jobs"))
     at = ("--results", str(folder / "results"))
-    goals = {"report": 4, "results show": 4, "results verify": 5}
-    series = rounds(5, *(lambda name=name: command(asct(*name.split(), "latest", *at)) for name in goals))
-    for (name, goal), costs in zip(goals.items(), series, strict=True):
+    rows = {"report": 4, "results show": 4, "results verify": 5, "diff": 6}
+    others = {"diff": (base.name,)}
+    series = rounds(
+        5, *(lambda name=name: command(asct(*name.split(), *others.get(name, ()), "latest", *at)) for name in rows)
+    )
+    for (name, goal), costs in zip(rows.items(), series, strict=True):
         show(f"asct {name} of 10,000 points", *least_and_middle([cost.wall_s for cost in costs]), "s", goal)
         show(f"asct {name} of 10,000 points, processor", *least_and_middle([cost.cpu_s for cost in costs]), "s", None)
 
