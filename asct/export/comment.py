@@ -15,7 +15,16 @@ from asct.analysis.ci import ci_job
 from asct.analysis.grid import TextTable
 from asct.analysis.markup import code, details, escape, prose, table
 from asct.analysis.outcomes import TONES
-from asct.analysis.parts import clipped, headlines, hosts_line, section_lines, tables, verdict_lines, warnings
+from asct.analysis.parts import (
+    MOST_HOSTS,
+    clipped,
+    headlines,
+    hosts_line,
+    section_lines,
+    tables,
+    verdict_lines,
+    warnings,
+)
 from asct.analysis.problems import problems_of
 from asct.analysis.redaction import redacted, redactor
 from asct.analysis.report import HostPart, ReportSection, RunReport, build
@@ -67,9 +76,10 @@ def marker(plan: str) -> str:
 
 def _public(report: RunReport) -> RunReport:
     """Return the report without the parts that a comment does not show."""
+    few = len(report.hosts) <= MOST_HOSTS
 
     def reduced(part: HostPart) -> HostPart:
-        return replace(part, commands=(), settings=TextTable("", "", (), ()))
+        return replace(part, commands=(), settings=TextTable("", "", (), ()), grids=part.grids if few else ())
 
     sections = (replace(one, figures=(), parts=tuple(map(reduced, one.parts))) for one in report.sections)
     hosts = (replace(host, rows=(), picture="", found=(), unknown=()) for host in report.hosts)

@@ -40,8 +40,8 @@ STEP = {"name", "id", "if", "uses", "with", "run", "shell", "env", "working-dire
 SCOPES = {"actions", "contents", "pull-requests"}
 # docs.gitlab.com, "CI/CD YAML syntax reference"
 KEYWORDS = {
-    "stage", "tags", "timeout", "resource_group", "before_script", "script", "artifacts", "extends", "rules", "cache",
-    "needs", "allow_failure", "image",
+    "stage", "tags", "timeout", "resource_group", "before_script", "script", "artifacts", "extends", "rules", "needs",
+    "allow_failure", "image",
 }  # fmt: skip
 
 
@@ -185,23 +185,47 @@ def test_the_keywords_of_gitlab_are_known() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("branch", "plan", "code"), [("main", PLAN, 0), ("", PLAN, 0), ("main", "plan: 1\n", 2)])
-def test_a_job_of_gitlab_measures_and_renders(gate: Path, programs: Path, branch: str, plan: str, code: int) -> None:
-    (gate / "plans" / "gate.yaml").write_text(plan)
-    (gate / ".venv" / "bin").mkdir(parents=True)
+def run_gitlab(gate: Path, programs: Path, origin: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """Run the script of the job that measures, with an installed asct."""
+    shutil.rmtree(gate / "report", ignore_errors=True)
+    (gate / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
+    (gate / ".venv" / "bin" / "asct").unlink(missing_ok=True)
     (gate / ".venv" / "bin" / "asct").symlink_to(programs / "asct")
-    done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", "\n".join(GITLAB[".measure"]["script"])], cwd=gate, check=False, text=True,
-        capture_output=True, stdin=subprocess.DEVNULL,
-        env={**os.environ, "GITLAB_CI": "true", "CI_PROJECT_DIR": str(gate), "CI_COMMIT_BRANCH": branch,
-             "CI_DEFAULT_BRANCH": "main", "CI_JOB_URL": "https://gitlab.example/o/r/-/jobs/5"},
+    variables = {
+        "GITLAB_CI": "true", "CI_PROJECT_DIR": str(gate), "CI_PIPELINE_SOURCE": source, "ASCT_PUSH_TOKEN": "glpat-fake",
+        "CI_JOB_URL": "https://gitlab.example/o/r/-/jobs/5", "CI_PROJECT_URL": f"file://{origin}",
+        "CI_REPOSITORY_URL": f"file://{origin}.git",
+    }  # fmt: skip
+    script = ["bash", "-eo", "pipefail", "-c", "\n".join(GITLAB[".measure"]["script"])]
+    return subprocess.run(
+        script, cwd=gate, env={**os.environ, **variables}, check=False, text=True, capture_output=True,
+        stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    names = {"report.html", "summary.md", "comment.md", "junit.xml", "gl-code-quality-report.json"}
-    assert {path.name for path in (gate / "report").glob("*")} == (set() if code else names)
-    assert (gate / "results" / "gate" / "golden").exists() == (branch == "main" and not code)
-    if not code:
+
+
+def test_jobs_of_gitlab_measure_and_keep_the_baseline(gate: Path, programs: Path, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    subprocess.run(["git", "init", "--quiet", "--bare", f"{origin}.git"], check=True)
+    golden = ""
+    for source in ("schedule", "merge_request_event", "schedule"):
+        done = run_gitlab(gate, programs, origin, source)
+        assert done.returncode == 0, done.stderr
+        assert ("There is no baseline yet" in done.stdout) == (not golden)
+        names = {"report.html", "summary.md", "comment.md", "junit.xml", "gl-code-quality-report.json"}
+        assert {path.name for path in (gate / "report").glob("*")} == names
         assert "https://gitlab.example/o/r/-/jobs/5/artifacts/browse" in (gate / "report" / "comment.md").read_text()
+        run = json.loads((gate / "results" / "gate" / "latest" / "run.json").read_text())
+        assert {one["baseline"]["run"] for one in run["verdicts"] if one["baseline"]} == ({golden} if golden else set())
+        if source == "schedule":
+            golden = f"gate/{run['run']}"
+        else:
+            assert (gate / "results" / "gate" / "golden").resolve().name == Path(golden).name
+
+
+def test_an_invalid_plan_ends_a_job_of_gitlab_without_reports(gate: Path, programs: Path, tmp_path: Path) -> None:
+    (gate / "plans" / "gate.yaml").write_text("plan: 1\n")
+    done = run_gitlab(gate, programs, tmp_path / "origin", "merge_request_event")
+    assert done.returncode == 2 and not (gate / "report").exists()
 
 
 def test_the_comment_of_gitlab_replaces_that_of_an_earlier_pipeline(gate: Path, programs: Path) -> None:
