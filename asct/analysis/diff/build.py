@@ -85,7 +85,8 @@ def _same(one: DiffSource, other: DiffSource) -> bool:
 
 
 def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, str]:
-    """Return the baseline that the plan of a run names, with the values of accepted runs, and how it was chosen.
+    """Return the baseline that the plan of a run names, with the values of accepted runs and the spread of
+    unchanged ones, and how it was chosen.
 
     Raises NoSuchRun (E708) if the plan names none, and StoreError (E708) if it cannot be used.
     """
@@ -99,4 +100,5 @@ def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, st
         raise StoreError(Diagnostic("E708", f"{run.name}: {found.problem}", hint=hint))
     stored = read_run(run.root.parent.parent / Path(found.run))
     records = tuple(record for group in found.groups.values() for record in group.records)
-    return replace(of_stored(stored, catalog), records=records), found.why
+    spread = {key: found.spread(group) for key, group in found.groups.items()}
+    return replace(of_stored(stored, catalog), records=records, spread=spread), found.why

@@ -106,7 +106,7 @@ class RunDiff:
     @property
     def judged(self) -> bool:
         """Whether at least one value could be compared, even if too few visits leave the verdict open."""
-        return any(row.verdict in ("regressed", "improved", "same", "too few visits") for row in self.rows)
+        return any(row.verdict not in ("not comparable", "added", "removed") for row in self.rows)
 
     @property
     def undecided(self) -> int:
@@ -128,51 +128,58 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
 
     Values that comparisons ignore, such as the size that was used, are left out.
     """
-    hosts = paired_hosts(base, new)
-    before = {key_of(group): group for group in _comparable(base, catalog)}
-    rows: list[DiffRow] = []
-    for group in _comparable(new, catalog):
-        key = key_of(replace(group, host=hosts[group.host])) if group.host in hosts else ("", *key_of(group)[1:])
-        found, reason = before.pop(key, None), ""
-        if found is not None:
-            found, reason = aligned(base, new, found, group)
-        rows.append(_row(key, found, group, limit, catalog, reason))
-    rows += [
-        DiffRow(group, key, _place(group, catalog), group.value, None, group.records[0].unit)
-        for key, group in before.items()
-    ]
-    return RunDiff(new, tuple(_adjusted(rows)), hosts, tuple(_notes(base, new, hosts)))
+    return _Pair(base, new, limit, catalog, paired_hosts(base, new)).compared()
 
 
-def _comparable(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
-    ignored = ignored_metrics((record.benchmark for record in source.records), catalog)
-    return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs to compare, and the host of the base for each host of the new one."""
+
+    base: DiffSource
+    new: DiffSource
+    limit: float
+    catalog: Catalog
+    hosts: Mapping[str, str]
+
+    def compared(self) -> RunDiff:
+        before = {key_of(group): group for group in self.groups(self.base)}
+        rows = []
+        for group in self.groups(self.new):
+            key = key_of(replace(group, host=self.hosts.get(group.host, "")))
+            rows.append(self.row(key, before.pop(key, None), group))
+        rows += [
+            DiffRow(group, key, self.place(group), group.value, None, group.records[0].unit)
+            for key, group in before.items()
+        ]
+        return RunDiff(self.new, tuple(_adjusted(rows)), self.hosts, tuple(_notes(self.base, self.new, self.hosts)))
+
+    def groups(self, source: DiffSource) -> list[MetricGroup]:
+        ignored = ignored_metrics((record.benchmark for record in source.records), self.catalog)
+        return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
+
+    def place(self, group: MetricGroup) -> str:
+        return coordinates_text(group.at, sizes_of(self.catalog.get(group.records[0].benchmark)))
+
+    def row(self, key: BaselineKey, base: MetricGroup | None, new: MetricGroup) -> DiffRow:
+        if base is None:
+            return DiffRow(new, key, self.place(new), None, new.value, new.records[0].unit)
+        unit, spread = base.records[0].unit, self.base.spread.get(key, ())
+        return DiffRow(new, key, self.place(new), base.value, new.value, unit, self.change(base, new, spread))
+
+    def change(self, base: MetricGroup, new: MetricGroup, spread: Sequence[float]) -> Change:
+        base, reason = aligned(self.base, self.new, base, new)
+        reason = _unjudged(new) or reason
+        if reason:
+            return Change(base.value, new.value, new.records[0].better, self.limit, reason=reason)
+        return compare(base, new, self.limit, spread)
 
 
-def _row(
-    key: BaselineKey, base: MetricGroup | None, new: MetricGroup, limit: float, catalog: Catalog, reason: str
-) -> DiffRow:
-    place = _place(new, catalog)
-    if base is None:
-        return DiffRow(new, key, place, None, new.value, new.records[0].unit)
-    unit = base.records[0].unit
-    return DiffRow(new, key, place, base.value, new.value, unit, _change(base, new, limit, reason))
-
-
-def _place(group: MetricGroup, catalog: Catalog) -> str:
-    return coordinates_text(group.at, sizes_of(catalog.get(group.records[0].benchmark)))
-
-
-def _change(base: MetricGroup, new: MetricGroup, limit: float, reason: str) -> Change:
-    better = new.records[0].better
+def _unjudged(new: MetricGroup) -> str:
+    """Return why a value has no verdict, whatever the base; empty if it has one."""
+    if new.records[0].better == "neither":
+        return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]
-    if better == "neither":
-        reason = UNDIRECTED
-    elif invalid:
-        reason = f"the new value is flagged {' and '.join(invalid)}"
-    if reason:
-        return Change(base.value, new.value, better, limit, reason=reason)
-    return compare(base, new, limit)
+    return f"the new value is flagged {' and '.join(invalid)}" if invalid else ""
 
 
 def _adjusted(rows: Sequence[DiffRow]) -> list[DiffRow]:

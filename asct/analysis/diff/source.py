@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from asct.analysis.agreement import Place, agreed, planned_jobs
+from asct.analysis.baseline import BaselineKey
 from asct.analysis.diff.machine import machine_facts
 from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
@@ -61,6 +62,8 @@ class DiffSource:
     with gaps cannot pass."""
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
+    spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
+    """The values of a plan's baseline and of other unchanged runs, by place."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
     """Why values of another tool cannot be compared with those of asct, by place. The others measure the same."""
 

@@ -97,6 +97,20 @@ def test_metrics_that_comparisons_ignore_are_left_out() -> None:
     assert compare_runs(base, new, 0.01, installed()).rows == ()
 
 
+def test_the_spread_of_unchanged_runs_counts() -> None:
+    base, new = source("base", value(visits(1e-7))), source("new", value(visits(1.1e-7)))
+    assert [row.verdict for row in compared(base, new).rows] == ["regressed"]
+    (key,) = (row.key for row in compared(base, new).rows)
+    wide = source("base", value(visits(1e-7)), spread={key: (1e-7, 1.2e-7, 0.9e-7, 1.1e-7)})
+    assert [row.verdict for row in compared(wide, new).rows] == ["same"]
+
+
+def test_noisy_values_are_compared_but_not_judged() -> None:
+    run = compared(source("base", value(visits(1e-7))), source("new", value(visits(1.2e-7), flags=["noisy-pressure"])))
+    assert [(row.verdict, row.undecided) for row in run.rows] == [("noisy", True)]
+    assert run.judged
+
+
 def test_hosts_are_paired_by_name_or_because_each_run_has_one() -> None:
     base = source("base", *levels({"L1": 1}, host="lab-1"))
     single = compared(base, source("new", *levels({"L1": 1}, host="lab-2")))
