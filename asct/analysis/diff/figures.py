@@ -39,7 +39,8 @@ def _figures(source: DiffSource, job: Job, records: Sequence[Record], catalog: C
 def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> list[Figure]:
     """Return the charts of one job with the lines of every run; `sides` contains the figures by the title of the run.
 
-    Charts that only one run has, stacked bars and matrices are left out.
+    Charts that only one run has, stacked bars and matrices are left out. Titles name the job, because several jobs of
+    a run may draw the same charts.
     """
     charts = {
         title: tuple(one for one in figures if not isinstance(one, Heatmap) and not _stacked(one))
@@ -47,7 +48,11 @@ def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> l
     }
     found = combined_figures({title: figures for title, figures in charts.items() if figures})
     joined = [one for one in found if not isinstance(one, Heatmap) and len({item.host for item in one.series}) > 1]
-    return [replace(one, slug=f"{slug(job_id)}-{slug(host)}-{slug(one.slug)}") for one in joined]
+    name = plain(f"{job_id} on {host}" if host else job_id)
+    return [
+        replace(one, slug=f"{slug(job_id)}-{slug(host)}-{slug(one.slug)}", title=f"{one.title} ({name})")
+        for one in joined
+    ]
 
 
 def _stacked(figure: Figure) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from asct.analysis.diff.arm_asct import read_arm_asct
-from asct.analysis.diff.arm_folder import is_arm_asct
+from asct.analysis.diff.arm_folder import MANIFEST, is_arm_asct
 from asct.analysis.diff.source import DiffSource, of_stored
 from asct.sdk.benchmark import Catalog
 from asct.store.find import holds_run, open_run
@@ -16,7 +16,8 @@ def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
 
     This function alone decides, by the content of the folder, which tool wrote it. Raises NoSuchRun or StoreError.
     """
-    folder = Path(name)
+    path = Path(name)
+    folder = path.parent if path.name == MANIFEST else path
     if is_arm_asct(folder) and not holds_run(folder):
         return read_arm_asct(folder, catalog)
     return of_stored(open_run(results, name), catalog)

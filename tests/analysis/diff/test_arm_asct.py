@@ -220,6 +220,7 @@ def test_open_source_recognizes_a_folder_by_its_content(tmp_path: Path) -> None:
     folder = folder_06(tmp_path / "data.20260504")
     found = open_source(tmp_path / "results", str(folder), installed())
     assert (found.tool, found.title) == ("Arm ASCT", "data.20260504")
+    assert open_source(tmp_path, str(folder / "asct.json"), installed()).root == folder
     shutil.rmtree(folder / "raw")
     (folder / "asct.json").unlink()
     with pytest.raises(NoSuchRun):

@@ -62,6 +62,8 @@ def test_lines_of_runs_share_a_figure_and_the_rest_is_left_out() -> None:
     (figure,) = overlaid("job", "", sides)
     assert isinstance(figure, Line)
     assert [(series.name, series.y) for series in figure.series] == [("base", (1.0, 2.0)), ("new", (2.0, 4.0))]
+    assert figure.title == "Curve (job)"
+    assert [one.title for one in overlaid("job", "h1", sides)] == ["Curve (job on h1)"]
     assert overlaid("job", "", {"base": (line(1.0),), "new": ()}) == []
 
 
