@@ -29,9 +29,12 @@ def main() -> None:
     except Exception as problem:  # noqa: BLE001 - raised before asct.cli.app could handle it
         known = isinstance(problem, MemoryError) or any(word in str(problem) for word in _NO_MEMORY)
         if not known:
-            import traceback
+            try:
+                import traceback
 
-            traceback.print_exc()
+                traceback.print_exc()
+            except MemoryError:  # it caused the problem too: CPython sometimes raises SystemError instead
+                known = True
         os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
         os._exit(3 if known else 70)
 
