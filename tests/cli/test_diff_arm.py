@@ -68,7 +68,7 @@ def test_a_folder_that_lacks_results_cannot_pass(asct: Asct, tmp_path: Path) -> 
     assert asct("diff", str(whole), str(less)).code == 0
     found = asct("diff", str(whole), str(less), "--fail-on", "regression>3%")
     assert found.code == 3
-    assert "has no results of idle-latency" in " ".join(found.err.split())
+    assert "has no results for idle-latency" in " ".join(found.err.split())
 
 
 def test_a_folder_has_no_planned_baseline(asct: Asct, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def _metadata(manifest: Mapping[str, Any], place: str) -> dict[str, Any]:
         found = {key.removeprefix("metadata."): value for key, value in flat.items() if key.startswith("metadata.")}
         found = {**found, "cmd_arguments": options}
     if not isinstance(found, dict):
-        raise misfit(f"{place}: contains no metadata, so no known version of ASCT wrote it")
+        raise misfit(f"{place}: contains no metadata, so ASCT 0.5 or 0.6 did not write it")
     return found
 
 
@@ -204,7 +204,7 @@ def _newer(folder: ArmFolder, name: str) -> ArmResult | None:
     expected = texts.pop(".hash", "").strip()
     digest = hashlib.sha256(b"".join(f"{part}\0{texts[part]}\0".encode() for part in sorted(texts))).hexdigest()
     if expected and expected != digest:
-        folder.note(f"raw/{name}: the files were changed after ASCT had written them (.hash does not match)")
+        folder.note(f"raw/{name}: the files have changed since ASCT wrote them: they do not match .hash")
     found = {part: _parsed(text, str(paths[part])) for part, text in texts.items()}
     place = f"raw/{name}/data.json"
     return ArmResult(place, found["data.json"], found.get("summary.json"), found.get("metadata.json", {}))
@@ -230,9 +230,9 @@ def _tell_gaps(folder: ArmFolder) -> None:
     lacking = [name for name in wanted if name not in folder.results]
     lacking += [name for name, result in folder.results.items() if result.data is None and name in RECIPES]
     if lacking:
-        folder.gaps.append(f"has no results of {shortened([shown(name) for name in lacking], _MOST_NAMES)}")
+        folder.gaps.append(f"has no results for {shortened([shown(name) for name in lacking], _MOST_NAMES)}")
     if folder.option("dev_mode") == "True":
-        folder.gaps.append("contains sample data of ASCT instead of measurements (`--dev-mode`)")
+        folder.gaps.append("contains ASCT's sample data instead of measurements (`--dev-mode`)")
     strange = [shown(name) for name in folder.results if name not in known]
     if strange:
         folder.note(f"asct does not know the recipes {shortened(strange, _MOST_NAMES)}, so they are not compared")

@@ -20,13 +20,13 @@ from asct.values.error import shown
 from asct.values.grouping import grouped
 
 _TICKS: Final = "ASCT counts ticks of a timer with a constant frequency, not core cycles"
-_LINES: Final = "ASCT counts 64 bytes for each load of 8 bytes"
+_LINES: Final = "ASCT counts 64 bytes for each 8-byte load"
 _ONE_NODE: Final = "ASCT measures one node and extrapolates to all CPUs"
 _UNKNOWN_NODES: Final = "ASCT measures one node, and the folder does not say how many there are"
 _DIMMS: Final = "ASCT counts each memory module as a channel"
-_TURNS: Final = "ASCT delays the load by turns of an empty loop, asct by NOP instructions"
+_EMPTY_LOOP: Final = "ASCT delays the load with iterations of an empty loop, asct with NOP instructions"
 _FASTEST: Final = "ASCT reports the fastest walk, asct the median"
-_FEW_CPUS: Final = "ASCT runs any number of processes on the same CPUs (as many as `numjobs`)"
+_FEW_CPUS: Final = "ASCT runs all numbers of processes on the same CPUs, as many as `numjobs`"
 _MEBI: Final = 1 << 20
 _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
 _NODE: Final = re.compile(r"Node ([0-9]{1,4})")
@@ -160,7 +160,7 @@ def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
 def _node(label: str, table: ArmTable) -> int:
     found = _NODE.fullmatch(label)
     if found is None:
-        raise misfit(f"{table.place}: `{shown(label)}` is not the name of a node")
+        raise misfit(f"{table.place}: `{shown(label)}` does not name a node")
     return int(found[1])
 
 
@@ -206,9 +206,9 @@ def _loaded_latency(recipe: ArmRecipe) -> Iterator[ArmValue]:
         for column in (*table.named("Loaded latency ["), *table.named("Bandwidth [")):
             value = table.number(row, column)
             if value is not None and column.startswith("Loaded"):
-                yield _latency(value, _unit(column), coords=at, unlike=_TURNS)
+                yield _latency(value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
             elif value is not None:
-                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=_TURNS)
+                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
         share = table.number(row, "% of Peak Theoretical BW")
         if share is not None:
             yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
@@ -259,7 +259,7 @@ def _step(axis: str, label: str, table: ArmTable) -> Scalar:
         return label
     found = _SIZE.fullmatch(label)
     if found is None or (axis != "block_size" and not label.isdecimal()):
-        raise misfit(f"{table.place}: row `{shown(label)}` is not a value of {axis}")
+        raise misfit(f"{table.place}: the row label `{shown(label)}` is not a valid {axis}")
     factor: int = 1024 ** " KMGT".index(found[2] or " ")
     return round(float(found[1]) * factor)
 

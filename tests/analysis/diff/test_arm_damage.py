@@ -134,7 +134,7 @@ def test_a_recipe_without_a_result_is_a_gap(tmp_path: Path) -> None:
     with_manifest(folder, manifest)
     (folder / "raw/c2c-latency/pmu_data").mkdir(parents=True)
     source = read(folder)
-    assert source.gaps == ("has no results of peak-bandwidth, c2c-latency",)
+    assert source.gaps == ("has no results for peak-bandwidth, c2c-latency",)
     assert len(source.records) == 4
 
 
@@ -164,7 +164,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("250.0", "25.0"))
     source = read(folder)
     assert len(source.records) == 4
-    assert ".hash does not match" in notes(source)[0]
+    assert "do not match .hash" in notes(source)[0]
 
 
 @pytest.mark.parametrize("link", ["raw", "raw/idle-latency", "raw/idle-latency/data.json", "asct.json", "report.json"])
