@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start index setup-run setup-test \
+.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start bench-judge index setup-run setup-test \
 	setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
@@ -51,6 +51,9 @@ bench-hosts: setup-test ## the figures of fleets, on loopback hosts; ROWS="hundr
 
 bench-start: setup-run ## how long --help, list, explain, TAB and check take; BASE=path/to/other/.venv/bin/asct for the ratio to it
 	$(BIN)/python -m tests.bench.start
+
+bench-judge: setup-test ## how often the baseline gate fails with and without a change (root, 40 min); ROWS="simulated" for some
+	$(BIN)/python -m tests.bench.judge $(ROWS)
 
 index: setup-run ## write what help, list and explain know of benchmarks (asct/benchmarks/index.json)
 	$(BIN)/python -m asct.registry
