@@ -24,8 +24,8 @@ class CiJob:
     artifacts: str = ""
 
     def path(self, file: str) -> str:
-        """Return the path of a file relative to the checkout, because CI servers show files of the repository. A file
-        elsewhere keeps its path."""
+        """Return the path of a file relative to the checkout, because CI servers link only to files in the
+        repository. The path of a file outside the checkout is returned unchanged."""
         file = plain(file)
         whole, root = Path(os.path.normpath(Path.cwd() / file)), os.path.realpath(self.checkout)
         inside = self.checkout and file and whole.is_relative_to(root)

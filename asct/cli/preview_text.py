@@ -28,7 +28,7 @@ def preview_of(resolved: ResolvedPlan, reusable: Mapping[str, int] | None = None
 
 
 def show_preview(options: GlobalOptions, resolved: ResolvedPlan, shown: Preview) -> None:
-    """Print a preview: text, or with --json one document. Warn if the run requires `--yes`."""
+    """Print a preview as text or, with --json, as a single JSON document. Warn if the run requires `--yes`."""
     from asct.planner.budget import unconfirmed
 
     questions = unconfirmed(resolved, shown)

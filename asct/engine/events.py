@@ -137,8 +137,8 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates of the drives below the targets during the last second, in B/s and requests/s. This event is
-    not written to the journal."""
+    """The transfer rates, over the last second, of the drives that underlie the targets, in B/s and requests/s. This
+    event is not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float

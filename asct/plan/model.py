@@ -24,7 +24,8 @@ REJECTED: Final = _Rejected.VALUE
 """The value of a node whose error has been reported. Anything that depends on it is skipped without a further error."""
 
 Gap = tuple[str, ...]
-"""The path of a part of the plan whose definition an error hides: ("hosts",), ("groups", "lab")."""
+"""The path of a part of the plan that is unknown because its definition contains an error, such as ("hosts",) or
+("groups", "lab")."""
 
 
 class Node(NamedTuple):

@@ -81,7 +81,7 @@ def _sections() -> Schema:
         "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
         "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark in the plan"),
         "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
-        "expect": _list_of(_ref("expectation"), "Bounds on metrics that decide the exit code"),
+        "expect": _list_of(_ref("expectation"), "Bounds on metrics, which determine the exit code"),
         "baseline": _object(_baseline(), "The run to compare with", ["run"]),
         "safety": _ref("safety"),
         "profiles": _map_of(_ref("profile"), "Named sets of changes to the plan, selected with --profile NAME"),

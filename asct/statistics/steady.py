@@ -4,9 +4,9 @@ SNIA, Solid State Storage Performance Test Specification 2.0.1, definition of st
 of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the average, and the line fitted by least
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
-By this rule alone, the plateau of a burst (a write cache that is not yet full, the credits of a volume) would count as
-steady state. A window therefore counts only after enough data has been written, or after a drop in the level that marks
-the end of the burst.
+By this rule alone, the plateau of a burst (while a write cache is filling, or while a cloud volume has burst credits)
+would count as steady state. A window therefore counts only after enough data has been written, or after a drop in the
+level that marks the end of the burst.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SteadyRule:
 @dataclass(frozen=True, slots=True)
 class SteadyWindow:
     """Consecutive values, starting at index `first`, and their mean. `excursion` and `drift` (signed) are fractions of
-    the mean; `slope` is the slope of the fitted line, in units of the values per round."""
+    the mean; `slope` is the slope of the fitted line: the change per round, in the unit of the values."""
 
     first: int
     values: tuple[float, ...]

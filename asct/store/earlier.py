@@ -25,7 +25,7 @@ class EarlierRepeat:
 
     folder: Path
     raw: str
-    """The folder in the form that the run's documents contain."""
+    """The folder, as it is written in the run's documents."""
     status: Status
     records: Sequence[Record]
 

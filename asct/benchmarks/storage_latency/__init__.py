@@ -69,7 +69,7 @@ class LatencyParams(MatrixParams):
     mixes: Counts = setting((100, 65, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
     dependent: WorkloadNames = setting(
         ("4K:0",),
-        "Workloads whose mean latency must become steady, each as `block size:read percentage`",
+        "Workloads whose mean latency must reach steady state, each as `block size:read percentage`",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )

@@ -65,7 +65,7 @@ def size_name(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrackedMetric:
-    """A dependent variable: a quantity of a workload that must become steady."""
+    """A dependent variable: a quantity of a workload that must reach steady state."""
 
     cell: Workload
     quantity: Quantity
@@ -287,7 +287,7 @@ class MatrixParams(QualificationParams):
     mixes: Counts = setting((0,), "Percentages of reads in the workloads", aliases=("rwmixread",), min_length=1)
     dependent: WorkloadNames = setting(
         ("4K:0",),
-        "Workloads that must become steady, each as `block size:read percentage`",
+        "Workloads that must reach steady state, each as `block size:read percentage`",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
