@@ -55,12 +55,12 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
             yield Diagnostic("E706", message, hint="the comparison lists the reasons; -k selects other benchmarks")
         elif gated and run.undecided:
             values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
-            message = f"{run.run.name}: a regression of {values} cannot be ruled out"
+            message = f"{run.run.name}: a regression cannot be ruled out for {values}"
             hint = "measure more visits or repeats, or exclude with -k what cannot be compared"
             yield Diagnostic("E706", message, hint=hint)
         for gap in run.run.gaps if gated else ():
-            hint = "`asct resume` measures what is missing"
-            yield Diagnostic("E706", f"{run.run.name} {gap}, so it cannot pass", hint=hint)
+            message = f"{run.run.name} {gap}, so it cannot pass"
+            yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare another one")
 
 
 def exit_code(diff: Diff, *, gated: bool) -> int:
@@ -69,6 +69,6 @@ def exit_code(diff: Diff, *, gated: bool) -> int:
     It is 3 if no value of a run can be compared, and otherwise 0 without `--fail-on` (`gated`). With it, it is 1 if a
     value has regressed, and 3 if a regression cannot be ruled out.
     """
-    if any(not run.judged or (gated and (run.undecided or run.run.gaps)) for run in diff.runs):
+    if any(True for _ in doubts(diff, gated=gated)):
         return 3
     return int(gated and any(run.counts()["regressed"] for run in diff.runs))

@@ -10,7 +10,7 @@ from asct.export.diff.text import ALIKE
 from asct.export.html import page, script_json
 from asct.figures.render import render_figure
 
-MOST_ROWS = 2_000
+MOST_ROWS = 500
 """Maximum number of values of a run in the page; the CSV and JSON files contain all of them."""
 
 
