@@ -31,15 +31,17 @@ def test_a_drive_that_was_slow_for_a_while_does_not_fail_the_gate(tmp_path: Path
     with loop_device(memory, 32) as loop, throttle(loop, riops=RATE) as group:
         plan = PLAN.format(device=loop.path)
         assert apply(plan, tmp_path).code == 3, "there is no baseline yet"
-        first = latest(tmp_path, "gate")
         assert asct("results", "label", "latest", "golden", cwd=tmp_path).code == 0
+        for _ in range(2):  # with three unchanged runs, noisy values are judged, too
+            apply(plan, tmp_path)
+        last = latest(tmp_path, "gate")
         group.limit(riops=RATE // 4)
         with applying(plan, tmp_path) as running:
-            until(lambda: _again(tmp_path, first), "nothing was measured again")
+            until(lambda: _again(tmp_path, last) or running.process.poll() is not None, "the run does not end")
             group.limit(riops=RATE)
             ended = running.ended()
     run = latest(tmp_path, "gate")
-    if "invalid" in (run / "records.jsonl").read_text():
+    if ended.code == 3:
         pytest.skip("other programs disturbed the measurement")
     [verdict] = json.loads((run / "run.json").read_text())["verdicts"]
     assert (ended.code, verdict["outcome"]) == (0, "pass"), ended.err
@@ -49,6 +51,6 @@ def test_a_drive_that_was_slow_for_a_while_does_not_fail_the_gate(tmp_path: Path
     assert asct("results", "verify", "latest", cwd=tmp_path).code == 0
 
 
-def _again(cwd: Path, first: Path) -> Any:
+def _again(cwd: Path, last: Path) -> Any:
     run = latest(cwd, "gate")
-    return run != first and '"t":"measuring-again"' in (run / "journal.jsonl").read_text()
+    return run != last and '"t":"measuring-again"' in (run / "journal.jsonl").read_text()
