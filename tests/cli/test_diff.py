@@ -113,7 +113,7 @@ def test_benchmarks_are_selected_as_in_asct(asct: Asct, runs: Runs) -> None:
     base, new = runs("base"), runs("new")
     every = {row["benchmark"] for row in asct("diff", base, new, "--json").document["rows"]}
     assert every == {"latency-sweep", "storage-io-depth-sweep"}
-    for words in (("-k", "storage"), ("-k", "all", "^memory"), ("--benchmarks", "^latency-sweep")):
+    for words in (("-k", "storage"), ("-k", "all", "^memory"), ("--benchmarks", "^latency-sweep"), ("^memory",)):
         rows = asct("diff", base, new, "--json", *words).document["rows"]
         assert {row["benchmark"] for row in rows} == {"storage-io-depth-sweep"}
     before = asct("diff", "-k", "memory", base, new, "--json").document["rows"]

@@ -28,19 +28,16 @@ class _DiffCommand(click.Command):
     """A command whose option --benchmarks takes several words, as in ASCT: `-k NAME... ^NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option before each further word that excludes a benchmark or names one."""
+        """Repeat the option before each further word that names a benchmark, and before each that excludes one."""
         return super().parse_args(ctx, _repeated(args))
 
 
 def _repeated(args: list[str]) -> list[str]:
     found: list[str] = []
-    known: frozenset[str] | None = None
-    for number, word in enumerate(args):
-        if number > 1 and found[-2:-1] == ["-k"] and not word.startswith("-"):
-            known = known or frozenset(selectors())
-            found += ["-k", word] if word.startswith("^") or word in known else [word]
-        else:
-            found.append("-k" if word == "--benchmarks" else word)
+    for word in args:
+        option = "-k" if word == "--benchmarks" else word
+        further = word.startswith("^") or (found[-2:-1] == ["-k"] and word in selectors())
+        found += ["-k", option] if further and found[-1:] != ["-k"] else [option]
     return found
 
 
