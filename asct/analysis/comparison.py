@@ -17,18 +17,23 @@ from typing import Final, Literal
 
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import Record
-from asct.statistics.bootstrap import ratio_interval
+from asct.statistics.bootstrap import Nested, ratio_interval
 from asct.statistics.prediction import Prior, next_p
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 LEVEL: Final = 0.01
 """The probability with which at least one of the values that are compared together is called changed by mistake."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
-_LEAST_RUNS: Final = 3
-"""From this number on, the spread of unchanged runs counts. Two runs say next to nothing about it."""
+_LEAST_RUNS: Final = 5
+"""From this number on, the spread of unchanged runs counts. Fewer say too little about it."""
+_ENOUGH_RUNS: Final = 10
+"""With fewer, the spread is so uncertain that a regression that visits show is undecided rather than chance."""
+_EXTREME: Final = 1e100
+"""Beyond this size or its inverse, ratios would overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
@@ -38,9 +43,9 @@ class Change:
     """The difference between two values of the same metric at the same place.
 
     `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, None for too few samples.
-    `noise` is the noise floor, as a fraction. `p_worse` and `p_better` are one-sided; `adjusted` corrects them for all
-    values that are compared together. If `reason` is not empty, the values cannot be compared, and the other fields say
-    nothing.
+    `noise` is the noise floor, as a fraction. `p_worse` and `p_better` are one-sided, and `p_visits` is the former
+    without the unchanged runs; `adjusted` corrects them for all values that are compared together. If `reason` is not
+    empty, the values cannot be compared, and the other fields say nothing.
     """
 
     base: float
@@ -53,6 +58,7 @@ class Change:
     noise: float = 0.0
     p_worse: float = 1.0
     p_better: float = 1.0
+    p_visits: float = 1.0
     tests: int = 1
     reason: str = ""
     runs: int = 0
@@ -74,18 +80,16 @@ class Change:
         """What the comparison found."""
         if self.reason:
             return "not-comparable"
-        least = max(self.limit, self.noise)
-        regressed = self.worse_by > least and self.p_worse <= LEVEL
-        improved = -self.worse_by > least and self.p_better <= LEVEL
-        if (regressed or improved) and self.noisy and self.runs < _LEAST_RUNS:
-            return "noisy"
-        if regressed:
-            return "regressed"
-        if improved:
-            return "improved"
-        if abs(self.change) > self.limit and not can_reach(*self.samples, LEVEL, self.tests):
+        if abs(self.change) <= max(self.limit, self.noise):
+            return "same"
+        if not can_reach(*self.samples, LEVEL, self.tests):
             return "too-few"
-        return "same"
+        worse = self.worse_by > 0.0
+        if (self.p_worse if worse else self.p_better) <= LEVEL:
+            if self.noisy and self.runs < _LEAST_RUNS:
+                return "noisy"
+            return "regressed" if worse else "improved"
+        return "noisy" if worse and self.p_visits <= LEVEL and self.runs < _ENOUGH_RUNS else "same"
 
     def describe(self, unit: str) -> str:
         """Return the change as text: `21 % worse than the baseline, 182 ns (95 %: +18 to +25 %); ...`."""
@@ -106,10 +110,12 @@ class Change:
                 f"compared: measure {least_each(LEVEL, self.tests)} in each run (`repeats`)"
             )
         if self.outcome == "noisy":
-            return (
-                f"{found}; the change may be due to noise, because one of the values is flagged {self.noisy}: add "
-                f"unchanged runs of the plan, so that their spread is known ({_LEAST_RUNS} suffice, 10 are better)"
+            why = (
+                f"{self.runs} unchanged runs are too few to tell their spread ({100 * self.spread:.3g} %)"
+                if self.runs >= _LEAST_RUNS
+                else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
             )
+            return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({_ENOUGH_RUNS} in total)"
         limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
         if self.runs >= _LEAST_RUNS:
             limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
@@ -128,36 +134,46 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
     change = Change(base.value, new.value, better, limit)
     reason = difference(base, new)
-    if reason:
-        return replace(change, reason=reason)
+    if reason or base.value == new.value:
+        return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
     first, second = _flat(before), _flat(after)
-    shift = ratio(first, second)
-    interval = ratio_interval(before, after) or shift.interval
     up, down = 1.0 + limit, 1.0 - limit
     rises, falls = (
         greater_p([value * up for value in first], second),
         greater_p(second, [value * down for value in first]),
     )
+    by_visits = rises if better == "lower" else falls
     noise = math.hypot(_noise(base), _noise(new))
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
+    unchanged = [value for value in unchanged if value > 0.0]
     if len(unchanged) >= _LEAST_RUNS:
-        # Half the noise floor is about one standard deviation. On a quiet host, it is known from all visits.
-        prior = Prior(noise / 2.0, 0 if noisy else len(first) + len(second) - 2)
+        # Half the noise floor is about one standard deviation, known from all visits.
+        prior = Prior(noise / 2.0, len(first) + len(second) - 2)
         rises = max(rises, _next_p(unchanged, new.value / up, prior))
         falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, prior))
     return replace(
         change,
         samples=(len(first), len(second)),
         change=new.value / base.value - 1.0,
-        interval=None if interval is None else (interval[0] - 1.0, interval[1] - 1.0),
+        interval=_interval(before, after),
         noise=noise,
         p_worse=rises if better == "lower" else falls,
         p_better=falls if better == "lower" else rises,
+        p_visits=by_visits,
         runs=len(unchanged),
         spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
         noisy=" and ".join(noisy),
     )
+
+
+def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
+    """Return the 95 % interval of the relative change; None for too few samples, or if a sample is not positive."""
+    first, second = _flat(before), _flat(after)
+    if min(*first, *second) <= 0.0:
+        return None
+    ends = ratio_interval(before, after) or ratio(first, second).interval
+    return None if ends is None else (ends[0] - 1.0, ends[1] - 1.0)
 
 
 def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
@@ -172,8 +188,11 @@ def adjusted(changes: Sequence[Change]) -> list[Change]:
     tests = sum(not item.reason for item in changes)
     worse = iter(holm(item.p_worse for item in changes if not item.reason))
     better = iter(holm(item.p_better for item in changes if not item.reason))
+    visits = iter(holm(item.p_visits for item in changes if not item.reason))
     return [
-        item if item.reason else replace(item, p_worse=next(worse), p_better=next(better), tests=tests)
+        item
+        if item.reason
+        else replace(item, p_worse=next(worse), p_better=next(better), p_visits=next(visits), tests=tests)
         for item in changes
     ]
 
@@ -182,8 +201,9 @@ def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
     """Return the changes, with a note on regressions if most values of a host became worse together: something about
     the host has probably changed. `hosts` contains the host of each change."""
     notes = {}
-    for host in dict.fromkeys(hosts):
-        own = [item for item, name in zip(changes, hosts, strict=True) if name == host and not item.reason]
+    comparable = [(item, host) for item, host in zip(changes, hosts, strict=True) if not item.reason]
+    for host, pairs in grouped(comparable, lambda pair: pair[1]).items():
+        own = [item for item, _ in pairs]
         worse = [item for item in own if item.worse_by > item.limit / 2.0]
         if len(own) >= _FEWEST_IN_COMMON and len(worse) >= _MOST * len(own):
             share = f"{len(worse)} of {len(own)} values of this host became worse together"
@@ -209,8 +229,10 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
         return f"the baseline is in {before.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
         return f"the value of the baseline is flagged {' and '.join(base.doubts)}"
-    if min(*_values(base), *_values(new)) <= 0.0:
+    if base.value != new.value and min(base.value, new.value) <= 0.0:
         return "there is no relative change of values that are not positive"
+    if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):
+        return "the values are too large or too small to be compared"
     return ""
 
 
@@ -223,7 +245,7 @@ def _visits(record: Record) -> tuple[float, ...]:
     return (record.stats.visit_values if record.stats else None) or (record.value,)
 
 
-def _flat(nested: Sequence[tuple[float, ...]]) -> list[float]:
+def _flat(nested: Nested) -> list[float]:
     return [value for visits in nested for value in visits]
 
 

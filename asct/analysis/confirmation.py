@@ -96,7 +96,7 @@ def _judged(verdict: Verdict, change: Change) -> Verdict:
     """Return the verdict after the second measurement."""
     unit = verdict.unit or "1"
     value = format_quantity(change.new, unit)
-    if change.outcome in UNDECIDED:
+    if change.outcome in UNDECIDED and (change.reason or change.worse_by > 0.0):
         return _told(
             verdict, f"measured again: {value}, which neither confirms nor refutes this: {change.describe(unit)}"
         )

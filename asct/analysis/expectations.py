@@ -210,7 +210,7 @@ def _judge_change(
     change = changes[place.key]
     reason, if_missing = _rejected(check, place, strict)
     outcome = "unknown"
-    if not reason and change.outcome in UNDECIDED:
+    if not reason and change.outcome in UNDECIDED and (change.reason or change.worse_by > 0.0):
         reason = change.describe(place.records[0].unit)
     elif not reason:
         outcome = "fail" if change.outcome == "regressed" else "pass"

@@ -121,10 +121,12 @@ def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
     alike = [100e-9 * (1.0 + 0.01 * step) for step in (0, -1, 1, -0.5, 0.5)]
     apart = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5)]
     (clear,) = adjusted([compare(base, new, 0.05, alike)])
-    (lost,) = adjusted([compare(base, new, 0.05, apart)])
-    assert (clear.outcome, lost.outcome) == ("regressed", "same")
+    (few,) = adjusted([compare(base, new, 0.05, apart)])
+    (lost,) = adjusted([compare(base, new, 0.05, 2 * apart)])
+    assert (clear.outcome, few.outcome, lost.outcome) == ("regressed", "noisy", "same")
     assert "spread of 5 unchanged runs 0.791 %" in clear.describe("s")
-    assert "spread of 5 unchanged runs 11.9 %; it may be chance" in lost.describe("s")
+    assert "5 unchanged runs are too few to tell their spread (11.9 %)" in few.describe("s")
+    assert "spread of 10 unchanged runs 11.2 %; it may be chance" in lost.describe("s")
     (better,) = adjusted([compare(new, base, 0.05, [1.2 * value for value in alike])])
     assert better.outcome == "improved"
 
@@ -137,11 +139,24 @@ def test_no_value_is_lower_by_more_than_100_percent() -> None:
 
 def test_a_change_on_a_noisy_host_is_unknown_unless_the_spread_is_known() -> None:
     noisy = group(around(120e-9), flags=["noisy-host"])
-    alike = [100e-9, 101e-9, 99e-9, 100.5e-9]
+    alike = [100e-9, 101e-9, 99e-9, 100.5e-9, 99.5e-9]
     (alone,) = adjusted([compare(group(around(100e-9)), noisy, 0.05)])
     (known,) = adjusted([compare(group(around(100e-9)), noisy, 0.05, alike)])
     assert (alone.outcome, known.outcome) == ("noisy", "regressed")
-    assert "flagged noisy-host: add unchanged runs of the plan" in alone.describe("s")
+    assert "flagged noisy-host, and the spread of unchanged runs is unknown: add" in alone.describe("s")
+
+
+def test_zeros_are_equal_and_do_not_hide_other_values() -> None:
+    """fio reports a CPU time of 0 for some repeats."""
+    assert of([0.0] * 8, [0.0] * 8).outcome == "same"
+    found = of([0.0, *around(1.0, 7)], around(2.0))
+    assert (found.outcome, found.interval) == ("regressed", None)
+    assert of([0.0] * 8, around(1.0)).outcome == "not-comparable"
+
+
+def test_values_near_the_limits_of_floating_point_are_not_compared() -> None:
+    assert of([1e-300] * 8, [1e300] * 8).outcome == "not-comparable"
+    assert of([1e308] * 8, [1.5e308] * 8).outcome == "not-comparable"
 
 
 def test_values_that_move_together_blame_the_host() -> None:

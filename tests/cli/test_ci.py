@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,12 @@ def test_resuming_a_complete_run_annotates_it_again(asct: Asct, plan_file: Path,
     assert (ended.code, ended.out.count("::error ")) == (1, 3)
 
 
+def critical(folder: Path) -> list[dict[str, Any]]:
+    """The critical items of the report; others appear if the host was noisy."""
+    items = json.loads((folder / LATEST / "gl-code-quality-report.json").read_text())
+    return [item for item in items if item["severity"] == "critical"]
+
+
 def test_gitlab_gets_a_code_quality_report(
     asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,11 +138,11 @@ def test_gitlab_gets_a_code_quality_report(
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
     ended = asct("apply", "small.yaml", "--ci")
     assert (ended.code, "::error" in ended.out + ended.err) == (1, False)
-    items = json.loads((tmp_path / LATEST / "gl-code-quality-report.json").read_text())
+    items = critical(tmp_path)
     assert {item["location"]["path"] for item in items} == {f"{tmp_path.name}/small.yaml"}
-    assert [(item["severity"], item["location"]["lines"]) for item in items] == [("critical", {"begin": 8})] * 3
+    assert [item["location"]["lines"] for item in items] == [{"begin": 8}] * 3
     asct("apply", "small.yaml", "--ci")
-    again = json.loads((tmp_path / LATEST / "gl-code-quality-report.json").read_text())
+    again = critical(tmp_path)
     assert [item["fingerprint"] for item in items] == [item["fingerprint"] for item in again]
     assert len({item["fingerprint"] for item in items}) == 3
     assert items != again, "the measured values differ"

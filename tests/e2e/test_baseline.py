@@ -15,6 +15,8 @@ benchmarks: [{id: tiny, uses: noop, repeats: 6}]
 expect: [{metric: "*", versus: baseline, no_worse_than: 10000%}]
 baseline: {run: golden}
 """
+UNCHANGED = 5
+"""Runs with which values from a noisy host are judged, too."""
 
 
 def slowed(run: Path, factor: float) -> None:
@@ -24,6 +26,12 @@ def slowed(run: Path, factor: float) -> None:
     for body in bodies:
         body["value"] *= factor
     path.write_text("".join(json.dumps(body) + "\n" for body in bodies))
+
+
+def quicken(folder: Path) -> None:
+    """Make all runs a million times as fast: beyond any noise."""
+    for run in (folder / "results" / "gate").glob("2*"):
+        slowed(run, 1e-6)
 
 
 def verdict(ended: Ended, run: Path) -> dict[str, object]:
@@ -45,7 +53,9 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     assert (ended.code, found["outcome"]) == (0, "pass"), found
     assert found["baseline"]["run"] == f"gate/{first.name}"  # type: ignore[index]
 
-    slowed(first, 1e-6)  # the baseline was a million times as fast: beyond any noise
+    for _ in range(UNCHANGED - 2):
+        apply(PLAN, tmp_path)
+    quicken(tmp_path)
     ended = apply(PLAN, tmp_path)
     second = latest(tmp_path, "gate")
     found = verdict(ended, second)
@@ -71,8 +81,9 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
 
 
 def test_a_plan_may_fail_at_the_first_measurement(tmp_path: Path) -> None:
-    apply(PLAN, tmp_path)
-    slowed(latest(tmp_path, "gate"), 1e-6)
+    for _ in range(UNCHANGED):
+        apply(PLAN, tmp_path)
+    quicken(tmp_path)
     assert asct("results", "label", "latest", "golden", cwd=tmp_path).code == 0
     preview = asct("plan", "plan.yaml", cwd=tmp_path)
     assert "up to 1 point may be measured again to confirm regressions" in preview.out

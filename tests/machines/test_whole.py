@@ -45,7 +45,7 @@ def whole(pair: Guest, arm: Guest, tmp_path_factory: pytest.TempPathFactory) -> 
     run = latest(folder, "guests")
     for _ in range(RESUMES):  # a guest that its machine held up refuses a value: asct says so, and how to get it
         if ended.code == 3:
-            ended = asct("resume", str(run), cwd=folder, timeout=200)
+            ended = asct("resume", str(run), cwd=folder, timeout=800)
     return Whole(ended, run, lines(run / "records.jsonl"), pools)
 
 
