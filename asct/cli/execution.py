@@ -30,7 +30,7 @@ from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
-from asct.engine.run import apply, finish_run, measure_again
+from asct.engine.run import apply, finish_run, judging, measure_again
 from asct.engine.services import RunContext
 from asct.errors import AsctError, PlanError, exhausted
 from asct.export import write as write_report
@@ -89,9 +89,10 @@ def execute(
         how = replace(how, command=(PROGRAM, *sys.argv[1:]))
         with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
             run = apply(resolved, how, listeners=[log, progress], resume=resume)
-        if run.stop.signal is not None:
-            discard_closed_outputs()
-        verdicts, rejected = _judged(resolved, run, how)
+        with judging(run, render):
+            if run.stop.signal is not None:
+                discard_closed_outputs()
+            verdicts, rejected = _judged(resolved, run, how)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True
     print_summary(options.console, views[-1], reports)

@@ -48,7 +48,7 @@ class JobRunner:
         self._run = run
         self._session = session
         self._earlier = earlier
-        self._before = job.repeats if earlier.again else 0
+        self._before = job.repeats if run.again else 0
         """The number of the last repeat before those of this job."""
         self._last = last
         self._guard = session.guard.job(job)
@@ -112,7 +112,7 @@ class JobRunner:
             self._give_up([*unfit.values()])
             return
         self._run.events.notices(job.host, unfit.values())
-        if not self._earlier.again:
+        if not self._run.again:
             self._run.events.notices(job.host, cautions(job, self.benchmark, self._points, self._session.facts))
         self.needs = JobNeeds.of(needs)
         self._give_up(self._session.assess(self.needs, self._guard))

@@ -41,8 +41,6 @@ class EarlierResults:
     """The runs that `--reuse` searches; None if the option is not set."""
     pilots: EarlierRuns | None = None
     """Recent runs, whose variances determine how many visits are made."""
-    again: bool = False
-    """Whether points are measured again: repeats are numbered after those of the plan."""
     findings: Sequence[Diagnostic] = ()
     """Diagnostics about damage in the earlier part of the run."""
 
@@ -124,11 +122,12 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def exports_of(
     resolved: ResolvedPlan, records: Sequence[Record], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Return the results that other jobs need, computed from the kept records."""
-    needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
+    """Return the results that other jobs need, computed from the kept records of the planned repeats."""
+    wanted = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
+    needed = {job.key: job.repeats for job in resolved.jobs if (job.host, job.id) in wanted}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
-        if (record.host, record.id) in needed:
+        if record.repeat <= needed.get(f"{record.host}/{record.id}", 0):
             key = (record.host, record.id, record.point_id, record.repeat)
             by_repeat.setdefault(key, []).append(record)
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Scalar]]]] = {}

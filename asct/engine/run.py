@@ -3,7 +3,8 @@
 A command calls these functions in this order:
 
 1. `run = apply(resolved, options, listeners=...)` measures; afterward, all results are on disk.
-2. `verdicts = asct.analysis.expectations.judge(...)` judges the expectations from the stored results.
+2. `verdicts = asct.analysis.expectations.judge(...)` judges the expectations from the stored results, within
+  `with judging(run, render):`.
 3. `code = finish_run(run, verdicts, render)` writes verdicts and exit code to run.json, calls `render` for the reports,
   emits `RunEnded` and unlocks the run folder.
 """
@@ -14,8 +15,9 @@ import json
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,7 +93,19 @@ def apply(
             _measure(run, earlier, options)
         return run
     except BaseException as error:
-        _abandon(writer, 70 if (known := exhausted(error)) is None else known.exit_code)
+        _abandon(writer, error)
+        raise
+
+
+@contextmanager
+def judging(run: RunContext, render: Render) -> Iterator[None]:
+    """While the body judges the run and measures points again, let signals request its end. An exception ends the
+    run."""
+    try:
+        with signals(run.stop):
+            yield
+    except BaseException as error:
+        _abandon(run.writer, error, render)
         raise
 
 
@@ -170,7 +184,6 @@ class HostRunner:
         self._run = run
         self.session = HostSession(run, spec, earlier.sessions.get(spec.name, ""))
         self.jobs = [JobRunner(run, self.session, job, earlier, last=job is jobs[-1]) for job in jobs]
-        self._again = earlier.again
         self._provided = {job: found for (host, job), found in earlier.exports.items() if host == spec.name}
         self.entry = HostEntry(
             name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not started"
@@ -200,7 +213,7 @@ class HostRunner:
         self.entry.description = describe(self.session.facts)
         for job in self.jobs:
             job.preflight()
-        if not self._again:
+        if not self._run.again:
             self._report_disturbances()
         self.session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
         for job in self.jobs:
@@ -233,7 +246,7 @@ class HostRunner:
         reason = "the connection was lost and could not be restored"
         message = f"host {self.entry.name}: {reason}; its remaining measurements are skipped"
         hint = "`asct resume` measures them when the host can be reached again"
-        finding = Diagnostic("E610", message, hint=hint)
+        finding = Diagnostic("E610", message, hint="" if self._run.again else hint)
         self._run.events.notice(self.entry.name, finding)
         self._set("lost", f"{finding.code} {reason}")
         for job in self.jobs:
@@ -258,20 +271,20 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     the run measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
-    limit of the plan, the host could not be used, or a repeat failed.
+    limit of the plan, the host could not be used, or a repeat failed. Call it within `judging`.
     """
     if run.stop.requested:
         return dict.fromkeys(points, "the run was stopped")
     stored = read_run(run.writer.layout.root)
     problems = over_limits(run, suspected(run.plan.jobs, points))
-    exports = exports_of(run.plan, stored.looks()[0], run.services)
-    earlier = EarlierResults(run.kept, exports, pilots=pilot_runs(options.results, run.writer.layout.root), again=True)
+    exports = exports_of(run.plan, stored.records(), run.services)
+    earlier = EarlierResults(run.kept, exports, pilots=pilot_runs(options.results, run.writer.layout.root))
+    run = replace(run, again=True)
     jobs = grouped(suspected(run.plan.jobs, set(points) - set(problems)), lambda job: job.host)
     hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
     if hosts:
         run.events.emit(_measuring_again(run, jobs))
-        with signals(run.stop):
-            _raise_bugs(run, _finished(run, hosts, options))
+        _raise_bugs(run, _finished(run, hosts, options))
     for host in hosts:
         for job in host.jobs:
             reason = job.entry.note or ("" if host.entry.status == "ok" else host.entry.reason)
@@ -327,7 +340,9 @@ def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future
             run.stop.request("store")
         if limit_s is not None and time.monotonic() - run.started > limit_s and not run.stop.requested:
             run.stop.request("timeout")
-            hint = "increase `--timeout`, or run `asct resume` to measure the remaining points"
+            hint = "increase `--timeout`" + (
+                "" if run.again else ", or run `asct resume` to measure the remaining points"
+            )
             run.events.notice(None, Diagnostic("E618", f"the run reached its time limit of {limit_s:g} s", hint=hint))
         if run.stop.at_once and time.monotonic() - interrupted > _INTERRUPT_AGAIN_S:
             interrupted = time.monotonic()
@@ -345,7 +360,7 @@ def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
     if failure is not None:
         run.events.notices(None, failure.diagnostics)
     elif run.stop.reason == "fail-fast":
-        hint = "`asct resume` measures the remaining points"
+        hint = "" if run.again else "`asct resume` measures the remaining points"
         message = "stopped at the first failed measurement (`--fail-fast`)"
         run.events.notice(None, Diagnostic("E619", message, hint=hint))
 
@@ -400,10 +415,14 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
         writer.save()
 
 
-def _abandon(writer: RunWriter, code: int) -> None:
-    """Mark the run as incomplete in run.json, after a bug or if the results tree cannot be written at the start."""
+def _abandon(writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
+    """Mark the run as incomplete in run.json, after a bug, or if the results tree cannot be written or read."""
+    known = error if isinstance(error, AsctError) else exhausted(error)
     try:
-        writer.finish(status="incomplete", exit_code=code, ended_at=now())
+        writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())
+        if render is not None:
+            with suppress(Exception):  # it must not hide the error
+                render(writer.layout)
         writer.seal()
     except StoreError:
         pass

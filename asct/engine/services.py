@@ -68,6 +68,9 @@ class RunContext:
     """Maximum time in seconds to wait for a locked host."""
     kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
+    again: bool = False
+    """Whether points are measured again: repeats are numbered after those of the plan, and `asct resume` does not
+    complete them, because the run has everything that its plan contains."""
 
     @property
     def id(self) -> str:

@@ -137,3 +137,19 @@ def test_what_resume_cannot_repair_is_not_advised_to_be_resumed(
     assert ended.code == 3 and f"{name}" in told
     assert "restore it from a copy; without it, run the plan again" in told
     assert "asct resume" not in told and "asct plan PLAN -o" not in told
+
+
+def test_a_bug_while_a_run_is_judged_ends_the_run(
+    asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("asct.cli.execution.judge", fail)
+    plan_file.write_text(plan_file.read_text() + 'expect: [{metric: "*", max: 1 h}]\n')
+    assert asct("apply", str(plan_file)).code == 70
+    run = (tmp_path / "results" / "small" / "latest").resolve()
+    body = json.loads((run / "run.json").read_text())
+    assert (body["status"], body["exit_code"]) == ("incomplete", 70)
+    assert (run / "summary.md").exists()
+    assert asct("results", "verify", str(run)).code == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,13 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import Event, MeasuringAgain, PointEnded
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
-from asct.engine.run import apply, finish_run, measure_again
+from asct.engine.resume import reopen
+from asct.engine.run import apply, finish_run, judging, measure_again
 from asct.engine.services import RunContext
 from asct.errors import ConnectError
 from asct.hosts.factory import make_host
 from asct.planner.model import Job, ResolvedPlan
-from asct.store.layout import PointKey
+from asct.store.layout import PointKey, RunLayout
 from asct.store.reader import StoredRun, read_run
 from asct.store.verify import verify
 from tests.engine.conftest import Lab
@@ -160,3 +163,56 @@ def test_a_repeat_that_fails_is_the_reason(lab: Lab, tmp_path: Path) -> None:
     stored = read_run(run.writer.layout.root)
     assert stored.run.counts == {"ok": 2} and verify(stored) == []
     assert [(record.id, record.repeat) for record in stored.records()] == [("one", 1), ("other", 1), ("other", 2)]
+
+
+@pytest.mark.parametrize(
+    ("code", "options"), [("E618", {"timeout_s": 0.0}), ("E619", {"fail_fast": True})], ids=["timeout", "fail-fast"]
+)
+def test_resume_is_not_advised_for_points_to_measure_again(
+    lab: Lab, tmp_path: Path, code: str, options: Mapping[str, Any]
+) -> None:
+    one = job(point(script=f"test ! -e {tmp_path}/done && touch {tmp_path}/done && echo 1"))
+    how = RunOptions(results=lab.results, fail_fast="fail_fast" in options)
+    run = apply(lab.plan(one), how, collaborators())
+    measure_again(run, [key(one)], replace(how, **options))
+    assert finish_run(run) == 0
+    [hint] = [item.hint or "" for _, item in run.events.findings if item.code == code]
+    assert "resume" not in hint
+
+
+def test_other_jobs_receive_the_results_of_the_first_measurement_only(lab: Lab, tmp_path: Path) -> None:
+    source = job(point(script=f"echo x >> {tmp_path}/times; wc -l < {tmp_path}/times"), name="source")
+    plan = lab.plan(source, job(point(index=3), name="user", needs={"one": "source"}))
+    run, problems, _ = measured(lab, plan, [key(source)])
+    layout = run.writer.layout
+    assert problems == {} and [one.value for one in read_run(layout.root).records() if one.id == "source"] == [1, 2]
+    writer, earlier = reopen(plan, layout, collaborators())
+    writer.close()
+    assert earlier.exports == {key(source)[:2]: {"best": 1.0}}
+
+
+@pytest.mark.parametrize("problem", [ValueError("a bug"), KeyboardInterrupt()], ids=["bug", "interrupt"])
+def test_an_exception_while_a_run_is_judged_ends_the_run(lab: Lab, problem: BaseException) -> None:
+    rendered: list[RunLayout] = []
+
+    def render(layout: RunLayout) -> Mapping[str, str]:
+        rendered.append(layout)
+        return {}
+
+    run = apply(lab.plan(job()), RunOptions(results=lab.results), collaborators())
+    with pytest.raises(type(problem)), judging(run, render):
+        raise problem
+    stored = read_run(run.writer.layout.root)
+    assert (stored.run.status, stored.run.exit_code) == ("incomplete", 70)
+    assert rendered == [run.writer.layout] and stored.layout.sums.exists() and verify(stored) == []
+
+
+def test_a_signal_while_a_run_is_judged_interrupts_the_run(lab: Lab) -> None:
+    one, how = job(), RunOptions(results=lab.results)
+    run = apply(lab.plan(one), how, collaborators())
+    with judging(run, lambda _: {}):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert measure_again(run, [key(one)], how) == {key(one): "the run was stopped"}
+    assert finish_run(run) == 130
+    stored = read_run(run.writer.layout.root)
+    assert stored.run.status == "interrupted" and verify(stored) == []
