@@ -1,5 +1,4 @@
-"""This machine, reached through pipes to the same runner that other hosts use, so that tasks survive if asct is
-killed."""
+"""This machine, with the runner that other hosts use, reached through pipes. Tasks survive if asct is killed."""
 
 from __future__ import annotations
 

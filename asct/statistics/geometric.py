@@ -12,7 +12,7 @@ def geometric_sizes(low: int, high: int, per_octave: float, granule: int) -> lis
     high < low or per_octave <= 0.
     """
     if granule < 1 or low < granule or high < low or per_octave <= 0:
-        raise ValueError(f"no size from {low} to {high} is a multiple of {granule}, at {per_octave} sizes per octave")
+        raise ValueError(f"cannot list sizes from {low} to {high} in multiples of {granule}, {per_octave} per octave")
     first, last = low // granule * granule, high // granule * granule
     steps = math.floor(math.log2(high / low) * per_octave + 1e-9)
     raw = (low * 2.0 ** (step / per_octave) for step in range(steps + 1))
