@@ -27,7 +27,7 @@ class RunHardware:
         facts = self.facts.get(place.host)
         paths = self._targets(place) if facts is not None else ()
         found = {drive.name: drive for path in paths if facts is not None for drive in _drives(facts, path)}
-        return [found[name] for name in sorted(found)]
+        return sorted(found.values(), key=_order)
 
     def _targets(self, place: MetricGroup) -> Sequence[str]:
         """Return the files and devices that a point measures; the work folder for temporary files."""
@@ -62,7 +62,7 @@ def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
         ("CPU", before.cpu.model, after.cpu.model),
         ("number of CPUs", before.cpu.cpus, after.cpu.cpus),
         ("number of sockets", before.cpu.sockets, after.cpu.sockets),
-        ("number of NUMA nodes", len(before.nodes), len(after.nodes)),
+        ("number of NUMA nodes", len(before.nodes) or None, len(after.nodes) or None),
     )
     for what, first, second in pairs:
         if first is not None and second is not None and first != second:
@@ -90,6 +90,11 @@ def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) ->
 
 def _kind(drive: BlockDevice) -> tuple[str | None, int | None, str | None]:
     return drive.model, drive.size_bytes, drive.firmware
+
+
+def _order(drive: BlockDevice) -> tuple[str, int, str]:
+    """Return the sort key of a drive: its kind, because its name can change with every boot."""
+    return drive.model or "", drive.size_bytes or 0, drive.firmware or ""
 
 
 def _described(drive: BlockDevice | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from asct.analysis.groups import gather
-from asct.analysis.hardware import RunHardware, hardware_change
-from asct.sdk.facts import BlockDevice, HostFacts, Mount
+from asct.analysis.hardware import RunHardware, hardware_change, host_change
+from asct.sdk.facts import BlockDevice, HostFacts, Mount, NumaNode
 from tests.analysis.test_expectations import record
 
 
@@ -85,3 +85,27 @@ def test_fewer_drives_are_other_hardware() -> None:
     before, after = hardware(one, two, raid, files=["/dev/md0"]), hardware(one, raid, files=["/dev/md0"])
     assert change(before, before) == ""
     assert "and is missing" in change(before, after)
+
+
+def test_drives_may_swap_their_names() -> None:
+    raid = BlockDevice(name="md0", kind="md")
+    models = [("A", "B"), ("B", "A"), ("B", "C")]
+    before, swapped, other = (
+        hardware(
+            drive(model=first, holders=["md0"]), drive("nvme1n1", model=second, holders=["md0"]), raid,
+            files=["/dev/md0"],
+        )
+        for first, second in models
+    )  # fmt: skip
+    assert change(before, swapped) == ""
+    assert "the drive was A" in change(before, other)
+
+
+def test_unknown_nodes_are_not_compared() -> None:
+    unknown, known = (
+        HostFacts(host="a", collected_at="t"),
+        HostFacts(host="a", collected_at="t", nodes=[NumaNode(id=0, cpus=[0])]),
+    )
+    two = known.model_copy(update={"nodes": [NumaNode(id=0, cpus=[0]), NumaNode(id=1, cpus=[1])]})
+    assert host_change(unknown, known) == host_change(known, unknown) == ""
+    assert host_change(known, two) == "other hardware: the number of NUMA nodes was 1 and is 2"

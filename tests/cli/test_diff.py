@@ -226,6 +226,16 @@ def test_lost_records_cannot_pass(asct: Asct, runs: Runs, left: int) -> None:
     assert "has lost the records of" in " ".join(gated.err.split())
 
 
+def test_a_second_measurement_does_not_replace_lost_records(asct: Asct, runs: Runs) -> None:
+    def later(record: dict[str, Any]) -> None:
+        if record["id"] == "latency-sweep":
+            record["repeat"] += 100
+
+    gated = asct("diff", runs("base"), runs("short", later), "--fail-on", "regression>90%")
+    assert gated.code == 3
+    assert "has lost the records of" in " ".join(gated.err.split())
+
+
 def test_values_in_another_unit_are_shown_in_their_own(asct: Asct, runs: Runs) -> None:
     def cycles(record: dict[str, Any]) -> None:
         if record["metric"] == "latency":

@@ -83,7 +83,9 @@ class DiffRow:
             return False
         if self.verdict != "not comparable":
             return self.change.worse_by > self.change.limit
-        return self.record.better != "neither" and min(self.change.base, self.change.new) > 0.0
+        better, base, new = self.record.better, self.change.base, self.change.new
+        worse = new > base if better == "lower" else new < base
+        return better != "neither" and (worse or min(base, new) > 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,11 @@ class RunDiff:
 
     @property
     def undecided(self) -> int:
-        """The number of values for which a regression cannot be ruled out."""
-        return sum(row.undecided for row in self.rows)
+        """The number of values for which a regression cannot be ruled out. Those of hosts that are missing from the new
+        run count, too."""
+        paired = self.hosts.values()
+        lost = [row for row in self.rows if row.verdict == "removed" and row.group.host not in paired]
+        return sum(row.undecided for row in self.rows) + sum(row.record.better != "neither" for row in lost)
 
 
 def paired_hosts(base: DiffSource, new: DiffSource) -> dict[str, str]:

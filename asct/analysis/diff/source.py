@@ -81,9 +81,9 @@ class DiffSource:
 def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
     """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
     run, facts, resolved = stored.run, stored.facts(), stored.resolved()
-    first, again = stored.looks()
+    first, _ = stored.looks()
     planned, _ = agreed(first, resolved, facts, catalog)
-    measured = {(one.host, one.id, one.point_id, one.repeat) for one in (*first, *again) if one.repeat >= 1}
+    measured = {(one.host, one.id, one.point_id, one.repeat) for one in first if one.repeat >= 1}
     jobs = planned_jobs(resolved)
     return DiffSource(
         name=plain(f"{run.plan}/{stored.layout.root.name}"),
@@ -109,7 +109,7 @@ def _tags(job: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _gaps(run: Run, measured: int, *, torn: bool) -> list[str]:
-    """Return the gaps of a run; `measured` is the number of repeats with records."""
+    """Return the gaps of a run; `measured` is the number of planned repeats with records."""
     gaps = [] if run.status == "complete" else [f"is {run.status}"]
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:

@@ -77,9 +77,16 @@ def test_what_cannot_be_compared_says_why_and_shows_both_values(changes: dict[st
     assert row.undecided == (reason != UNDIRECTED)
 
 
-def test_values_that_are_not_positive_do_not_block_a_gate() -> None:
-    row = one(value([0.0], stats=None), value([0.5], stats=None))
-    assert (row.verdict, row.percent, row.undecided) == ("not comparable", None, False)
+@pytest.mark.parametrize(
+    ("base", "new", "better", "undecided"),
+    [(0.0, 0.5, "lower", True), (0.0, 0.5, "higher", False), (0.5, 0.0, "higher", True), (0.5, 0.0, "lower", False)],
+)
+def test_zeros_are_undecided_if_they_became_worse(base: float, new: float, better: str, undecided: bool) -> None:
+    row = one(value([base], stats=None, better=better), value([new], stats=None, better=better))
+    assert (row.verdict, row.undecided) == ("not comparable", undecided)
+
+
+def test_no_change_of_zero_is_the_same() -> None:
     assert one(value([0.0], stats=None), value([0.0], stats=None)).verdict == "same"
 
 
@@ -122,6 +129,12 @@ def test_hosts_are_paired_by_name_or_because_each_run_has_one() -> None:
     assert several.hosts == {"lab-1": "lab-1"}
     assert several.notes == ("only p/new measured host lab-3",)
     assert [row.verdict for row in several.rows] == ["same", "added"]
+
+
+def test_a_host_without_a_counterpart_is_undecided() -> None:
+    one_host, other = levels({"L1": 1}, host="lab-1"), levels({"L1": 1, "L2": 1}, host="lab-2")
+    assert compared(source("base", *one_host, *other), source("new", *one_host)).undecided == 2
+    assert compared(source("base", *one_host), source("new", *one_host, *other)).undecided == 0
 
 
 def test_the_correction_counts_every_value_of_the_pair() -> None:
