@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from asct.analysis.agreement import agreed
 from asct.analysis.comparison import difference
@@ -22,15 +23,18 @@ from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
 from asct.errors import StoreError
 from asct.sdk.benchmark import Catalog
-from asct.sdk.record import is_invalid
+from asct.sdk.record import REUSED, is_invalid
+from asct.statistics.changepoint import changes
 from asct.store.accepted import Acceptance, read_acceptances
-from asct.store.find import holds_run, list_runs, open_run
-from asct.store.model import Run
+from asct.store.find import age, holds_run, open_run, run_folders
+from asct.store.model import Verdict
 from asct.store.reader import StoredRun, read_run
 
 LATEST: Final = "latest"
 MOST_RUNS: Final = 20
 """Runs whose spread is used, the baseline included. More would hide a slow decline behind the spread that it causes."""
+LEVEL_RUNS: Final = 5
+"""The fewest runs at the level of the baseline with which runs at other levels are left out."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 """What identifies a value in different runs: host, id, metric, and its place as text."""
@@ -59,6 +63,8 @@ class Baseline:
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
+    since: Mapping[BaselineKey, str] = field(default_factory=dict)
+    """The run that was accepted last for a value. Older runs are not unchanged ones."""
     problem: str = ""
 
     def compares(self, group: MetricGroup) -> bool:
@@ -68,14 +74,19 @@ class Baseline:
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
         """Return what the baseline and the unchanged runs measured at the same place with the same settings and
-        version; after an acceptance, only runs since then."""
-        base = self.counterpart(group)
+        version, oldest first: only runs since the last acceptance, and only those of the baseline's level."""
+        key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
         run = base.records[0].run
-        runs = [item for item in self.unchanged if run == self.run.rpartition("/")[2] or item.run > run]
-        found = (item.groups.get(key_of(group)) for item in runs)
-        return base.value, *(other.value for other in found if other is not None and not difference(base, other))
+        values = {run: base.value}
+        for item in self.unchanged:
+            other = item.groups.get(key)
+            recent = age(item.run) >= age(self.since.get(key, item.run))
+            if recent and other is not None and not difference(base, other):
+                values.setdefault(item.run, other.value)
+        ordered = sorted(values, key=age)
+        return _level([values[item] for item in ordered], ordered.index(run))
 
     def hardware_change(self, group: MetricGroup) -> str:
         """Return how the hardware differs from the one that measured the baseline's values; empty if it does not, or
@@ -92,43 +103,96 @@ class Baseline:
 
 def key_of(group: MetricGroup) -> BaselineKey:
     """Return what identifies the values in every run of a plan."""
-    return group.host, group.id, group.metric, tuple(sorted((key, repr(value)) for key, value in group.at.items()))
+    return _key(group.host, group.id, group.metric, group.at)
+
+
+def _key(host: str, job_id: str, metric: str, at: Mapping[str, Any]) -> BaselineKey:
+    return host, job_id, metric, tuple(sorted((key, repr(value)) for key, value in at.items()))
+
+
+def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
+    """Return the values next to `values[index]` up to the nearest level changes. Runs before an improvement would hide
+    that it was lost again. Values that return to an earlier level alternate between states, which is part of their
+    spread, and so few that their spread would not count are no level."""
+    found = (change.index for change in changes(values))
+    cuts = [0, *(cut for cut in found if _apart(values[:cut], values[cut:])), len(values)]
+    level = next(values[start:end] for start, end in pairwise(cuts) if start <= index < end)
+    return tuple(level if len(level) >= LEVEL_RUNS else values)
+
+
+def _apart(before: Sequence[float], after: Sequence[float]) -> bool:
+    return max(before) < min(after) or max(after) < min(before)
 
 
 def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
     """Return the baseline `name` for the run in the folder `current`. It never raises StoreError: a baseline that is
     gone or damaged makes verdicts unknown."""
-    results = current.parent.parent
     try:
+        now, before = read_run(current), _before(current)
         if name == LATEST:
-            stored = _latest(results, current)
-            why = "the newest run of this plan that was measured completely"
+            fit = (item for item in _fit(reversed(before)) if not _unconfirmed(item.run.verdicts))
+            stored, why = next(fit, None), "the newest run of this plan that was measured completely"
         else:
             labeled = current.parent / name
-            stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(results, name)
+            stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(current.parent.parent, name)
             why = f"`{name}`"
         if stored is None:
             return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
-        fault = unfit(stored.run)
+        if "/" not in name and stored.run.plan != now.run.plan:
+            add = f"`asct results label {now.run.plan}/latest NAME` adds a label"
+            return Baseline(
+                problem=f"no run of this plan has the label or id `{name}` ({_title(stored)} has it); {add}"
+            )
+        fault = unfit(stored)
         if fault:
             return Baseline(problem=f"the baseline {_title(stored)} {fault}")
         if stored.layout.root.resolve() == current.resolve():
             return Baseline(problem=f"the baseline `{name}` is this run itself")
-        return _read(stored, why, read_run(current), catalog)
+        return _read(stored, why, now, before, catalog)
     except StoreError as error:
         found = error.diagnostics[0]
         return Baseline(problem=f"the baseline `{name}` cannot be read: {found.code} {found.message}")
 
 
-def unfit(run: Run) -> str:
-    """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can."""
+def unfit(stored: StoredRun) -> str:
+    """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can. Raises StoreError."""
+    run = stored.run
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:
         return f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}"
     bad = [verdict for verdict in run.verdicts if verdict.outcome == "fail" and verdict.severity == "fail"]
-    return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}" if bad else ""
+    if bad:
+        return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}"
+    worse = _undecided(stored)
+    what = "value that seems" if worse == 1 else "values that seem"
+    return f"has {worse} {what} to have regressed, with an unknown verdict" if worse else ""
+
+
+def _undecided(stored: StoredRun) -> int:
+    """Return the number of values that are worse than the baseline by more than the limit, with an unknown verdict of
+    severity `fail`. If they could become the baseline, a regression would hide itself."""
+    found = []
+    for verdict in stored.run.verdicts:
+        base = verdict.baseline
+        if (verdict.outcome, verdict.severity) == ("unknown", "fail") and base is not None and base.change is not None:
+            found.append((verdict, base.change, base.limit or 0.0))
+    if not any(abs(change) > limit for _, change, limit in found):
+        return 0  # most runs: their records need not be read
+    signs = {(item.host, item.id, item.metric): 1.0 if item.better == "lower" else -1.0 for item in stored.records()}
+    return sum(
+        change * signs.get((item.host or "", item.id, item.metric), 1.0) > limit for item, change, limit in found
+    )
+
+
+def _unconfirmed(verdicts: Iterable[Verdict]) -> set[BaselineKey]:
+    """Return the values that regressed at first, but not when they were measured again."""
+    return {
+        _key(verdict.host or "", verdict.id, verdict.metric, verdict.at)
+        for verdict in verdicts
+        if verdict.baseline is not None and verdict.baseline.again is not None and not verdict.baseline.again.confirmed
+    }
 
 
 def acceptable(stored: StoredRun, item: Acceptance) -> str:
@@ -147,33 +211,50 @@ def _title(stored: StoredRun) -> str:
     return f"{stored.run.plan}/{stored.layout.root.name}"
 
 
-def _latest(results: Path, current: Path) -> StoredRun | None:
-    earlier = _fit_before(results, current)
-    return read_run(earlier[-1]) if earlier else None
+def _before(current: Path) -> list[Path]:
+    """Return the folders of the runs of the plan before a run, oldest first. Later runs do not matter, so that the
+    verdicts of a run do not change."""
+    folders = run_folders(current.parent)
+    names = [folder.name for folder in folders]
+    return folders[: names.index(current.name)] if current.name in names else folders
 
 
-def _fit_before(results: Path, current: Path) -> list[Path]:
-    """Return the folders of the runs of the plan that can be a baseline, oldest first. Later runs do not matter, so
-    that the verdicts of a run do not change."""
-    runs = [item for item in list_runs(results) if item.layout.root.parent.name == current.parent.name]
-    names = [item.layout.root.name for item in runs]
-    before = runs[: names.index(current.name)] if current.name in names else runs
-    return [item.layout.root for item in before if item.run and not unfit(item.run)]
+def _fit(folders: Iterable[Path]) -> Iterator[StoredRun]:
+    """Yield the runs that can be a baseline."""
+    for folder in folders:
+        with suppress(StoreError):  # a damaged run cannot be one
+            stored = read_run(folder)
+            if not unfit(stored):
+                yield stored
 
 
-def _read(stored: StoredRun, why: str, current: StoredRun, catalog: Catalog) -> Baseline:
+def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path], catalog: Catalog) -> Baseline:
     results = current.layout.root.parent.parent
     groups = dict(_groups(stored, catalog))
     hardware = {stored.run.run: _hardware(stored)}
-    for item in read_acceptances(results / stored.run.plan):
-        accepted = _accepted(item, stored, results)
-        if accepted is not None:
+    acceptances = _valid(
+        read_acceptances(results / stored.run.plan), until=max(stored.run.run, current.run.run, key=age)
+    )
+    for item in acceptances:
+        if age(item.run) > age(stored.run.run):
+            accepted = read_run(results / stored.run.plan / item.run)
             chosen = {key: group for key, group in _groups(accepted, catalog) if item.covers(group.id, group.metric)}
             groups.update(chosen)
             hardware[accepted.run.run] = _hardware(accepted)
     ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
-    unchanged = tuple(_unchanged(stored, current))
-    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored, unchanged)
+    unchanged = tuple(_unchanged(stored, current, before))
+    since = {key: item.run for item in acceptances for key in groups if item.covers(*key[1:3])}
+    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored, unchanged, since)
+
+
+def _valid(acceptances: Iterable[Acceptance], until: str) -> list[Acceptance]:
+    """Return the acceptances of runs up to `until`, without those that a later line with the same pattern replaces."""
+    valid: dict[str, Acceptance] = {}
+    for item in acceptances:
+        if age(item.run) <= age(until):
+            valid.pop(item.metric, None)
+            valid[item.metric] = item
+    return list(valid.values())
 
 
 def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tuple[str, str]]:
@@ -188,39 +269,35 @@ def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tu
     )
 
 
-def _unchanged(baseline: StoredRun, current: StoredRun) -> Iterator[UnchangedRun]:
+def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) -> Iterator[UnchangedRun]:
     """Yield the unchanged runs of the plan that are nearest to the baseline: those before it, newest first, and then
     those after it, oldest first."""
-    root = baseline.layout.root.resolve()
-    fit = _fit_before(current.layout.root.parent.parent, current.layout.root)
-    before = [folder for folder in fit if folder.name < root.name]
-    after = [folder for folder in fit if folder.name > root.name]
-    for folder in [*reversed(before), *after][: MOST_RUNS - 1]:
+    start = age(baseline.run.run)
+    older = [folder for folder in before if age(folder.name) < start]
+    newer = [folder for folder in before if age(folder.name) > start]
+    for stored in islice(chain(_fit(reversed(older)), _fit(newer)), MOST_RUNS - 1):
         with suppress(StoreError):  # a damaged run says nothing about the spread
-            yield _values_of(read_run(folder), _hardware(current))
+            yield _values_of(stored, _hardware(current))
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run, without those of entries that measured other hardware than `current`."""
+    """Return the values of a run that count as unchanged: not those of entries that measured other hardware than
+    `current`, those that were reused from another run, and those that regressed at first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
+    unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}
     for group in gather(stored.looks()[0]):
         entry = group.host, group.id, repr(group.at.get("file_names"))
         if entry not in same:
             same[entry] = not hardware_change(own, current, group)
-        if same[entry]:
+        reused = any(REUSED in record.flags for record in group.records)
+        if same[entry] and not reused and key_of(group) not in unconfirmed:
             groups[key_of(group)] = group
     return UnchangedRun(stored.run.run, groups)
 
 
 def _hardware(stored: StoredRun) -> RunHardware:
     return RunHardware(stored.facts(), stored.resolved())
-
-
-def _accepted(item: Acceptance, baseline: StoredRun, results: Path) -> StoredRun | None:
-    """Return the accepted run, unless the baseline is newer."""
-    accepted = read_run(results / baseline.run.plan / item.run)
-    return accepted if accepted.run.started_at > baseline.run.started_at else None
 
 
 def _groups(stored: StoredRun, catalog: Catalog) -> Iterable[tuple[BaselineKey, MetricGroup]]:

@@ -26,8 +26,14 @@ class ListedRun:
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
     """Return all runs below `results`, oldest first, or only the `newest` last ones; empty if the folder does not
     exist."""
-    roots = [root for plan in real_folders(results) for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
-    return [_listed(root) for root in sorted(roots, key=_age)[-newest:]]
+    roots = [root for plan in real_folders(results) for root in run_folders(plan)]
+    return [_listed(root) for root in sorted(roots, key=lambda root: age(root.name))[-newest:]]
+
+
+def run_folders(plan: Path) -> list[Path]:
+    """Return the folders of all runs in the folder of a plan, oldest first; empty if the folder does not exist."""
+    roots = [root for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
+    return sorted(roots, key=lambda root: age(root.name))
 
 
 def _listed(root: Path) -> ListedRun:
@@ -37,12 +43,11 @@ def _listed(root: Path) -> ListedRun:
         return ListedRun(RunLayout(root), None, error.diagnostics)
 
 
-def _age(root: Path) -> tuple[str, int, str]:
-    """Return the sort key of a run folder: its time, and the number that follows the id (for runs started in the same
-    second)."""
-    stamp, _, rest = root.name.partition("-")
+def age(run: str) -> tuple[str, int, str]:
+    """Return the sort key of a run id: its time, and the number at its end (for runs started in the same second)."""
+    stamp, _, rest = run.partition("-")
     digits = rest.partition("-")[2]
-    return stamp, int(digits) if digits.isdigit() else 1, root.name
+    return stamp, int(digits) if digits.isdigit() else 1, run
 
 
 def holds_run(folder: Path) -> bool:

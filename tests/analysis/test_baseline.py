@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from asct.registry import Registry
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.store.accepted import NAME, accept, acceptance
 from asct.store.folders import link_label
-from asct.store.model import HostEntry, JobEntry, Verdict
+from asct.store.model import BaselineValue, HostEntry, JobEntry, SecondValue, Verdict
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 from tests.store.make import facts, head, record
@@ -21,12 +23,15 @@ from tests.store.make import facts, head, record
 HEX = "3f9c2a"
 
 
-def run(results: Path, second: int, value: float = 1e-7, **end: Any) -> StoredRun:
+def run(
+    results: Path, second: int, value: float = 1e-7, plan: str = "gate", flags: Sequence[str] = (), **end: Any
+) -> StoredRun:
     """A run that started at that second, with two metrics of the same value."""
     name, started = f"20261121T0428{second:02}Z-{HEX}", f"2026-11-21T04:28:{second:02}.000Z"
-    writer = RunWriter.create(results, head(run=name, started_at=started), "plan: 1\n", "{}")
+    writer = RunWriter.create(results, head(run=name, plan=plan, started_at=started), "plan: 1\n", "{}")
     writer.document(writer.layout.facts("h"), facts())
-    written = [record(run=name, metric=metric, value=value, point={}) for metric in ("latency", "one_way")]
+    own = {"run": name, "plan": plan, "value": value, "point": {}, "flags": list(flags)}
+    written = [record(metric=metric, **own) for metric in ("latency", "one_way")]
     writer.layout.records.write_text("".join(item.model_dump_json(by_alias=True) + "\n" for item in written))
     writer.finish(**{"status": "complete", "exit_code": 0, **end})
     writer.close()
@@ -48,6 +53,13 @@ def spread(baseline: Baseline, metric: str = "latency") -> tuple[float, ...]:
 
 
 FAILED = Verdict(outcome="fail", severity="fail", host="h", id="a", metric="latency")
+BASE = BaselineValue(run="gate/x", chosen="", value=1e-7, change=0.2, limit=0.1)
+AT = {"level": "DRAM"}
+WORSE = FAILED.model_copy(update={"outcome": "unknown", "baseline": BASE})
+AGAIN = SecondValue(value=1e-7, change=0.0, confirmed=False)
+UNCONFIRMED = FAILED.model_copy(
+    update={"outcome": "pass", "at": AT, "baseline": BASE.model_copy(update={"again": AGAIN})}
+)
 LACKING = JobEntry(id="a", benchmark="b", version="1", host="h", points=1, repeats=1, counts={"failed": 1})
 
 
@@ -70,7 +82,7 @@ def test_a_later_run_is_neither_the_baseline_nor_counts_for_the_spread(tmp_path:
     run(tmp_path, 2, 2e-7)
     now = run(tmp_path, 3, 3e-7)
     run(tmp_path, 4, 4e-7)
-    assert spread(found("latest", now)) == (2e-7, 1e-7)
+    assert spread(found("latest", now)) == (1e-7, 2e-7)
 
 
 def test_the_spread_is_that_of_the_unchanged_runs_nearest_to_the_baseline(tmp_path: Path) -> None:
@@ -80,7 +92,7 @@ def test_the_spread_is_that_of_the_unchanged_runs_nearest_to_the_baseline(tmp_pa
     later = run(tmp_path, 4, 4e-7)
     now = run(tmp_path, 5, 5e-7)
     link_label(golden.layout.root, "golden")
-    assert spread(found("golden", now)) == (2e-7, 1e-7, 4e-7)
+    assert spread(found("golden", now)) == (1e-7, 2e-7, 4e-7)
     accept(tmp_path / "gate", acceptance(later.layout.root.name, "*.latency", "a new compiler"))
     assert spread(found("golden", now)) == (4e-7,)
     first.layout.records.write_text("{}\n")
@@ -106,18 +118,132 @@ def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:
         ({"verdicts": [FAILED], "exit_code": 1}, "has 1 failed expectation"),
         ({"status": "interrupted", "exit_code": 130}, "is interrupted"),
         ({"jobs": [LACKING], "exit_code": 3}, "lacks 1 measurement"),
+        (
+            {"verdicts": [WORSE], "exit_code": 3},
+            "has 1 value that seems to have regressed, with an unknown verdict",
+        ),
     ],
 )
 def test_a_run_with_faults_is_never_a_baseline(tmp_path: Path, end: dict[str, Any], reason: str) -> None:
     bad = run(tmp_path, 1, **end)
-    assert unfit(bad.run) == reason
+    assert unfit(bad) == reason
     assert reason in found(bad.layout.root.name, run(tmp_path, 2)).problem
 
 
 def test_an_unknown_verdict_does_not_matter(tmp_path: Path) -> None:
     """Otherwise, the first run of a plan with a baseline could never become that baseline."""
     unknown = FAILED.model_copy(update={"outcome": "unknown"})
-    assert unfit(run(tmp_path, 1, verdicts=[unknown], exit_code=3).run) == ""
+    assert unfit(run(tmp_path, 1, verdicts=[unknown], exit_code=3)) == ""
+
+
+@pytest.mark.parametrize("change", [{"severity": "warn"}, {"baseline": BASE.model_copy(update={"change": -0.2})}])
+def test_an_unknown_verdict_matters_only_if_the_value_is_worse_and_would_fail(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    assert unfit(run(tmp_path, 1, verdicts=[WORSE.model_copy(update=change)], exit_code=3)) == ""
+
+
+def test_a_higher_value_of_a_rate_with_an_unknown_verdict_is_no_regression(tmp_path: Path) -> None:
+    stored = run(tmp_path, 1, verdicts=[WORSE], exit_code=3)
+    stored.layout.records.write_text(stored.layout.records.read_text().replace('"lower"', '"higher"'))
+    assert unfit(stored) == ""
+
+
+def test_an_unconfirmed_regression_is_neither_in_the_spread_nor_the_latest_baseline(tmp_path: Path) -> None:
+    good = run(tmp_path, 1, 1e-7)
+    run(tmp_path, 2, 2e-7, verdicts=[UNCONFIRMED])
+    baseline = found("latest", run(tmp_path, 3, 3e-7))
+    assert baseline.run == f"gate/{good.layout.root.name}"
+    assert spread(baseline) == (1e-7,)
+    assert spread(baseline, "one_way") == (1e-7, 2e-7)
+
+
+def test_reused_values_do_not_count_for_the_spread(tmp_path: Path) -> None:
+    run(tmp_path, 1, 1e-7)
+    run(tmp_path, 2, 1e-7, flags=["reused"])
+    run(tmp_path, 3, 3e-7)
+    assert spread(found("latest", run(tmp_path, 4))) == (1e-7, 3e-7)
+
+
+OLD = (2.0e-7, 2.02e-7, 1.98e-7, 2.01e-7, 1.99e-7)
+NEW = (1.0e-7, 1.01e-7, 0.99e-7, 1.02e-7, 1.0e-7)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "counted"),
+    [
+        ((*OLD, *NEW), NEW),
+        ((*NEW, *OLD), OLD),
+        ((*OLD, *NEW, *OLD), (*OLD, *NEW, *OLD)),  # two states that alternate are the spread, not a new level
+        ((*OLD, *NEW[:4]), (*OLD, *NEW[:4])),  # too few for a spread of their own
+    ],
+)
+def test_the_spread_is_that_of_the_level_of_the_baseline(
+    tmp_path: Path, earlier: Sequence[float], counted: Sequence[float]
+) -> None:
+    """Otherwise, the runs before an improvement would hide a regression back."""
+    for second, measured in enumerate(earlier):
+        run(tmp_path, second, measured)
+    assert spread(found("latest", run(tmp_path, 30))) == tuple(counted)
+
+
+def test_runs_before_an_acceptance_do_not_count_even_if_the_baseline_is_newer(tmp_path: Path) -> None:
+    run(tmp_path, 1, 1e-7)
+    accepted = run(tmp_path, 2, 2e-7)
+    run(tmp_path, 3, 3e-7)
+    accept(tmp_path / "gate", acceptance(accepted.layout.root.name, "*.latency", "a new compiler"))
+    baseline = found("latest", run(tmp_path, 4))
+    assert spread(baseline) == (2e-7, 3e-7)
+    assert spread(baseline, "one_way") == (1e-7, 2e-7, 3e-7)
+
+
+def test_only_acceptances_between_the_baseline_and_the_judged_run_are_read(tmp_path: Path) -> None:
+    gone, old, now, later = (run(tmp_path, second, second * 1e-7) for second in (1, 2, 3, 4))
+    for stored in (gone, later):
+        accept(tmp_path / "gate", acceptance(stored.layout.root.name, "*.latency", "a new compiler"))
+    shutil.rmtree(gone.layout.root)
+    assert value(found(old.layout.root.name, now)) == 2e-7
+
+
+def test_an_acceptance_that_another_replaces_is_not_read(tmp_path: Path) -> None:
+    old, gone, newer, now = (run(tmp_path, second, second * 1e-7) for second in (1, 2, 3, 4))
+    for stored in (gone, newer):
+        accept(tmp_path / "gate", acceptance(stored.layout.root.name, "*.latency", "a new compiler"))
+    shutil.rmtree(gone.layout.root)
+    assert value(found(old.layout.root.name, now)) == 3e-7
+
+
+def test_the_last_line_that_covers_a_metric_counts(tmp_path: Path) -> None:
+    old, *accepted = (run(tmp_path, second, second * 1e-7) for second in (1, 2, 3, 4))
+    for stored, metric in zip(accepted, ("a.*", "a.latency", "a.*"), strict=True):
+        accept(tmp_path / "gate", acceptance(stored.layout.root.name, metric, "a new compiler"))
+    assert value(found(old.layout.root.name, run(tmp_path, 5))) == 4e-7
+
+
+def test_a_bare_label_or_id_of_another_plan_is_not_the_baseline(tmp_path: Path) -> None:
+    other, now = run(tmp_path, 1, plan="other"), run(tmp_path, 2)
+    link_label(other.layout.root, "golden")
+    for name in ("golden", other.layout.root.name):
+        problem = found(name, now).problem
+        assert f"no run of this plan has the label or id `{name}`" in problem
+        assert "asct results label gate/latest" in problem
+    for name in ("other/golden", str(other.layout.root)):
+        assert found(name, now).run == f"other/{other.layout.root.name}"
+
+
+def test_other_plans_are_not_listed_to_find_the_latest_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, good, now = run(tmp_path, 1, plan="another"), run(tmp_path, 2), run(tmp_path, 3)
+    read: list[Path] = []
+
+    def noted(root: Path) -> StoredRun:
+        read.append(root)
+        return read_run(root)
+
+    for module in ("asct.analysis.baseline", "asct.store.find"):
+        monkeypatch.setattr(f"{module}.read_run", noted)
+    assert found("latest", now).run == f"gate/{good.layout.root.name}"
+    assert other.layout.root not in read
+    assert len(read) == len(set(read)) == 2
 
 
 def test_a_label_is_a_link_that_moves(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     from asct.store.folders import link_label
 
     stored = _open_for_baseline(results, run)
-    fault = unfit(stored.run)
+    fault = unfit(stored)
     if fault:
         raise _no_baseline(stored, f"it {fault}", "complete it with `asct resume`, or label another run")
     link = link_label(stored.layout.root, label)
