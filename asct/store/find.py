@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.suggest import did_you_mean
 from asct.errors import NoSuchRun, StoreError
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
@@ -60,7 +62,8 @@ def holds_run(folder: Path) -> bool:
 def open_run(results: Path, name: str = "latest") -> StoredRun:
     """Return the run that `name` selects.
 
-    `name` is a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or the start of one, a label or `<plan>/<label>`.
+    `name` is a path, `latest`, an id or the start of one, or a label. All but a path can follow the name of a plan:
+    `<plan>/latest`.
     Raises NoSuchRun (E505 if no run matches, E506 if several match) and the errors of `read_run`.
     """
     as_path = Path(name)
@@ -83,7 +86,8 @@ def _latest(results: Path, plan: str) -> StoredRun:
     whole = [item for item in runs if item.run is not None]
     if not whole:
         where = results / plan if plan else results
-        raise _none(f"{where} does not contain a readable run" if runs else f"{where} contains no run", runs)
+        message = f"{where} does not contain a readable run" if runs else f"{where} contains no run"
+        raise _none(message, results, f"{plan}/latest" if plan else "latest", runs)
     return read_run(whole[-1].layout.root)
 
 
@@ -105,29 +109,43 @@ def _labeled(results: Path, name: str) -> set[Path]:
 
 
 def _matches(item: ListedRun, name: str) -> bool:
-    root = item.layout.root
-    if name in (root.name, f"{root.parent.name}/{root.name}"):
+    root, (plan, _, own) = item.layout.root, name.rpartition("/")
+    if plan not in ("", root.parent.name):
+        return False
+    if item.run is not None and own in (item.run.label, item.run.run):
         return True
-    if item.run is not None and name in (item.run.label, item.run.run):
-        return True
-    return len(name) >= 8 and root.name.startswith(name)
+    return own == root.name or (len(own) >= 8 and root.name.startswith(own))
 
 
 def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
-    exact = [item for item in matches if item.layout.root.name == name]
-    matches = exact or matches
+    own = name.rpartition("/")[2]
+    matches = [item for item in matches if item.layout.root.name == own] or matches
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        raise _none(f"no run in {results}/ matches `{name}`", [])
+        raise _none(f"no run in {results}/ matches `{name}`", results, name)
     candidates = ", ".join(f"{item.layout.root.parent.name}/{item.layout.root.name}" for item in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     message = f"`{name}` matches several runs: {candidates}{more}"
-    raise NoSuchRun(Diagnostic("E506", message, hint="give the complete id or the path"))
+    plans = sorted({item.layout.root.parent.name for item in matches})
+    by_plan = " or ".join(f"`{plan}/{own}`" for plan in plans) if len(plans) == len(matches) <= 5 else ""
+    hint = f"add the plan: {by_plan}" if by_plan else "give the complete id or the path"
+    raise NoSuchRun(Diagnostic("E506", message, hint=hint))
 
 
-def _none(message: str, damaged: list[ListedRun]) -> StoreError:
+def _none(message: str, results: Path, name: str, damaged: Sequence[ListedRun] = ()) -> StoreError:
     hint = "`asct results list` lists the runs; `--results DIR` selects another results tree"
+    if not damaged:
+        hint = did_you_mean(name, _names(results, with_plan="/" in name), hint)
     findings = tuple(finding for item in damaged for finding in item.findings)
     kind = StoreError if damaged else NoSuchRun
     return kind(Diagnostic("E505", message, hint=hint), *findings)
+
+
+def _names(results: Path, *, with_plan: bool) -> list[str]:
+    """Return the names that select runs: `latest`, ids and labels."""
+    found = {(item.layout.root.parent.name, item.run.label) for item in list_runs(results) if item.run}
+    for plan in real_folders(results):
+        with suppress(OSError):
+            found |= {(plan.name, path.name) for path in plan.iterdir() if holds_run(path)}
+    return [f"{plan}/{name}" if with_plan else name for plan, name in found if name]

@@ -39,6 +39,12 @@ def written(results: Path, **fields: Any) -> StoredRun:
     return read_run(writer.layout.root)
 
 
+def hint_of(*arguments: Any) -> str:
+    with pytest.raises(StoreError) as caught:
+        open_run(*arguments)
+    return caught.value.diagnostics[0].hint or ""
+
+
 def code_of(call: Any, *arguments: Any, exit_code: int = 3) -> str:
     with pytest.raises(StoreError) as caught:
         call(*arguments)
@@ -190,6 +196,7 @@ def test_runs_are_found_by_path_id_start_label_and_latest(tmp_path: Path) -> Non
     names = {
         "latest": second, "gate/latest": second, "other/latest": third, "golden": first, second.run.run: second,
         "20261120": third, "gate/20261121T042813Z-3f9c2a": first, str(third.layout.root): third,
+        "gate/20261121": first, "gate/golden": first,
         str(tmp_path / "gate" / "latest"): second, str(first.layout.run): first,
     }  # fmt: skip
     for name, run in names.items():
@@ -209,7 +216,22 @@ def test_a_label_given_later_names_its_run_only(tmp_path: Path) -> None:
     assert (labels_of(first.layout.root), labels_of(second.layout.root)) == ([], ["golden"])
     (tmp_path / "other/golden").symlink_to("20261120T042813Z-bbbbbb")
     assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
+    assert hint_of(tmp_path, "golden") == "add the plan: `gate/golden` or `other/golden`"
+    assert code_of(open_run, tmp_path, "other/20261122", exit_code=2) == "E505"
     assert code_of(open_run, tmp_path, "other/nothing", exit_code=2) == "E505"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("goldne", "golden"), ("gate/goldne", "gate/golden"), ("gaet/golden", "gate/golden"),
+        ("gaet/latest", "gate/latest"), ("lates", "latest"), ("20261121T042813Z-3f9c2b", "20261121T042813Z-3f9c2a"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_run_is_corrected(tmp_path: Path, name: str, meant: str) -> None:
+    written(tmp_path, run="20261121T042813Z-3f9c2a", label="golden")
+    assert hint_of(tmp_path, name) == f"did you mean `{meant}`?"
+    assert hint_of(tmp_path, "something-else").startswith("`asct results list`")
 
 
 def test_runs_that_are_not_there_or_not_one(tmp_path: Path) -> None:
@@ -218,6 +240,8 @@ def test_runs_that_are_not_there_or_not_one(tmp_path: Path) -> None:
     written(tmp_path, label="golden")
     written(tmp_path, label="golden")
     assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
+    assert code_of(open_run, tmp_path, "gate/20261121", exit_code=2) == "E506"
+    assert hint_of(tmp_path, "gate/20261121") == "give the complete id or the path"
     assert code_of(open_run, tmp_path, "nothing", exit_code=2) == "E505"
     assert code_of(open_run, tmp_path, "none/latest", exit_code=2) == "E505"
     assert code_of(open_run, tmp_path, str(tmp_path), exit_code=2) == "E505"

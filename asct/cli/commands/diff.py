@@ -68,7 +68,10 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     """Compare runs with a base: first what differs in machine, software, plan and settings, then every value.
 
     The base is the first run or that of --baseline. A single run (default: the latest) is compared with the baseline
-    that its plan names. RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
+    that its plan names.
+
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    (PLAN/latest).
 
     A value has regressed or improved if its visits differ by more than chance and noise explain. With --fail-on, the
     exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be

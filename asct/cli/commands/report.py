@@ -33,7 +33,8 @@ def command(
 ) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
-    RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    (PLAN/latest).
     """
     from asct.cli.reports import print_tables, view_of
     from asct.export import write_all

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Show, verify and repair runs, and choose baselines.
 
-    RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    (PLAN/latest).
     """
 
 

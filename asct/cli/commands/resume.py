@@ -20,8 +20,10 @@ from asct.engine.options import RunOptions
 def command(options: GlobalOptions, run: str, results: str, forks: int, wait: float | None, ci: bool) -> int:
     """Measure the missing and failed points of a run, and write its reports again.
 
-    The run continues with the plan that it started with. RUN is a directory, a run id or the start of one, a label,
-    `latest`, or PLAN/latest.
+    The run continues with the plan that it started with.
+
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    (PLAN/latest).
     """
     from asct.cli.ci import reporting
     from asct.cli.execution import resume_run
