@@ -10,7 +10,7 @@ spread of other unchanged runs of the plan tells how much that matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
@@ -27,7 +27,7 @@ from asct.sdk.record import REUSED, is_invalid
 from asct.statistics.changepoint import changes
 from asct.store.accepted import Acceptance, read_acceptances
 from asct.store.find import age, holds_run, open_run, run_folders
-from asct.store.model import Verdict
+from asct.store.model import Run, Verdict
 from asct.store.reader import StoredRun, read_run
 
 LATEST: Final = "latest"
@@ -130,7 +130,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
     try:
         now, before = read_run(current), _before(current)
         if name == LATEST:
-            fit = (item for item in _fit(reversed(before)) if not _unconfirmed(item.run.verdicts))
+            fit = (item for item in _without(unfit, reversed(before)) if not _unconfirmed(item.run.verdicts))
             stored, why = next(fit, None), "the newest run of this plan that was measured completely"
         else:
             labeled = current.parent / name
@@ -156,18 +156,22 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
 
 def unfit(stored: StoredRun) -> str:
     """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can. Raises StoreError."""
-    run = stored.run
+    fault = _fault(stored.run)
+    worse = 0 if fault else _undecided(stored)
+    what = "value that seems" if worse == 1 else "values that seem"
+    return f"has {worse} {what} to have regressed, with an unknown verdict" if worse else fault
+
+
+def _fault(run: Run) -> str:
+    """Return what was not measured or has failed, as the end of a sentence about the run; empty if nothing. Undecided
+    values do not matter: without them, the spread of a noisy host would seem smaller than it is."""
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:
         return f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}"
     bad = [verdict for verdict in run.verdicts if verdict.outcome == "fail" and verdict.severity == "fail"]
-    if bad:
-        return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}"
-    worse = _undecided(stored)
-    what = "value that seems" if worse == 1 else "values that seem"
-    return f"has {worse} {what} to have regressed, with an unknown verdict" if worse else ""
+    return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}" if bad else ""
 
 
 def _undecided(stored: StoredRun) -> int:
@@ -219,12 +223,12 @@ def _before(current: Path) -> list[Path]:
     return folders[: names.index(current.name)] if current.name in names else folders
 
 
-def _fit(folders: Iterable[Path]) -> Iterator[StoredRun]:
-    """Yield the runs that can be a baseline."""
+def _without(fault: Callable[[StoredRun], str], folders: Iterable[Path]) -> Iterator[StoredRun]:
+    """Yield the runs that do not have the fault."""
     for folder in folders:
         with suppress(StoreError):  # a damaged run cannot be one
             stored = read_run(folder)
-            if not unfit(stored):
+            if not fault(stored):
                 yield stored
 
 
@@ -275,7 +279,8 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
     start = age(baseline.run.run)
     older = [folder for folder in before if age(folder.name) < start]
     newer = [folder for folder in before if age(folder.name) > start]
-    for stored in islice(chain(_fit(reversed(older)), _fit(newer)), MOST_RUNS - 1):
+    nearest = _without(lambda stored: _fault(stored.run), chain(reversed(older), newer))
+    for stored in islice(nearest, MOST_RUNS - 1):
         with suppress(StoreError):  # a damaged run says nothing about the spread
             yield _values_of(stored, _hardware(current))
 

@@ -134,7 +134,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
     change = Change(base.value, new.value, better, limit)
     reason = difference(base, new)
-    if reason or base.value == new.value:
+    if reason or base.value == new.value <= 0.0:
         return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
     first, second = _flat(before), _flat(after)

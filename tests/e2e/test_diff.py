@@ -30,6 +30,7 @@ def steady(run: Path, factor: float = 1.0) -> None:
     records: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
     for record in records:
         record["value"] = factor * 1e-3 * (1.0 + record["repeat"] / 1000.0)
+        record["flags"] = []
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 
 
