@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from asct.analysis.agreement import agreed
-from asct.analysis.comparison import difference
+from asct.analysis.comparison import LEAST_RUNS, difference
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
 from asct.errors import StoreError
@@ -33,8 +33,6 @@ from asct.store.reader import StoredRun, read_run
 LATEST: Final = "latest"
 MOST_RUNS: Final = 20
 """Runs whose spread is used, the baseline included. More would hide a slow decline behind the spread that it causes."""
-LEVEL_RUNS: Final = 5
-"""The fewest runs at the level of the baseline with which runs at other levels are left out."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 """What identifies a value in different runs: host, id, metric, and its place as text."""
@@ -117,7 +115,7 @@ def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
     found = (change.index for change in changes(values))
     cuts = [0, *(cut for cut in found if _apart(values[:cut], values[cut:])), len(values)]
     level = next(values[start:end] for start, end in pairwise(cuts) if start <= index < end)
-    return tuple(level if len(level) >= LEVEL_RUNS else values)
+    return tuple(level if len(level) >= LEAST_RUNS else values)
 
 
 def _apart(before: Sequence[float], after: Sequence[float]) -> bool:

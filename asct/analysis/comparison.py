@@ -28,14 +28,14 @@ LEVEL: Final = 0.01
 """The probability with which at least one of the values that are compared together is called changed by mistake."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
-_LEAST_RUNS: Final = 5
+LEAST_RUNS: Final = 5
 """From this number on, the spread of unchanged runs counts. Fewer say too little about it."""
 _ENOUGH_RUNS: Final = 10
 """With fewer, the spread is so uncertain that a regression that visits show is undecided rather than chance."""
 _EXTREME: Final = 1e100
 """Beyond this size or its inverse, ratios would overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
-UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
+_UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,15 @@ class Change:
             return "too-few"
         worse = self.worse_by > 0.0
         if (self.p_worse if worse else self.p_better) <= LEVEL:
-            if self.noisy and self.runs < _LEAST_RUNS:
+            if self.noisy and self.runs < LEAST_RUNS:
                 return "noisy"
             return "regressed" if worse else "improved"
         return "noisy" if worse and self.p_visits <= LEVEL and self.runs < _ENOUGH_RUNS else "same"
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a regression can be neither shown nor ruled out. What became better has not regressed."""
+        return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
 
     def describe(self, unit: str) -> str:
         """Return the change as text: `21 % worse than the baseline, 182 ns (95 %: +18 to +25 %); ...`."""
@@ -112,12 +117,12 @@ class Change:
         if self.outcome == "noisy":
             why = (
                 f"{self.runs} unchanged runs are too few to tell their spread ({100 * self.spread:.3g} %)"
-                if self.runs >= _LEAST_RUNS
+                if self.runs >= LEAST_RUNS
                 else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
             )
             return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({_ENOUGH_RUNS} in total)"
         limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
-        if self.runs >= _LEAST_RUNS:
+        if self.runs >= LEAST_RUNS:
             limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
         chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
@@ -147,7 +152,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     noise = math.hypot(_noise(base), _noise(new))
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
     unchanged = [value for value in unchanged if value > 0.0]
-    if len(unchanged) >= _LEAST_RUNS:
+    if len(unchanged) >= LEAST_RUNS:
         # Half the noise floor is about one standard deviation, known from all visits.
         prior = Prior(noise / 2.0, len(first) + len(second) - 2)
         rises = max(rises, _next_p(unchanged, new.value / up, prior))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.baseline import Baseline, BaselineKey, key_of
-from asct.analysis.comparison import UNDECIDED, Change, adjusted, compare
+from asct.analysis.comparison import Change, adjusted, compare
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import is_invalid
 from asct.store.layout import PointKey
@@ -96,7 +96,7 @@ def _judged(verdict: Verdict, change: Change) -> Verdict:
     """Return the verdict after the second measurement."""
     unit = verdict.unit or "1"
     value = format_quantity(change.new, unit)
-    if change.outcome in UNDECIDED and (change.reason or change.worse_by > 0.0):
+    if change.undecided:
         return _told(
             verdict, f"measured again: {value}, which neither confirms nor refutes this: {change.describe(unit)}"
         )

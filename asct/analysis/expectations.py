@@ -16,7 +16,7 @@ from typing import Any
 
 from asct.analysis.agreement import Place
 from asct.analysis.baseline import Baseline
-from asct.analysis.comparison import UNDECIDED, Change, adjusted, compare, in_common
+from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
 from asct.analysis.losses import Loss
 from asct.plan.model import OnMissing
@@ -210,7 +210,7 @@ def _judge_change(
     change = changes[place.key]
     reason, if_missing = _rejected(check, place, strict)
     outcome = "unknown"
-    if not reason and change.outcome in UNDECIDED and (change.reason or change.worse_by > 0.0):
+    if not reason and change.undecided:
         reason = change.describe(place.records[0].unit)
     elif not reason:
         outcome = "fail" if change.outcome == "regressed" else "pass"

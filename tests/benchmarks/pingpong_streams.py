@@ -181,7 +181,7 @@ def main() -> None:
             ],
             "measurements": [plain(one) for one in benchmark.parse(params, outputs, facts)],
         }
-        (DATA / f"{case}.json").write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+        (DATA / f"{case}.json").write_text(json.dumps(body) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,6 @@ class DiffRow:
         """What the comparison found."""
         if self.change is None:
             return "removed" if self.new is None else "added"
-        within = abs(self.change.change) <= max(self.change.limit, self.change.noise)
-        if self.base == self.new == 0.0 or (within and self.change.outcome == "too-few"):
-            return "same"
         return _VERDICTS[self.change.outcome]
 
     @property
