@@ -19,11 +19,31 @@ class Axis:
     title: str
     unit: str = ""
     scale: Scale = "linear"
+    from_zero: bool = True
+    """Whether a linear y axis starts at 0. If not, it covers only the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is known about one y value of a series: the values that it summarizes, and their circumstances."""
+
+    values: tuple[float, ...]
+    """The value of each visit or, if there are several repeats, of each repeat."""
+    kind: Literal["visit", "repeat"] = "repeat"
+    states: tuple[float, ...] = ()
+    """The values of the two states, if the visits fall into two groups."""
+    flags: tuple[str, ...] = ()
+    setting: str = ""
+    """The swept settings of the point as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The points of a line, or a group of bars. `low` and `high` are the bounds of the interval of each y value."""
+    """The points of a line, or a group of bars. `low` and `high` are the bounds of the interval of each y value.
+
+    `details` and `labels` are empty or as long as `y`. A label is written beside its mark, such as the load of a point
+    on a curve of latency over bandwidth.
+    """
 
     name: str
     x: tuple[Scalar, ...]
@@ -31,6 +51,8 @@ class Series:
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
     host: str = ""
+    details: tuple[Detail | None, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +73,17 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """A labeled range of y values, such as the permitted range of a steady state, from x `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Chart:
     slug: str
     title: str
@@ -67,6 +100,7 @@ class Line(_Chart):
     markers: tuple[Marker, ...] = ()
     better: Better = "neither"
     rated: tuple[Rated, ...] = ()
+    bands: tuple[Band, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

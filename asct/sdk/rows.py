@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
-from asct.sdk.figure import Column, Series
+from asct.sdk.figure import Column, Detail, Series
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.statistics.robust import median
 from asct.values.grouping import grouped
@@ -142,6 +142,23 @@ def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]
         low=tuple(low for low, _ in ends),
         high=tuple(high for _, high in ends),
         host=next((group[0].host for group in groups if group), ""),
+        details=tuple(detail_of(group) for group in groups),
+    )
+
+
+def detail_of(repeats: Sequence[Record]) -> Detail | None:
+    """Return what a figure shows about the repeats of one value: their values or, for a single repeat, those of its
+    visits, and their flags."""
+    if not repeats:
+        return None
+    stats = repeats[0].stats if len(repeats) == 1 else None
+    visits = stats.visit_values if stats is not None else None
+    return Detail(
+        values=visits or tuple(record.value for record in repeats),
+        kind="visit" if visits else "repeat",
+        states=tuple(state.value for state in (stats.states if stats is not None else None) or ()),
+        flags=flags_of(repeats),
+        setting=point_label(repeats[0], ""),
     )
 
 
