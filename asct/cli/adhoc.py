@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from asct.cli.places import OPTION, WrittenSettings, option_node, words_text
+from asct.cli.places import OPTION, WrittenSettings, option_node
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
@@ -21,73 +21,11 @@ from asct.values.cpulist import parse_integers
 
 if TYPE_CHECKING:
     from asct.plan.model import Node
-    from asct.registry import BenchmarkInfo, Registry
+    from asct.registry import Registry
     from asct.sdk.benchmark import Benchmark
 
-GROUPS = ("all", "default")
 _FORM = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
-
-
-class Chosen(NamedTuple):
-    """A selected benchmark, and the words that select it; the reason why its job is part of the run."""
-
-    info: BenchmarkInfo
-    words: Sequence[str]
-
-    @property
-    def reason(self) -> str:
-        """For example ``selected by `storage` ``."""
-        if not self.words:
-            return "selected by default"
-        return f"selected by {', '.join(f'`{word}`' for word in self.words)}"
-
-
-def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo], findings: Findings) -> list[Chosen]:
-    """Return the benchmarks that `words` select, in catalog order. Report every unknown word, and read it as the name
-    that it resembles.
-
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
-    exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.
-    """
-    spans = words_text(words)[1]
-    known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
-    matches: dict[str, set[str]] = {}
-    for word in words:
-        bare = word.removeprefix("^")
-        found = _matching(bare, benchmarks)
-        if not found:
-            hint = did_you_mean(bare, known, "`asct list` shows names and keywords")
-            findings.error("E913", f"no benchmark, alias or keyword is named `{bare}`", spans[word], hint)
-            found = _matching(nearest(bare, known, ALIKE) or "", benchmarks)
-        if not found:
-            findings.gaps.add(("benchmarks",))
-        matches[word] = {item.name for item in found}
-    wanted = [word for word in words if not word.startswith("^")]
-    chosen = {name for word in wanted for name in matches[word]}
-    if not wanted:
-        chosen = {item.name for item in _matching("default", benchmarks)}
-    chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
-    if not chosen and not findings.hides("benchmarks"):
-        hint = "`asct list` shows names and keywords"
-        findings.error("E913", f"no benchmark matches `{' '.join(words)}`", None, hint)
-    return [
-        Chosen(item, [word for word in wanted if item.name in matches[word]])
-        for item in benchmarks
-        if item.name in chosen
-    ]
-
-
-def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
-    exact = [item for item in benchmarks if word == item.name or word in item.aliases]
-    if exact:
-        return exact
-    shown = [item for item in benchmarks if not item.hidden]
-    if word == "all":
-        return shown
-    if word == "default":
-        return [item for item in shown if item.default]
-    return [item for item in shown if word in item.keywords]
 
 
 def user_settings(items: Sequence[str], catalog: Registry, findings: Findings) -> dict[str, dict[str, Node]]:

@@ -30,7 +30,7 @@ def benchmark_names() -> list[str]:
 
 def selectors() -> list[str]:
     """Return the arguments that `asct run` accepts: names, aliases, keywords, `all` and `default`."""
-    from asct.cli.adhoc import GROUPS
+    from asct.planner.keywords import GROUPS
     from asct.registry import installed
 
     keywords = [word for item in installed().infos if not item.hidden for word in item.keywords]

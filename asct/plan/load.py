@@ -7,7 +7,6 @@ settings, metrics), sweeps, and templates under `config`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -26,10 +25,10 @@ from asct.plan.entries import collect_entries, extended, read_entries
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
-from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, split_hosts, under
+from asct.plan.hosts import LOCAL, HostMaps, read_hosts, split_hosts
+from asct.plan.includes import FileMerger, MergedFiles, inherited
 from asct.plan.model import REJECTED, Execution, Loaded, Node, Plan
 from asct.plan.names import folder_name
-from asct.plan.nodes import parse_yaml
 from asct.plan.scope import Scope, hidden_names
 from asct.plan.sections import (
     EXECUTION_KEYS,
@@ -49,7 +48,7 @@ from asct.values.error import shown
 LANGUAGE_VERSION: Final = 1
 PLAN_KEYS: Final = (
     "plan", "name", "description", "vars", "hosts", "groups", "defaults", "benchmarks", "expect", "baseline", "safety",
-    "profiles", "limits", "report", "include", "inputs", "strict",
+    "profiles", "limits", "report", "include", "inputs", "strict", "select",
 )  # fmt: skip
 
 
@@ -92,9 +91,11 @@ class _Loading:
         """Return the plan; None if the file is not a plan or its version is not supported."""
         if not self._is_plan(root):
             return None
+        root = inherited(root, str(self._path), self._sources, self._findings)
         context = ParseContext(self._findings, Scope())
         section = Section(context, root, "the plan", PLAN_KEYS)
-        section.required("name", "add `name: ...`; it becomes the name of the results folder")
+        if not self._findings.hides("name"):
+            section.required("name", "add `name: ...`; it becomes the name of the results folder")
         gathered = FileMerger(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)
         whole = self._layered(section, gathered, profile, overrides)
@@ -113,7 +114,7 @@ class _Loading:
             findings.error(
                 "E110", "`plan: 1` is missing: this may not be a plan", root.span, "start the file with `plan: 1`"
             )
-            return "benchmarks" in root.value
+            return not {"benchmarks", "select", "extends"}.isdisjoint(root.value)
         if version.value == LANGUAGE_VERSION and isinstance(version.value, int) and version.value is not True:
             return True
         if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
@@ -126,7 +127,7 @@ class _Loading:
         if version.value is not REJECTED:
             message = f"{kind_of(version.value)} is not a version of the plan language"
             findings.error("E110", message, version.span, f"write `plan: {LANGUAGE_VERSION}`")
-        return "benchmarks" in root.value
+        return not {"benchmarks", "select", "extends"}.isdisjoint(root.value)
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
         """Return the plan after applying included files, the profile and `--set`, but not those parts that concern
@@ -135,6 +136,7 @@ class _Loading:
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
                 members[key] = (members.get(key) or section.node)._replace(value=dict(part))
+        members |= gathered.lists
         members = apply_profile(members, gathered.profiles, profile, self._findings)
         members = overrides.change_sections(members)
         return Section(section.context, section.node._replace(value=members), "the plan", None)
@@ -178,7 +180,8 @@ class _Loading:
             expect=read_expectations(part("expect"), context),
             baseline=baseline,
             confirm=confirm,
-            safety=read_safety(part("safety"), context),
+            safety=read_safety(part("safety"), context, gathered.safety),
+            select=tuple(section.text_nodes("select")),
             limits=read_limits(part("limits"), context),
             report=read_report(part("report"), context),
             inputs=tuple(scope.inputs),
@@ -189,9 +192,10 @@ class _Loading:
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
         """Return the entries of `benchmarks` with the profile and `extends` applied."""
-        node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
+        node = section.members.get("benchmarks")
+        if node is None and "select" not in section.members and not self._findings.hides("benchmarks"):
+            section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
         if node is None:
-            self._findings.gaps.add(("benchmarks",))
             return {}
         found = collect_entries(node, self._findings)
         chosen = gathered.profiles.get(profile) if profile is not None else None
@@ -213,126 +217,3 @@ def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
         return filled(strict), {}
     defaults = Section(section.context, node, "`defaults`", (*EXECUTION_KEYS, "config"), ("defaults",))
     return filled(filled(read_execution(defaults), below=strict)), defaults.mapping("config")
-
-
-INCLUDED_KEYS: Final = ("hosts", "groups", "vars", "profiles", "include")
-_MOST_FILES: Final = 100
-
-
-@dataclass(slots=True)
-class MergedFiles:
-    """The hosts, groups, variables and profiles in a file and in the files that it includes."""
-
-    hosts: HostMaps = field(default_factory=HostMaps)
-    groups: dict[str, Node] = field(default_factory=dict)
-    vars: dict[str, Node] = field(default_factory=dict)
-    profiles: dict[str, Node] = field(default_factory=dict)
-
-
-class FileMerger:
-    """Reads the files named by `include` and `hosts: {from: ...}`, each only once."""
-
-    def __init__(self, sources: PlanFiles, findings: Findings) -> None:
-        self._sources = sources
-        self._findings = findings
-        self._context = ParseContext(findings, Scope(), literal=True)
-        self._seen: set[str] = set()
-
-    def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
-        """Return the contents of a file and its includes. `chain` lists the files that lead to this one through
-        `include`, followed by the file itself.
-
-        Variables in the including file override those in included files. All other duplicate names are errors.
-        """
-        found = MergedFiles()
-        for node in section.items("include"):
-            self._merge(found, self._included(node, chain))
-        own = self._own(section)
-        found.vars |= own.vars
-        self._lay_defaults(found, section.members.get("hosts"))  # below the defaults of the included files
-        own.vars = {}
-        self._merge(found, own)
-        return found
-
-    def _included(self, node: Node, chain: tuple[str, ...]) -> MergedFiles:
-        source = self._sources.beside(node, "`include`")
-        if source is None:
-            return self._nothing()
-        name, text = source
-        if name in chain:
-            circle = " -> ".join([*chain[chain.index(name) :], name])
-            self._findings.error("E115", f"included files form a cycle: {circle}", node.span, "remove one `include`")
-            return MergedFiles()
-        if name in self._seen:
-            return MergedFiles()
-        if len(self._seen) >= _MOST_FILES:
-            self._findings.error("E109", f"the plan includes more than {_MOST_FILES} files", node.span, "include fewer")
-            return self._nothing()
-        self._seen.add(name)
-        before = self._findings.errors
-        body = parse_yaml(text, name, self._findings)
-        if body is None:
-            return MergedFiles() if self._findings.errors == before else self._nothing()
-        section = Section(self._context, body, f"the included file {shown(name)}", INCLUDED_KEYS)
-        return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
-
-    def _nothing(self) -> MergedFiles:
-        """Return empty content for an unreadable file, and mark the parts that it might define as hidden."""
-        self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
-        return MergedFiles()
-
-    def _merge(self, found: MergedFiles, other: MergedFiles) -> None:
-        self._once(found.vars, other.vars, "variable")
-        self._once(found.groups, other.groups, "group")
-        self._once(found.profiles, other.profiles, "profile")
-        for name, body in other.hosts.maps.items():
-            found.hosts.add(name, body, other.hosts.spans[name], self._findings)
-
-    def _once(self, known: dict[str, Node], more: Mapping[str, Node], what: str) -> None:
-        for name, node in more.items():
-            if name in known:
-                span, first = node.location, known[name].location
-                message = f"{what} `{shown(name)}` is defined twice"
-                self._findings.twice("E113", message, span, first, "remove one of them")
-            else:
-                known[name] = node
-
-    def _own(self, section: Section) -> MergedFiles:
-        found = MergedFiles(
-            groups=dict(section.mapping("groups")),
-            vars=dict(section.mapping("vars")),
-            profiles=dict(section.mapping("profiles")),
-        )
-        hosts = section.members.get("hosts")
-        if hosts is not None:
-            found.hosts = expand_hosts(hosts, self._findings)
-            self._inventory(hosts, found)
-            self._lay_defaults(found, hosts)
-        return found
-
-    def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Add the hosts in the inventory that `from` names. Keys set in the plan override those in the inventory."""
-        node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
-        source = self._sources.beside(node, "`from`") if node is not None else None
-        if node is None:
-            return
-        if source is None:
-            self._findings.gaps.add(("hosts",))
-            return
-        from asct.plan.inventory import read_inventory  # imported here because it is rarely needed
-
-        given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
-        inventory = read_inventory(source[1], source[0], node.span, self._findings, given)
-        if inventory is None:
-            self._findings.gaps.add(("hosts",))
-            return
-        listed = expand_hosts(Node(inventory.hosts, node.span), self._findings)
-        for name, body in listed.maps.items():
-            own = found.hosts.maps.get(name)
-            found.hosts.maps[name] = under(body, own) if own is not None else body
-            found.hosts.spans.setdefault(name, node.span)
-        self._once(found.groups, inventory.groups, "group")
-
-    def _lay_defaults(self, found: MergedFiles, hosts: Node | None) -> None:
-        defaults = default_host(hosts, self._findings)
-        found.hosts.maps = {name: under(defaults, body) for name, body in found.hosts.maps.items()}

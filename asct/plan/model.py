@@ -150,6 +150,7 @@ class Entry(NamedTuple):
     sweep: Sweep = Sweep({})
     needs: Mapping[str, Node] = {}
     execution: Execution = Execution()
+    reason: str = "named in the plan"
 
 
 class Bound(NamedTuple):
@@ -237,6 +238,8 @@ class Plan(NamedTuple):
     limits: Limits = Limits()
     report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
+    select: tuple[Node, ...] = ()
+    """The names, aliases and keywords that select benchmarks in addition to `benchmarks`."""
     profiles: tuple[str, ...] = ()
     """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()

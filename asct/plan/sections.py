@@ -113,10 +113,17 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
     return found
 
 
-def read_safety(node: Node | None, context: ParseContext) -> Safety:
-    """Read the `safety:` section. Consent entries must be literal, so templates are rejected."""
-    if node is None:
-        return Safety()
+def read_safety(node: Node | None, context: ParseContext, included: Sequence[Node] = ()) -> Safety:
+    """Read the `safety:` section. Consent entries must be literal, so templates are rejected.
+
+    `included` are the sections of included files, without consents. The lowest `max_written` of all applies.
+    """
+    sections = [_safety(item, context) for item in (*included, node) if item is not None]
+    limits = [item.max_written_bytes for item in sections if item.max_written_bytes is not None]
+    return Safety(sections[-1].destroys if node is not None else (), min(limits, default=None))
+
+
+def _safety(node: Node, context: ParseContext) -> Safety:
     section = Section(context._replace(literal=True), node, "`safety`", ("destroys", "max_written"), ("safety",))
     destroys = section.members.get("destroys")
     if destroys is not None and not isinstance(destroys.value, list):

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
+from asct.resources import folder
 from asct.values.error import shown
 
 
@@ -31,10 +33,13 @@ class PlanFiles:
         self.texts[str(path)] = text
         return parse_yaml(text, str(path), self.findings)
 
-    def beside(self, node: Node, what: str) -> tuple[str, str] | None:
+    def beside(self, node: Node, what: str, *, shipped: bool = False) -> tuple[str, str] | None:
         """Return the name and text of the file named by a node, relative to the file that contains the node; None after
-        an error."""
-        inside = self._inside(node, what)
+        an error.
+
+        If `shipped` is true and there is no such file, the plan of this name that comes with asct takes its place.
+        """
+        inside = self._inside(node, what, shipped)
         if inside is None:
             return None
         path, name = inside
@@ -44,19 +49,23 @@ class PlanFiles:
         self.texts[name] = text
         return name, text
 
-    def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
-        """Return the path and name of a file that is below `root` after resolving links; None after an error."""
+    def _inside(self, node: Node, what: str, shipped: bool) -> tuple[Path, str] | None:
+        """Return the path and name of a file that is below `root` (or among the plans of asct) after resolving links;
+        None after an error."""
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
-        folder = Path(node.span.file).parent if node.span.file in self.texts else self.root
-        path = folder / node.value
+        near = Path(node.span.file).parent if node.span.file in self.texts else self.root
+        path = near / node.value
+        own = plans() / node.value
+        if shipped and not path.exists() and own.is_file():
+            path = own
         try:
-            resolved, root = path.resolve(), self.root.resolve()
+            resolved, roots = path.resolve(), (self.root.resolve(), plans().resolve())
         except (OSError, RuntimeError) as problem:
             self._unreadable(node.value, problem, node.span)
             return None
-        if not resolved.is_relative_to(root):
+        if not any(map(resolved.is_relative_to, roots)):
             hint = f"move the file into the folder of the plan ({shown(str(self.root))})"
             self.findings.error("E116", f"`{shown(node.value)}` is outside the folder of the plan", node.span, hint)
             return None
@@ -77,6 +86,8 @@ class PlanFiles:
     def _unreadable(self, name: str, problem: Exception, span: Span | None) -> None:
         reason = str(getattr(problem, "strerror", None) or problem).lower()
         hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and the permissions"
+        if span is None and not Path(name).suffix:
+            hint = did_you_mean(name, shipped_names(), f"{hint}; plans of asct: {', '.join(shipped_names())}")
         self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
 
 
@@ -86,8 +97,26 @@ def _is_stream(path: Path) -> bool:
     return path.is_fifo() or str(path) == "/dev/stdin"
 
 
+def plans() -> Path:
+    """Return the folder of the plans that come with asct."""
+    return folder("plans")
+
+
+def shipped(name: str) -> str:
+    """Return the path of the plan that comes with asct under this name (`quickstart`), or `name` itself if there is
+    none, or if a file has this name."""
+    own = plans() / f"{name}.yaml"
+    plain = not Path(name).is_absolute() and ".." not in Path(name).parts
+    return str(own) if plain and not Path(name).exists() and own.is_file() else name
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the plans that come with asct, except those in subfolders."""
+    return sorted(path.stem for path in plans().glob("*.yaml"))
+
+
 def path_near(node: Node, text: str) -> str:
     """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`). Relative paths start at the
     folder of the file that contains them."""
-    folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
-    return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links
+    near = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
+    return os.path.abspath(near / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

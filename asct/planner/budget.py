@@ -19,8 +19,6 @@ CONFIRM_S: Final = 8 * _HOUR
 CONFIRM_BYTES: Final = _TIB
 """The number of bytes, summed over all targets on all hosts, up to which a run starts without `--yes`. It is compared
 with the number that the run is likely to write."""
-UNNAMED: Final = "qualification"
-"""`asct run all` excludes benchmarks that have this keyword, unless they are named."""
 UNNAMED_S: Final = _HOUR
 """`asct run all` excludes a benchmark that is estimated to take longer than this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB

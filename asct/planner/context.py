@@ -13,6 +13,7 @@ from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, HostSpec, Node, Plan
+from asct.planner.keywords import with_selected
 from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
@@ -49,7 +50,7 @@ class ResolveContext:
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
-        self.plan = self._as_meant()
+        self.plan = with_selected(self._as_meant(), self.catalog, self.findings)
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:

@@ -91,6 +91,7 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
         tags=entry.tags,
         origins=_origins(sweep),
         span=entry.span,
+        reason=entry.reason,
     )
     aliases = frozenset(alias for value in sweep.base.values() for alias in value.aliases)
     axes = {name: _values(sweep, name) if rejected else () for name in sweep.names}

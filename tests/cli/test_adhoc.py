@@ -8,22 +8,24 @@ from pathlib import Path
 import pytest
 
 from asct.cli import adhoc
+from asct.cli.places import words_text
 from asct.diagnostics.model import Diagnostic
 from asct.plan.findings import Findings
+from asct.planner.keywords import chosen_by
 from asct.registry import installed
 from tests.cli.conftest import Asct
 
 
 def names(*words: str) -> list[str]:
     findings = Findings()
-    chosen = adhoc.select(words, installed().infos, findings)
+    chosen = chosen_by(words_text(words)[1], installed().infos, findings)
     findings.require()
     return [item.info.name for item in chosen]
 
 
 def problems(*words: str) -> tuple[Diagnostic, ...]:
     findings = Findings()
-    adhoc.select(words, installed().infos, findings)
+    chosen_by(words_text(words)[1], installed().infos, findings)
     return findings.all()
 
 

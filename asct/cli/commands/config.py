@@ -30,15 +30,16 @@ def command() -> None:
 @shared_options
 def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force: bool) -> None:
     """Write the default settings of the selected benchmarks (default: all) as JSON."""
-    from asct.cli.adhoc import select
+    from asct.cli.places import words_text
     from asct.plan.findings import Findings
+    from asct.planner.keywords import chosen_by
     from asct.registry import installed
     from asct.store.outputs import check_output, write_output
 
     target = Path(config_file)
     check_output(target, force=force)
     findings = Findings()
-    chosen = select(words or ("all",), installed().infos, findings)
+    chosen = chosen_by(words_text(words or ("all",))[1], installed().infos, findings)
     findings.require()
     benchmarks = ((installed().get(info.name), info) for info, _ in chosen)
     document = {info.name: _defaults(benchmark, info) for benchmark, info in benchmarks if benchmark is not None}

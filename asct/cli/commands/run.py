@@ -14,10 +14,12 @@ from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, Pl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from asct.cli.adhoc import Chosen, Settings
+    from asct.cli.adhoc import Settings
     from asct.plan.findings import Findings
     from asct.plan.model import HostSpec
+    from asct.planner.keywords import Chosen
     from asct.planner.model import ResolvedPlan
+    from asct.registry import BenchmarkInfo
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
@@ -144,12 +146,13 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     from asct.cli.places import OPTION, moving, words_text
     from asct.cli.targets import as_plan
     from asct.diagnostics.wording import WITHOUT_PLAN
+    from asct.planner.keywords import chosen_by
     from asct.registry import installed
 
     catalog, texts = installed(), options.console.files
-    texts[WITHOUT_PLAN] = words_text(request.words)[0]
+    texts[WITHOUT_PLAN], spans = words_text(request.words)
     texts[OPTION] = "\n".join(request.assignments)
-    chosen = {item.info.name: item for item in adhoc.select(request.words, catalog.infos, findings)}
+    chosen = {item.info.name: item for item in chosen_by(spans, catalog.infos, findings)}
     from_file = adhoc.file_settings(request.config, catalog, texts, findings) if request.config else {}
     given = adhoc.user_settings(request.assignments, catalog, findings)
     written = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
@@ -204,14 +207,17 @@ def _consents(request: _Request, values: Settings, spec: HostSpec, findings: Fin
     return [{**entry, "overwrite": request.overwrite} for entry in entries]
 
 
-def _without_large(options: GlobalOptions, chosen: Mapping[str, Chosen], plan: ResolvedPlan) -> dict[str, Chosen]:
+def _without_large(
+    options: GlobalOptions, chosen: Mapping[str, Chosen[BenchmarkInfo]], plan: ResolvedPlan
+) -> dict[str, Chosen[BenchmarkInfo]]:
     """Return the benchmarks that `all` includes, and print the names of those that it excludes. Raises UsageError if
     none remains."""
     from asct.cli.preview_text import preview_of
     from asct.cli.text import counted, short_time
     from asct.diagnostics.model import Diagnostic
     from asct.errors import UsageError
-    from asct.planner.budget import UNNAMED, too_large
+    from asct.planner.budget import too_large
+    from asct.planner.keywords import UNNAMED
     from asct.values.quantity import format_quantity
 
     jobs = {item.job.benchmark: item for host in preview_of(plan).hosts for item in host.jobs}

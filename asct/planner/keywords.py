@@ -1,0 +1,116 @@
+"""Select benchmarks by name, alias or keyword: the arguments of `asct run`, and `select` in a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.fields import ALIKE
+from asct.plan.findings import Findings
+from asct.plan.model import Entry, Plan
+from asct.sdk.benchmark import Catalog
+
+GROUPS: Final = ("all", "default")
+UNNAMED: Final = "qualification"
+"""`all` excludes benchmarks that have this keyword, unless they are named."""
+_HINT: Final = "`asct list` shows names and keywords"
+
+
+class Selectable(Protocol):
+    """A benchmark, or what the catalog knows of it without importing it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def aliases(self) -> Sequence[str]: ...
+    @property
+    def keywords(self) -> Sequence[str]: ...
+    @property
+    def default(self) -> bool: ...
+    @property
+    def hidden(self) -> bool: ...
+
+
+S = TypeVar("S", bound=Selectable)
+
+
+class Chosen(NamedTuple, Generic[S]):
+    """A selected benchmark, and the words that select it; the reason why its job is part of the run."""
+
+    info: S
+    words: Sequence[str]
+
+    @property
+    def reason(self) -> str:
+        """For example ``selected by `storage` ``."""
+        if not self.words:
+            return "selected by default"
+        return f"selected by {', '.join(f'`{word}`' for word in self.words)}"
+
+
+def chosen_by(
+    words: Mapping[str, Span], benchmarks: Sequence[S], findings: Findings, code: str = "E913"
+) -> list[Chosen[S]]:
+    """Return the benchmarks that `words` (each with its location) select, in catalog order. Report every unknown word
+    as the error `code`, and read it as the name that it resembles.
+
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
+    exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.
+    """
+    known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
+    matches: dict[str, set[str]] = {}
+    for word, span in words.items():
+        bare = word.removeprefix("^")
+        found = _matching(bare, benchmarks)
+        if not found:
+            message = f"no benchmark, alias or keyword is named `{bare}`"
+            findings.error(code, message, span, did_you_mean(bare, known, _HINT))
+            found = _matching(nearest(bare, known, ALIKE) or "", benchmarks)
+        if not found:
+            findings.gaps.add(("benchmarks",))
+        matches[word] = {item.name for item in found}
+    wanted = [word for word in words if not word.startswith("^")]
+    chosen = {name for word in wanted for name in matches[word]}
+    if not wanted:
+        chosen = {item.name for item in _matching("default", benchmarks)}
+    chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
+    if not chosen and not findings.hides("benchmarks"):
+        findings.error(code, f"no benchmark matches `{' '.join(words)}`", None, _HINT)
+    return [
+        Chosen(item, [word for word in wanted if item.name in matches[word]])
+        for item in benchmarks
+        if item.name in chosen
+    ]
+
+
+def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
+    exact = [item for item in benchmarks if word == item.name or word in item.aliases]
+    if exact:
+        return exact
+    shown = [item for item in benchmarks if not item.hidden]
+    if word == "all":
+        return shown
+    if word == "default":
+        return [item for item in shown if item.default]
+    return [item for item in shown if word in item.keywords]
+
+
+def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
+    """Return the plan with an entry for each benchmark that `select` selects and that no entry uses yet.
+
+    `all` leaves out drive qualifications, which a plan must name.
+    """
+    if not plan.select:
+        return plan
+    benchmarks = [one for name in catalog.names() if (one := catalog.get(name)) is not None]
+    spans = {str(node.value): node.span for node in plan.select}
+    known = {name for entry in plan.benchmarks for name in (entry.id, getattr(catalog.get(entry.uses), "name", ""))}
+    entries = [
+        Entry(item.info.name, item.info.name, span, span, reason=item.reason)
+        for item in chosen_by(spans, benchmarks, findings, "E201")
+        if item.info.name not in known and not (list(item.words) == ["all"] and UNNAMED in item.info.keywords)
+        for span in [spans[item.words[0]] if item.words else plan.select[0].span]
+    ]
+    return plan._replace(benchmarks=(*plan.benchmarks, *entries))
