@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
-from asct.sdk.benchmark import Catalog
+
+if TYPE_CHECKING:
+    from asct.sdk.benchmark import Catalog
 
 GROUPS: Final = ("all", "default")
 UNNAMED: Final = "qualification"
