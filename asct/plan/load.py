@@ -48,7 +48,7 @@ from asct.values.error import shown
 LANGUAGE_VERSION: Final = 1
 PLAN_KEYS: Final = (
     "plan", "name", "description", "vars", "hosts", "groups", "defaults", "benchmarks", "expect", "baseline", "safety",
-    "profiles", "limits", "report", "include", "inputs", "strict", "select",
+    "profiles", "limits", "report", "include", "inputs", "strict", "select", "extends",
 )  # fmt: skip
 
 

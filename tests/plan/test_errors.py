@@ -155,6 +155,7 @@ ELSEWHERE = {
     "E119": "test_overrides.py: --set",
     "E123": "test_templates.py: where",
     "E124": "test_ranges.py: axes",
+    "E126": "test_sharing.py: consent in another file",
 }
 
 
