@@ -12,16 +12,9 @@ import pytest
 
 from asct.analysis.view import open_view
 from asct.export import write
+from tests.browser.look import WAIT_MS, chromium
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
-
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-WAIT_MS = 120_000
-"""For anything that a page does: only what never comes takes as long."""
 
 
 @dataclass
@@ -33,14 +26,20 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
 
+def watched(context: Any) -> tuple[Any, Seen]:
+    """A new page, and what it does."""
+    context.set_default_timeout(WAIT_MS)
+    page, seen = context.new_page(), Seen()
+    page.on("console", lambda message: seen.console.append(message.text))
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("request", lambda request: seen.requests.append(request.url))
+    return page, seen
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=WAIT_MS)
-        yield chromium
-        chromium.close()
+    with chromium() as one:
+        yield one
 
 
 @pytest.fixture
@@ -55,11 +54,7 @@ def opened(browser: Any) -> Callable[..., Any]:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
         )
-        context.set_default_timeout(WAIT_MS)
-        page, seen = context.new_page(), Seen()
-        page.on("console", lambda message: seen.console.append(message.text))
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("request", lambda request: seen.requests.append(request.url))
+        page, seen = watched(context)
         page.goto(path.as_uri() + fragment)
         if script:
             page.wait_for_selector("html[data-figures=drawn]", state="attached")

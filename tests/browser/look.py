@@ -1,0 +1,102 @@
+"""Pictures of the report on a made-up run, to be looked at: `python -m tests.browser.look NAME FOLDER [WORD]`.
+
+Writes the tree, its report.html, and screens of it below FOLDER: `1280-light-01.png` and on from top to bottom, the
+same in dark and 390 wide, and `paper-1.png` and on for the pages of its PDF. WORD selects one kind (`paper`, `390`).
+With a run's folder in place of NAME, that run is shown.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from asct.analysis.view import open_view
+from asct.export import write
+from asct.registry import installed
+from tests.browser.trees import TREES, write_tree
+
+CHROMIUM: Final = "/usr/bin/chromium"
+FLAGS: Final = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WAIT_MS: Final = 120_000
+"""For anything that a page does: only what never comes takes as long."""
+SIZES: Final = {1280: 800, 390: 844}
+_MOST_SCREENS = 40
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=WAIT_MS)
+        yield browser
+        browser.close()
+
+
+def report_of(root: Path) -> Path:
+    """The HTML report of a run with the installed benchmarks, written beside its files."""
+    [path] = write(open_view(root, installed()), "html", root)
+    return path
+
+
+def drawn(page: Any) -> None:
+    """Wait until the figures near the screen are drawn, if the page has any."""
+    page.wait_for_function("!document.querySelector('.plot') || document.documentElement.dataset.figures === 'drawn'")
+
+
+def screens(page: Any, folder: Path, name: str, height: int) -> None:
+    """Save the page from top to bottom, one screen a file."""
+    top = number = 0
+    while number < _MOST_SCREENS and (number == 0 or top < page.evaluate("document.documentElement.scrollHeight")):
+        number += 1
+        page.evaluate(f"window.scrollTo(0, {top})")
+        page.wait_for_timeout(400)
+        drawn(page)
+        page.screenshot(path=folder / f"{name}-{number:02}.png")
+        top += height - 60
+
+
+def paper(page: Any, folder: Path) -> None:
+    """Print the page and save each sheet."""
+    pdf = folder / "report.pdf"
+    page.pdf(path=pdf, format="A4", print_background=True)
+    subprocess.run(["pdftoppm", "-r", "70", "-png", str(pdf), str(folder / "paper")], check=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Save the pictures and print their folder."""
+    if len(arguments) not in (2, 3) or not (arguments[0] in TREES or Path(arguments[0], "run.json").exists()):
+        print(f"usage: python -m tests.browser.look NAME|RUN FOLDER [WORD]; NAME is one of {', '.join(TREES)}")
+        return 2
+    name, folder, word = arguments[0], Path(arguments[1]), "".join(arguments[2:])
+    folder.mkdir(parents=True, exist_ok=True)
+    path = report_of(write_tree(name, folder) if name in TREES else Path(name))
+    with chromium() as browser:
+        for width, height in SIZES.items():
+            for theme in ("light", "dark"):
+                if word in f"{width}-{theme}":
+                    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                    page = context.new_page()
+                    page.goto(path.as_uri())
+                    drawn(page)
+                    screens(page, folder, f"{width}-{theme}", height)
+                    context.close()
+        if word in "paper":
+            page = browser.new_page()
+            page.goto(path.as_uri())
+            drawn(page)
+            paper(page, folder)
+    print(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

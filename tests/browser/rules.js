@@ -1,0 +1,143 @@
+// The rules that every report page keeps, evaluated in the page. Each function returns what breaks the rule.
+window.rules = (() => {
+  const all = (where, selector) => Array.from(where.querySelectorAll(selector));
+  const visible = (one) => {
+    const box = one.getBoundingClientRect();
+    return box.width > 0 && box.height > 0 && getComputedStyle(one).visibility !== "hidden";
+  };
+  const text = (one) => (one.textContent || "").trim();
+  const plots = () => all(document, ".plot.js-plotly-plot").filter(visible);
+  const each = (rule) => plots().flatMap((plot) => rule(plot).map((problem) => `${plot.id}: ${problem}`));
+  const axesOf = (plot) => Object.entries(plot._fullLayout)
+    .filter(([key, axis]) => /^[xy]axis\d*$/.test(key) && axis && axis._id).map(([, axis]) => axis);
+  const tracesOf = (plot) => plot._fullData.filter((one) => one.visible === true && one.hoverinfo !== "skip");
+  const numeric = (axis) => axis.type === "linear" || axis.type === "log";
+  const labels = (plot, axis) => all(plot, `.${axis._id}tick text`).filter((one) => visible(one) && text(one));
+  const shared = (plot, axis) => axis.matches || axesOf(plot).some((one) => one.matches === axis._id);
+
+  function fewTicks(plot) {
+    return axesOf(plot)
+      .filter((axis) => numeric(axis) && axis.visible && !(shared(plot, axis) && !labels(plot, axis).length))
+      .filter((axis) => labels(plot, axis).length < 3)
+      .map((axis) => `${axis._name} has ${labels(plot, axis).length} labelled ticks`);
+  }
+  // Given values, such as queue depths, are whole numbers or words; measured ones, such as rates, are not.
+  function unlabelledX(plot) {
+    return axesOf(plot).filter((axis) => axis._id[0] === "x").flatMap((axis) => {
+      if (shared(plot, axis) && !labels(plot, axis).length) return [];
+      const mine = tracesOf(plot).filter((one) => (one.xaxis || "x") === axis._id && one.type !== "heatmap");
+      const values = [...new Set(mine.flatMap((one) => Array.from(one.x || [])))];
+      const given = values.every((one) => typeof one === "string" || Number.isInteger(one));
+      if (!given || !values.length || values.length > 12) return [];
+      const places = axis._vals.filter((one) => one.text && one.text.trim()).map((one) => one.x);
+      return values.filter((one) => !places.some((place) => Math.abs(axis.d2c(one) - place) < 1e-6))
+        .map((one) => `${axis._name} does not label ${one}`);
+    });
+  }
+  function manySeries(plot) {
+    const found = {};
+    for (const one of tracesOf(plot)) {
+      if (one.type === "heatmap" || !one.name) continue;
+      (found[`${one.xaxis}${one.yaxis}`] ||= new Set()).add(one.name);
+    }
+    return Object.entries(found).filter(([, names]) => names.size > 8)
+      .map(([where, names]) => `${names.size} series in ${where}`);
+  }
+  function tallLegend(plot) {
+    const whole = plot.getBoundingClientRect().height;
+    return all(plot, "g.legend .bg").map((one) => one.getBoundingClientRect().height)
+      .filter((height) => height > 0.2 * whole).map((height) => `legend takes ${Math.round(height)} of ${whole}`);
+  }
+  function parts(plot) {
+    const found = [];
+    const add = (kind, selector) => {
+      for (const one of all(plot, selector)) {
+        if (visible(one)) found.push({ kind, name: `${kind} "${text(one).slice(0, 24)}"`, box: one.getBoundingClientRect() });
+      }
+    };
+    add("legend", "g.legend .bg");
+    add("title", ".gtitle");
+    for (const axis of axesOf(plot)) {
+      add("axis title", `.${axis._id}title`);
+      add("tick", `.${axis._id}tick text`);
+    }
+    add("tick", ".cbaxis text");
+    add("note", ".annotation-text-g");
+    add("modebar", ".modebar-group");
+    add("plot", ".nsewdrag");
+    return found;
+  }
+  function overlaps(plot) {
+    const found = [];
+    const list = parts(plot);
+    // notes name lines and marks, which stand in the plot
+    const apart = (a, b) => !((a.kind === "note" && b.kind === "plot") || (a.kind === "modebar" && b.kind === "modebar"));
+    for (let i = 0; i < list.length; i += 1) {
+      for (let j = i + 1; j < list.length; j += 1) {
+        const [a, b] = a0b0(list[i], list[j]);
+        const wide = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+        const high = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        if (wide > 2 && high > 2 && apart(a, b)) found.push(`${a.name} lies on ${b.name}`);
+      }
+    }
+    return found;
+  }
+  function a0b0(a, b) {
+    return a.kind === "note" || b.kind === "plot" ? [a, b] : b.kind === "note" || a.kind === "plot" ? [b, a] : [a, b];
+  }
+  function outside(plot) {
+    const frame = plot.getBoundingClientRect();
+    return parts(plot).filter(({ box }) => box.left < frame.left - 2 || box.right > frame.right + 2 ||
+      box.top < frame.top - 2 || box.bottom > frame.bottom + 2).map(({ name }) => `${name} is cut off`);
+  }
+  function styles() {
+    const found = {};
+    for (const plot of plots()) {
+      for (const one of tracesOf(plot)) {
+        if (one.type === "heatmap" || !one.name || one.showlegend === false) continue;
+        const colour = String((one.type === "bar" ? one.marker : one.line || one.marker).color);
+        ((found[one.name] ||= {})[colour] ||= []).push(plot.id);
+      }
+    }
+    return found;
+  }
+  function mixedColours() {
+    return Object.entries(styles()).filter(([, colours]) => Object.keys(colours).length > 1)
+      .map(([name, colours]) => `${name}: ${Object.entries(colours).map(([colour, where]) => `${colour} in ${where[0]}`).join(", ")}`);
+  }
+  function untitledAxes(plot) {
+    return axesOf(plot).filter((axis) => labels(plot, axis).length && !shared(plot, axis))
+      .filter((axis) => !(axis.title && (axis.title.text || "").trim())).map((axis) => `${axis._name} has no title`);
+  }
+  function longNumbers(plot) {
+    return all(plot, ".xtick text, .ytick text, .cbaxis text, .annotation-text").map(text)
+      .filter((one) => /\d[.,]?(?:\d[.,]?){5,}/.test(one.replace(/\D*$/, "")) && /\.\d{3}/.test(one))
+      .map((one) => `${one} has too many digits`);
+  }
+  // A table shows 0.0 only for a value that is 0, and no size like 16.0625K.
+  function badNumbers() {
+    return all(document, "td, tbody th").filter((one) => {
+      const shown = text(one);
+      if (/^-?0(?:\.0+)?$/.test(shown)) return Math.abs(Number(one.dataset.sort || 0)) > 0;
+      return /^\d+\.\d{3,}\s?[KMGTP]i?B?$/.test(shown);
+    }).map((one) => `${text(one)} in ${one.closest("table").caption?.textContent.trim()}`);
+  }
+  function sideways(width) {
+    const wide = all(document, "main *").filter((one) => {
+      const box = one.getBoundingClientRect();
+      return box.width > 0 && box.right > width + 1 && !one.closest(".scroll, pre, .sr-only, .plot, .wide");
+    });
+    const found = wide.slice(0, 5).map((one) => one.outerHTML.slice(0, 160));
+    if (document.documentElement.scrollWidth > width) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
+    return found;
+  }
+  function undrawn() {
+    return all(document, ".plot").filter((one) => visible(one) && !one.querySelector(".main-svg")).map((one) => one.id);
+  }
+  const figures = () => ({
+    fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
+    overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
+    longNumbers: each(longNumbers), undrawn: undrawn(),
+  });
+  return { figures, badNumbers, sideways, styles, plots };
+})();

@@ -1,0 +1,49 @@
+"""The made-up trees are what they say: whole, the same each time, with the troubles that their pages are to show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from asct.analysis.view import open_view
+from asct.registry import installed
+from asct.store.reader import read_run
+from tests.browser.trees import TREES, main, write_tree
+
+
+def test_the_same_name_gives_the_same_files(tmp_path: Path) -> None:
+    one, two = (write_tree("failures", tmp_path / name) for name in ("one", "two"))
+    assert one.name == two.name
+    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.name != "journal.jsonl")
+    assert len(names) > 100
+    for name in names:  # the journal has the time of writing, and so have its checksums
+        if name != "SHA256SUMS" and (one / name).is_file():
+            assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_much_goes_wrong_in_the_run_of_failures(tmp_path: Path) -> None:
+    view = open_view(write_tree("failures", tmp_path), installed())
+    assert view.notes == ()
+    assert {host.name: host.status for host in view.run.hosts} == {"alpha": "ok", "beta": "ok", "gamma": "unreachable"}
+    assert [job.id for job in view.run.jobs if job.refused] == ["patterns"]
+    assert Counter(verdict.outcome for verdict in view.run.verdicts).keys() == {"pass", "fail", "unknown"}
+    assert view.run.exit_code == 4
+    states = {state for job in view.run.jobs for state in job.host_states}
+    assert states == {"stable", "noisy"}
+
+
+def test_a_run_of_memory_has_visits_states_and_a_baseline(tmp_path: Path) -> None:
+    stored = read_run(write_tree("memory", tmp_path))
+    stats = [record.stats for record in stored.records() if record.stats is not None]
+    assert any(one.visit_values and len(one.visit_values) == 8 for one in stats)
+    assert any(one.states for one in stats)
+    assert any(verdict.baseline is not None for verdict in stored.run.verdicts)
+
+
+def test_a_wrong_name_is_answered_with_the_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["nothing", str(tmp_path)]) == 2
+    shown = capsys.readouterr().out
+    assert [name for name in TREES if name not in shown] == []
+    assert list(tmp_path.iterdir()) == []
