@@ -43,7 +43,7 @@ def side(iops: float, block_size: int, latency: float, prefix: str = "read_") ->
     one = {"iops": iops, "bandwidth": iops * block_size, "ios": iops * 60, "latency": latency}
     one |= {"clat_mean": latency, "lat_mean": latency, "lat_p99": 3 * latency}
     tails = {"p1": 0.5, "p50": 0.9, "p90": 1.5, "p99": 3.0, "p99_9": 6.0, "p99_99": 9.0}
-    one |= {f"clat_{name}": factor * latency for name, factor in tails.items()}
+    one |= {f"clat_{name}": factor * latency for name, factor in tails.items()} | {"clat_max": 12.0 * latency}
     return {**one, **{prefix + name: value for name, value in one.items()}, "in_flight": iops * latency}
 
 

@@ -27,7 +27,7 @@ SEED_COLUMNS = [
     "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
 ]  # fmt: skip
 
-BEHIND = ["latency-bandwidth", "read-latency-distribution", "cpu-utilization"]
+BEHIND = ["latency-bandwidth", "latency-iops", "read-latency-distribution", "cpu-utilization"]
 
 
 def measured() -> list[Measurement]:
@@ -114,7 +114,7 @@ def test_figures_of_the_sweep() -> None:
     assert {line.x.scale for line in lines[:4]} == {"log2"}
     assert [series.name for series in figures["bandwidth"].series] == ["read"]
     assert figures["bandwidth"].series[0].x == (4, 8, 32)
-    assert [series.name for series in figures["latency-percentiles"].series] == ["p50", "p90", "p99"]
+    assert [series.name for series in figures["latency-percentiles"].series] == ["p50", "p90", "p99", "maximum"]
     cpu = figures["cpu-utilization"]
     assert isinstance(cpu, Bars)
     assert cpu.stacked

@@ -35,32 +35,56 @@ def figures_of(records: list[Any], axis: str | None = None) -> dict[str, Figure]
 
 def names(figure: Figure) -> list[str]:
     assert not isinstance(figure, Heatmap)
-    return [line.name for line in figure.series]
+    return [series.name for series in figure.series]
+
+
+def line(figure: Figure) -> Line:
+    assert isinstance(figure, Line)
+    return figure
 
 
 def test_the_eleven_charts_of_a_matrix_of_sizes_mixes_and_depths() -> None:
-    """Latency and rate over size at each depth; latency, rate and bandwidth over depth at the largest size."""
+    """Latency and rate over size in a chart for each depth; latency, rate and bandwidth over depth at the largest
+    size."""
     found = figures_of(matrix(block_size=SIZES, rwmixread=SHARES, iodepth=DEPTHS))
-    wanted = [f"{name}-iodepth-{depth}" for name in ("latency", "io-rate") for depth in DEPTHS]
-    wanted += [f"{name}-over-iodepth" for name in ("latency", "io-rate", "bandwidth")]
-    assert set(wanted) <= set(found)
-    for slug in wanted:
-        chart = found[slug]
-        assert isinstance(chart, Line)
-        assert [line.name for line in chart.series] == [f"rwmixread {share}" for share in sorted(SHARES)]
-        assert chart.series[0].x == (DEPTHS if "-over-" in slug else SIZES)
-    assert found["latency-iodepth-32"].title == "Mean latency, iodepth 32"
+    shares = [f"rwmixread {share}" for share in sorted(SHARES)]
+    for slug in ("latency", "io-rate"):
+        chart = line(found[slug])
+        assert names(chart) == [f"iodepth {depth}, {share}" for depth in DEPTHS for share in shares]
+        assert {series.x for series in chart.series} == {SIZES}
+    for slug in ("latency", "io-rate", "bandwidth"):
+        chart = line(found[f"{slug}-over-iodepth"])
+        assert names(chart) == shares
+        assert {series.x for series in chart.series} == {DEPTHS}
+    assert found["latency"].title == "Mean latency over BlockSize"
     assert found["bandwidth-over-iodepth"].title == "Bandwidth over IODepth, block_size 128K"
 
 
-def test_maps_of_two_settings_for_each_value_of_the_third() -> None:
+def test_the_number_of_figures_does_not_grow_with_the_points() -> None:
+    """Whatever is swept: one figure per quantity and numeric axis, with at most twelve charts of eight lines."""
+    patterns = ("read", "write", "randread", "randwrite", "rw", "randrw")
+    sizes, depths = tuple(4096 << power for power in range(5)), tuple(1 << power for power in range(8))
+    found = figures_of(matrix(rw=patterns, block_size=sizes, iodepth=depths))
+    assert len(found) <= 20
+    assert len({figure.title for figure in found.values()}) == len(found)
+    assert len(names(found["bandwidth"])) == 30
+    large = figures_of(matrix(block_size=sizes, iodepth=tuple(range(1, 12)), numjobs=tuple(range(1, 11))))
+    assert len(large) <= 24
+    assert len(names(large["bandwidth"])) == 5 * 8
+    assert "8 of 10 values of numjobs are shown" in large["bandwidth"].caption
+
+
+def test_a_map_of_all_settings_has_lines_between_the_mixes() -> None:
     found = figures_of(matrix(block_size=SIZES, rwmixread=SHARES, iodepth=DEPTHS))
-    maps = [chart for chart in found.values() if isinstance(chart, Heatmap)]
-    assert len(maps) == 8
-    assert maps[0].columns == ("4K", "16K", "32K", "128K")
-    assert maps[0].rows == ("1", "32", "256", "1024")
-    assert all(value is not None for row in maps[0].values for value in row)
-    assert maps[0].values[3][0] == pytest.approx(50_000 * 1024 / 1032 / (1 + 1 / 16))
+    maps = {slug: chart for slug, chart in found.items() if isinstance(chart, Heatmap)}
+    assert list(maps) == ["map-iops", "map-clat-p99", "map-clat-max"]
+    rates = maps["map-iops"]
+    assert rates.title == "IOPS by RWMixRead and IODepth and BlockSize"
+    assert rates.columns == ("4K", "16K", "32K", "128K")
+    assert rates.rows == tuple(f"{share}, {depth}" for share in sorted(SHARES) for depth in DEPTHS)
+    assert rates.groups == (4, 8, 12)
+    assert all(value is not None for row in rates.values for value in row)
+    assert rates.values[3][0] == pytest.approx(50_000 * 1024 / 1032 / (1 + 1 / 16))
 
 
 def test_a_hole_in_a_matrix_stays_one() -> None:
@@ -71,18 +95,29 @@ def test_a_hole_in_a_matrix_stays_one() -> None:
     chart = found["map-iops"]
     assert isinstance(chart, Heatmap)
     assert chart.values[1][0] is None
+    assert chart.columns == ("4K", "16K", "32K", "128K")
+    assert chart.groups == ()
+
+
+def test_of_many_rows_of_a_map_some_are_shown_and_told() -> None:
+    chart = figures_of(matrix(block_size=SIZES, iodepth=tuple(range(1, 12)), numjobs=tuple(range(1, 12))))["map-iops"]
+    assert isinstance(chart, Heatmap)
+    assert len(chart.rows) == 40
+    assert (chart.rows[0], chart.rows[-1]) == ("4K, 1", "128K, 11")
+    assert "40 of 44 combinations of block_size, numjobs are shown" in chart.caption
 
 
 def test_latency_over_bandwidth_for_patterns_and_sizes() -> None:
     """Six curves of eleven depths, as one figure."""
     depths = tuple(2**power for power in range(11))
     found = figures_of(matrix(rw=("randread", "randwrite", "randrw"), block_size=(4096, 32768), iodepth=depths))
-    chart = found["latency-bandwidth"]
-    assert isinstance(chart, Line)
-    assert len(chart.series) == 6
-    assert {len(line.x) for line in chart.series} == {11}
-    assert chart.series[0].name == "randread, 4K"
-    assert names(found["latency"]) == names(chart)
+    for slug, factor in (("latency-bandwidth", 4096), ("latency-iops", 1)):
+        chart = line(found[slug])
+        assert len(chart.series) == 6
+        assert {series.labels for series in chart.series} == {tuple(str(depth) for depth in depths)}
+        assert chart.series[0].name == "randread, 4K"
+        assert chart.series[0].x[0] == pytest.approx(50_000.0 / 9 / (1 + 1 / 16) * factor)
+        assert names(found["latency"]) == names(chart)
 
 
 def test_reads_and_writes_of_a_mix_have_a_curve_each() -> None:
@@ -90,26 +125,48 @@ def test_reads_and_writes_of_a_mix_have_a_curve_each() -> None:
     for depth in (1, 4, 16):
         both = side(1000.0 * depth, 4096, 2e-3) | side(1000.0 * depth, 4096, 1e-3, "write_")
         records += point({"iodepth": depth}, both)
-    chart = figures_of(records, "iodepth")["latency-bandwidth"]
-    assert isinstance(chart, Line)
-    assert [line.name for line in chart.series] == ["read", "write"]
+    chart = line(figures_of(records, "iodepth")["latency-bandwidth"])
+    assert names(chart) == ["read", "write"]
     assert chart.series[0].y == (2e-3,) * 3
     assert chart.series[1].y == (1e-3,) * 3
 
 
-def test_many_values_are_shown_evenly() -> None:
+def test_of_many_charts_some_are_shown_evenly_and_told() -> None:
     found = figures_of(matrix(iodepth=tuple(range(1, 33)), numjobs=tuple(range(1, 21)), rwmixread=(0, 100)), "iodepth")
-    panels = [slug for slug in found if slug.startswith("bandwidth-numjobs-")]
-    assert len(panels) == 8
-    assert panels[0] == "bandwidth-numjobs-1"
-    assert panels[-1] == "bandwidth-numjobs-20"
+    chart = line(found["bandwidth"])
+    jobs = list(dict.fromkeys(name.partition(", ")[0] for name in names(chart)))
+    assert len(jobs) == 12
+    assert (jobs[0], jobs[-1]) == ("numjobs 1", "numjobs 20")
+    assert "12 of 20 values of numjobs are shown" in chart.caption
+
+
+def test_a_value_has_its_interval_flags_and_setting() -> None:
+    records = []
+    for repeat, rate in ((1, 900.0), (2, 1000.0), (3, 1100.0)):
+        for depth in (1, 4):
+            records += point({"iodepth": depth}, side(rate * depth, 4096, 1e-3), repeat, flags=["noisy"])
+    series = line(figures_of(records, "iodepth")["io-rate"]).series[0]
+    assert (series.y[1], series.low[1], series.high[1]) == (4000.0, 3600.0, 4400.0)
+    detail = series.details[1]
+    assert detail is not None
+    assert (detail.values, detail.kind) == ((3600.0, 4000.0, 4400.0), "repeat")
+    assert (detail.flags, detail.setting) == (("noisy",), "iodepth 4")
+
+
+def test_the_slowest_request_of_each_point() -> None:
+    one = line(figures_of(matrix(iodepth=DEPTHS))["latency-percentiles"])
+    assert names(one) == ["p50", "p90", "p99", "p99.9", "p99.99", "maximum"]
+    assert one.series[-1].y == pytest.approx([value * 12 / 9 for value in one.series[-2].y if value])
+    several = figures_of(matrix(block_size=SIZES, iodepth=DEPTHS))
+    assert names(several["latency-maximum"]) == names(several["latency"])
+    assert "latency-maximum" not in figures_of(matrix(iodepth=DEPTHS))
 
 
 def test_distributions_along_one_setting_of_many_points() -> None:
     found = figures_of(matrix(block_size=SIZES, iodepth=DEPTHS))
     chart = found["read-latency-distribution"]
     assert isinstance(chart, Line)
-    assert [line.name for line in chart.series] == ["4K", "16K", "32K", "128K"]
+    assert names(chart) == ["4K", "16K", "32K", "128K"]
     assert "4 of 16 points: iodepth 1024." in chart.caption
     assert chart.series[0].y == (1.0, 50.0, 90.0, 99.0, 99.9, 99.99)
     assert list(chart.series[0].x) == sorted(float(x) for x in chart.series[0].x)
@@ -146,4 +203,15 @@ def test_cpu_time_of_the_cpus_used_and_of_all() -> None:
         chart = found[slug]
         assert isinstance(chart, Bars)
         assert chart.stacked
-        assert [line.name for line in chart.series] == ["usr", "sys", "irq", "soft", "iowait"]
+        assert names(chart) == ["usr", "sys", "irq", "soft", "iowait"]
+
+
+def test_cpu_time_of_many_points_is_that_of_some_and_told() -> None:
+    records = []
+    for depth, share in product(range(1, 17), (0, 100)):
+        usage = {f"cpu_{kind}": 10.0 for kind in ("usr", "sys", "iowait", "irq", "soft")}
+        records += point({"iodepth": depth, "rwmixread": share}, side(1000.0 + depth, 4096, 1e-3) | usage)
+    chart = figures_of(records)["cpu-utilization"]
+    assert isinstance(chart, Bars)
+    assert chart.series[0].x == ("1", "3", "5", "7", "10", "12", "14", "16")
+    assert "8 of 32 points: rwmixread 0." in chart.caption

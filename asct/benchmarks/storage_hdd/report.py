@@ -13,7 +13,7 @@ from asct.benchmarks.storage_hdd.params import ZoneWorkload
 from asct.instruments.fio.devices import device_table
 from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, middle, point_label, point_rows
+from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, middle, point_label, point_rows, series_of
 from asct.values.size import format_size
 
 Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]]
@@ -171,14 +171,14 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
-    """Return the values of one workload by zone, for one point, as a series of medians over the repeats."""
+    """Return the values of one workload by zone, for one point."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size
     reads = f" {cell.reads} % reads" if cell.pattern == "randrw" else ""
-    label = f"{cell.pattern} {format_size(cell.block_size)}{reads}"
-    return Series(
+    label = f"{cell.pattern}{reads}, {format_size(cell.block_size)}"
+    return series_of(
         f"{point}, {label}" if point else label,
-        tuple((start + size / 2.0) / end for start in starts.values()),
-        tuple(middle(index.get((metric, cell, zone), ())) for zone in starts),
+        [(start + size / 2.0) / end for start in starts.values()],
+        [index.get((metric, cell, zone), ()) for zone in starts],
     )

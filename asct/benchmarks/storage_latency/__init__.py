@@ -19,7 +19,7 @@ from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, series_name
 from asct.sdk.step import Step
 
 _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENTILES.items()}, "max": "max"}
@@ -102,6 +102,7 @@ class StorageLatency(Qualification[LatencyParams]):
     metrics = (*METRICS, *response_metrics())
     matrices = ("latency", "latency_p99_999", "latency_max", "iops")
     quantity = "latency"
+    charts = ("latency", "latency_max")
     highlights = (
         Highlight("latency", "4k random write, mean, steady state", {"block_size": 4096, "rwmixread": 0}),
         Highlight("latency", "4k random read, mean, steady state", {"block_size": 4096, "rwmixread": 100}),
@@ -148,8 +149,12 @@ class StorageLatency(Qualification[LatencyParams]):
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the figures common to all qualifications, and the histogram."""
-        shares = [(float(one.coords["latency"]), one.value) for one in at(records, "response_share")]
-        histogram = response_figure({"4k 0/100": shares}, "response-histogram", "Response times") if shares else None
+        shares = {
+            series_name("4k 0/100", mine[0]): at(mine, "response_share")
+            for mine in by_point(records)
+            if at(mine, "response_share")
+        }
+        histogram = response_figure(shares, "response-histogram", "Response times")
         return (*super().figures(records), *(() if histogram is None else (histogram,)))
 
 

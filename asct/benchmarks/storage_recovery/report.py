@@ -4,6 +4,7 @@ rounds for exports, and figures of the bursts, phases, load and response times."
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
@@ -12,7 +13,8 @@ from asct.instruments.qualification.responses import PERCENTILES, response_figur
 from asct.instruments.qualification.settings import size_name
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, rows_by
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, rows_by, series_of
+from asct.values.grouping import grouped
 
 _US: Final = 1e-6
 _MB: Final = 1e6
@@ -158,20 +160,15 @@ def _first(mine: Sequence[Record]) -> list[Record]:
 
 
 def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
-    found: dict[float, list[tuple[int, float]]] = {}
-    for record in at(_first(mine), "burst_iops"):
-        found.setdefault(float(record.coords["wait"]), []).append((int(record.coords["burst"]), record.value))
-    if not found:
+    bursts = grouped(at(_first(mine), "burst_iops"), lambda one: float(one.coords["wait"]))
+    if not bursts:
         return []
-    series = [
-        Series(f"{wait:g} s pause", tuple(number for number, _ in sorted(pairs)), tuple(y for _, y in sorted(pairs)))
-        for wait, pairs in found.items()
-    ]
+    series = [_by_number(f"{wait:g} s pause, bursts", "burst", records) for wait, records in bursts.items()]
     longest = max(len(one.x) for one in series)
     for record in at(_first(mine), "baseline_iops"):
-        name = f"without pauses, after {float(record.coords['wait']):g} s"
-        series.append(Series(name, (1, longest), (record.value, record.value)))
-    caption = "IOPS of each burst after a pause, and of the subsequent writes without pauses."
+        name = f"{float(record.coords['wait']):g} s pause, then without pauses"
+        series.append(series_of(name, (1, longest), [[record], [record]]))
+    caption = "IOPS of each burst after a pause, and the level of the subsequent writes without pauses."
     return [
         Line(
             f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst"), _RATE, tuple(series),
@@ -180,21 +177,22 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     ]  # fmt: skip
 
 
+def _by_number(name: str, key: str, records: Sequence[Record]) -> Series:
+    """Return the values of one repeat by the number at the coordinate `key`."""
+    found = sorted(records, key=lambda one: int(one.coords[key]))
+    return series_of(name, [int(one.coords[key]) for one in found], [[one] for one in found])
+
+
 def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     lines = {
-        metric: [
-            Series(spell, times, values)
-            for spell in ("before", "between", "after")
-            for times, values in [_course(mine, metric, spell)]
-            if times
-        ]
+        metric: [line for spell in _LOADS if (line := _course(mine, metric, spell)).x]
         for metric in ("spell_bandwidth", "spell_latency", "spell_latency_max")
     }
     if not lines["spell_bandwidth"]:
         return []
     time = Axis("Time under load", "s")
     latencies = [
-        Series(f"{one.name}, {word}", one.x, one.y)
+        replace(one, name=f"{one.name}, {word}")
         for word, metric in (("mean", "spell_latency"), ("maximum", "spell_latency_max"))
         for one in lines[metric]
     ]
@@ -212,13 +210,12 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _course(mine: Sequence[Record], metric: str, spell: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the times and values of the rounds of a phase."""
+def _course(mine: Sequence[Record], metric: str, spell: str) -> Series:
+    """Return the rounds of a phase by the times at which they end."""
     records = _first(mine)
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
-    values = {record.coords["round"]: record.value for record in at(records, metric, spell=spell)}
-    numbers = sorted(values, key=float)
-    return tuple(times[number] for number in numbers), tuple(values[number] for number in numbers)
+    rounds = sorted(at(records, metric, spell=spell), key=lambda one: int(one.coords["round"]))
+    return series_of(spell, [times[one.coords["round"]] for one in rounds], [[one] for one in rounds])
 
 
 def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
@@ -227,21 +224,22 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
         return []
     jobs, depths = sorted({one for one, _ in cells}), sorted({one for _, one in cells})
     rates = {cell: middle(at(mine, "demand_iops", numjobs=cell[0], iodepth=cell[1])) for cell in cells}
-    times = {cell: middle(at(mine, "demand_latency", numjobs=cell[0], iodepth=cell[1])) for cell in cells}
-    curves = [
-        Series(
-            f"{count} jobs",
-            tuple(rates[count, depth] or 0.0 for depth in depths if (count, depth) in cells),
-            tuple(times[count, depth] for depth in depths if (count, depth) in cells),
-        )
-        for count in jobs
-    ]
-    histogram = response_figure(_responses(mine), f"demand-responses{slug}", f"Response times by demand{label}")
+    curves = []
+    for count in jobs:
+        known = [depth for depth in depths if (count, depth) in cells]
+        latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
+        line = series_of(f"{count} jobs", [rates[count, depth] or 0.0 for depth in known], latencies)
+        curves.append(replace(line, labels=tuple(map(str, known))))
+    histogram = response_figure(
+        grouped(at(mine, "response_share"), lambda one: str(one.coords["point"])),
+        f"demand-responses{slug}",
+        f"Response times by demand{label}",
+    )
     return [
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean latency against IOPS, with one line for each number of jobs; the queue depth increases along "
-            "each line.",
+            "Mean latency against IOPS, with one line for each number of jobs; the number beside each mark is the "
+            "queue depth per job.",
             Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
         ),
         Heatmap(
@@ -251,10 +249,3 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
         ),
         *(() if histogram is None else (histogram,)),
     ]  # fmt: skip
-
-
-def _responses(mine: Sequence[Record]) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    for record in at(mine, "response_share"):
-        found.setdefault(str(record.coords["point"]), []).append((float(record.coords["latency"]), record.value))
-    return found

@@ -70,6 +70,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = ThroughputParams
     quantity = "bandwidth"
+    charts = ("bandwidth",)
     highlights = (
         Highlight("bandwidth", "Sequential reads in the steady state", {"block_size": None, "rwmixread": 100}),
         Highlight("bandwidth", "Sequential writes in the steady state", {"block_size": None, "rwmixread": 0}),

@@ -1,10 +1,10 @@
 """The report of storage-write-saturation: tables of the whole test and, for exports, of every round; figures of IOPS
-and latency over rounds, time and bytes written, and of the final histogram."""
+and latency over time and over the data written, and of the final histogram."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.instruments.fio.devices import device_table
@@ -22,8 +22,10 @@ from asct.sdk.rows import (
     point_label,
     point_rows,
     rows_by,
+    series_of,
 )
 from asct.values.duration import format_duration
+from asct.values.grouping import grouped
 from asct.values.size import format_size
 
 _US: Final = 1e-6
@@ -98,11 +100,20 @@ def _settings_note(record: Record) -> str:
     return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 
-_RATE: Final = Axis("IOPS", "ops/s")
-_LATENCY: Final = Axis("Latency", "s", "log10")
 _LATENCIES: Final = {
     "mean": "round_latency", "p99.9": "round_latency_p99_9", "maximum": "round_latency_max",
 }  # fmt: skip
+_COURSES: Final = (
+    Line(
+        "iops", "IOPS", "IOPS of each round, plotted against {over}. The cliff is where the rate first fell by half.",
+        Axis(""), Axis("IOPS", "ops/s"), (), better="higher",
+    ),
+    Line(
+        "latency", "Latency",
+        "Request latency of each round (mean, p99.9 and maximum, submission included), plotted against {over}.",
+        Axis(""), Axis("Latency", "s", "log10"), (), better="lower",
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,77 +128,48 @@ class ProgressAxis:
 
 
 _OVER: Final = (
-    ProgressAxis("round", "rounds", Axis("Round"), "", ""),
     ProgressAxis("time", "time", Axis("Time under load", "s"), "round_time", "cliff_time"),
-    ProgressAxis("written", "GB written", Axis("Written", "B"), "round_written", "cliff_written"),
-    ProgressAxis("fills", "drive fills", Axis("Drive fills"), "round_written", "cliff_fills"),
+    ProgressAxis("written", "data written", Axis("Written", "B"), "round_written", "cliff_written"),
 )
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of IOPS over every axis, of latency over two of them, and of the histogram, or an empty sequence
-    if there are no records."""
+    """Return figures of IOPS and of latency over time and over the data written, and of the histogram, or an empty
+    sequence if there are no records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
         return ()
     names = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
-    values = [_Progress(name, mine) for name, mine in zip(names, points, strict=True)]
-    rates = [_rate(over, values) for over in _OVER]
-    latencies = [_latency(over, values) for over in (_OVER[0], _OVER[2])]
-    pairs = {
-        name or "all requests": [
-            (float(record.coords["latency"]), record.value) for record in at(mine, "response_share")
-        ]
+    found = [_course(chart, over, names, points) for chart in _COURSES for over in _OVER]
+    shares = {name or "all requests": at(mine, "response_share") for name, mine in zip(names, points, strict=True)}
+    histogram = response_figure(shares, "response-histogram", "Response times at the end")
+    return (*found, *(() if histogram is None else (histogram,)))
+
+
+def _course(chart: Line, over: ProgressAxis, names: Sequence[str], points: Sequence[Sequence[Record]]) -> Figure:
+    metrics = _LATENCIES if chart.y.unit == "s" else {"": "round_iops"}
+    series = tuple(
+        _series(", ".join(filter(None, (name, kind))) or "rounds", mine, over.metric, metric)
         for name, mine in zip(names, points, strict=True)
-    }
-    histogram = response_figure(pairs, "response-histogram", "Response times at the end")
-    return (*rates, *latencies, *(() if histogram is None else (histogram,)))
-
-
-class _Progress:
-    """The rounds of one point, with medians over the repeats."""
-
-    def __init__(self, name: str, mine: Sequence[Record]) -> None:
-        self.name = name
-        found: dict[str, dict[int, list[Record]]] = {}
-        for record in mine:
-            if "round" in record.coords:
-                found.setdefault(record.metric, {}).setdefault(int(record.coords["round"]), []).append(record)
-        self.values: Mapping[str, Mapping[int, float | None]] = {
-            metric: {number: middle(repeats) for number, repeats in rounds.items()} for metric, rounds in found.items()
-        }
-        self.numbers = sorted(self.values["round_iops"])
-        fills, written = middle(at(mine, "drive_fills")), middle(at(mine, "written"))
-        self.span = written / fills if written and fills else 1.0
-        self.mine = mine
-
-    def places(self, over: ProgressAxis) -> tuple[float, ...]:
-        """Return the positions on the axis at which the rounds end."""
-        if not over.metric:
-            return tuple(float(number) for number in self.numbers)
-        scale = self.span if over.slug == "fills" else 1.0
-        return tuple((self.values[over.metric][number] or 0.0) / scale for number in self.numbers)
-
-    def series(self, over: ProgressAxis, metric: str, name: str) -> Series:
-        """Return one line of a figure."""
-        rounds = self.values.get(metric, {})
-        label = ", ".join(part for part in (self.name, name) if part)
-        return Series(label, self.places(over), tuple(rounds.get(number) for number in self.numbers))
-
-
-def _rate(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
-    lines = tuple(course.series(over, "round_iops", "" if course.name else "rounds") for course in courses)
-    cliff = middle(at(courses[0].mine, over.cliff)) if over.cliff and len(courses) == 1 else None
-    markers = () if cliff is None else (Marker(cliff, "cliff"),)
-    caption = f"IOPS by round, plotted against {over.words}. The cliff is where the rate first fell by half."
-    return Line(
-        f"iops-over-{over.slug}", f"IOPS over {over.words}", caption, over.axis, _RATE, lines, markers, better="higher"
+        for kind, metric in metrics.items()
+        if at(mine, metric)
+    )
+    cliff = middle(at(points[0], over.cliff)) if len(points) == 1 else None
+    fills = middle(at(points[0], "cliff_fills"))
+    label = "cliff" if fills is None else f"cliff after {fills:.3g} drive fills"
+    return replace(
+        chart,
+        slug=f"{chart.slug}-over-{over.slug}",
+        title=f"{chart.title} over {over.words}",
+        caption=chart.caption.format(over=over.words),
+        x=over.axis,
+        series=series,
+        markers=() if cliff is None else (Marker(cliff, label),),
     )
 
 
-def _latency(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
-    lines = tuple(course.series(over, metric, name) for course in courses for name, metric in _LATENCIES.items())
-    caption = f"Request latency by round (mean, p99.9 and maximum, submission included), plotted against {over.words}."
-    return Line(
-        f"latency-over-{over.slug}", f"Latency over {over.words}", caption, over.axis, _LATENCY, lines, better="lower"
-    )
+def _series(name: str, mine: Sequence[Record], place: str, metric: str) -> Series:
+    """Return the values of the rounds of one point by the positions at which the rounds end."""
+    ends, values = (grouped(at(mine, key), lambda one: int(one.coords["round"])) for key in (place, metric))
+    numbers = sorted(values)
+    return series_of(name, [middle(ends.get(number, ())) or 0.0 for number in numbers], [values[n] for n in numbers])

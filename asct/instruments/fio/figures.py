@@ -17,32 +17,38 @@ from asct.instruments.fio.rows import (
     SIZES,
     FigureView,
     PointRow,
+    capped,
+    combinations,
     gather,
-    grouped,
     label,
     main_axis,
+    ordered,
     panels,
     sample,
     settings_text,
     shown,
-    slug_of,
     swept_names,
     varying,
     views,
 )
 from asct.instruments.fio.timeline import course_figures
-from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Line, Scale, Series
+from asct.sdk.figure import Axis, Bars, Detail, Figure, Heatmap, Line, Scale, Series
 from asct.sdk.record import Record
+from asct.sdk.rows import series_of
 
 _LEAST_POINTS: Final = 3
-_MOST_MAPS: Final = 4
-_LEAST_CELLS: Final = 3
-"""Minimum number of values that each of a map's two settings must have."""
+"""Minimum number of points on a curve over load, and of rows and columns of a map."""
+_MOST_MAP_ROWS: Final = 40
+_MOST_BARS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
 class FigureQuantity:
-    """The quantity shown in a figure: a metric with its title, caption and unit."""
+    """The quantity shown in a figure: a metric with its title, caption and unit.
+
+    A figure with a single line shows the metrics in `parts` instead, by name; without them, it shows the metric for
+    reads and writes. If `several` is set, there is no such figure for a single line.
+    """
 
     slug: str
     title: str
@@ -50,102 +56,198 @@ class FigureQuantity:
     metric: str
     unit: str
     better: Literal["lower", "higher"]
+    parts: Mapping[str, str] | None = None
+    several: bool = False
 
 
 _RATE: Final = FigureQuantity("io-rate", "IOPS", "Requests per second, all jobs combined.", "iops", "ops/s", "higher")
+_TAIL: Final = FigureQuantity(
+    "latency-percentiles", "Latency, 99th percentile", "99 % of the requests completed within this time.", "clat_p99",
+    "s", "lower",
+    {
+        "p50": "clat_p50", "p90": "clat_p90", "p99": "clat_p99", "p99.9": "clat_p99_9", "p99.99": "clat_p99_99",
+        "maximum": "clat_max",
+    },
+)  # fmt: skip
+_MAXIMUM: Final = FigureQuantity(
+    "latency-maximum", "Maximum latency", "Completion latency of the slowest request.", "clat_max", "s", "lower",
+    several=True,
+)  # fmt: skip
 _QUANTITIES: Final = (
     FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs combined.", "bandwidth", "B/s", "higher"),
     _RATE,
     FigureQuantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
-)
-_TAIL: Final = FigureQuantity(
-    "latency-percentiles", "Latency, 99th percentile", "99 % of the requests completed within this time.", "clat_p99",
-    "s", "lower",
-)  # fmt: skip
-_ALL_PERCENTILES: Final = replace(
     _TAIL,
-    title="Latency percentiles",
-    caption="Completion latency. Percentiles with fewer than 10 requests above them are omitted.",
+    _MAXIMUM,
 )
+_ALL_PERCENTILES: Final = (
+    "Completion latency: percentiles and the slowest request. Percentiles with fewer than 10 requests above them are "
+    "omitted."
+)
+_CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
+_ALIKE: Final = 1.0
+"""Difference, in percent of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
+
+
+def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
+    """Return all figures of a storage benchmark.
+
+    Bandwidth, rate and latencies are plotted over the swept settings (see `views`), unless there is only one point. The
+    other figures are latency over bandwidth and over the rate, maps of all settings, latency distributions, timelines,
+    and CPU time. Their number does not depend on the number of points: further settings become charts within a figure.
+    """
+    rows = gather(records)
+    if not rows:
+        return ()
+    names = swept_names(rows, axis)
+    over = main_axis(rows, names, axis)
+    found = [] if over is None else views(rows, names, over)
+    curves = [_chart(what, view, len(found) > 1) for what in _QUANTITIES for view in found]
+    return (
+        *(chart for chart in curves if chart is not None),
+        *load_curves(rows, names),
+        *([] if over is None else maps(rows, names, over)),
+        *distributions(rows, names),
+        *course_figures(rows, names),
+        *_cpu(rows, names or ["iodepth"]),
+    )
+
+
+def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figure | None:
+    """Draw a quantity as lines over a numeric setting, or as bars over any other setting.
+
+    A single group has separate lines for reads, writes and their total, or for each percentile. Several groups have one
+    line each.
+    """
+    title, caption = what.title, what.caption
+    if len(view.groups) > 1:
+        series = [_series(name, what.metric, view.over, rows) for name, rows in view.groups.items()]
+    elif what.several:
+        return None
+    else:
+        metrics = what.parts or _side_metrics(what.metric, view.rows)
+        series = [_series(name, metric, view.over, view.rows) for name, metric in metrics.items()]
+        if what.parts:
+            title, caption = "Latency percentiles", _ALL_PERCENTILES
+    drawn = tuple(line for line in series if any(y is not None for y in line.y))
+    if not drawn:
+        return None
+    over = f" over {AXIS_TITLES.get(view.over, view.over)}" if several_views else ""
+    title = ", ".join(filter(None, (f"{title}{over}", view.fixed)))
+    x = _axis(view.over, view.rows)
+    log = what.unit == "s" and (what is _TAIL or x.scale != "category")  # latency under load spans several decades
+    y = Axis("Completion latency" if what.parts else what.title, what.unit, "log10" if log else "linear")
+    kind = Bars if x.scale == "category" else Line
+    return kind(what.slug + view.suffix, title, caption + view.note, x, y, drawn, better=what.better)
+
+
+def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
+    """Return the metrics, by name, for each direction that has requests and, if there are several directions, for their
+    total."""
+    found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
+    return found | {"total": metric} if len(found) > 1 else found
+
+
+def _axis(over: str, rows: Sequence[PointRow]) -> Axis:
+    values = [row.setting(over) for row in rows]
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    scale: Scale = "linear"
+    if len(numbers) < len(values):
+        scale = "category"
+    elif over in SCALES and all(number > 0 for number in numbers):
+        scale = "log2"
+    return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale)
+
+
+def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Series:
+    xs = ["-" if (value := row.setting(over)) is None else value for row in rows]
+    return series_of(name, xs, [row.samples.get(metric, ()) for row in rows])
+
+
+_LOAD_CURVES: Final = {"bandwidth": Axis("Bandwidth", "B/s"), "IOPS": Axis("IOPS", "ops/s")}
+"""The x axis of each figure of latency against a rate."""
 
 
 def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Return figures that plot latency against bandwidth as the load increases, with separate lines for reads and
-    writes."""
+    """Return figures that plot latency against bandwidth and against IOPS as the load increases, with separate lines
+    for reads and writes, and the load beside each mark."""
     vary = varying(rows, names)
     loads = [name for name in LOADS if name in vary]
-    over = next((name for name in loads if len({row.setting(name) for row in rows}) >= _LEAST_POINTS), "")
+    over = next((name for name in loads if len(ordered(rows, name)) >= _LEAST_POINTS), "")
     if not over:
         return []
     others = [name for name in vary if name != over]
     both = any(row.value("read_iops") is not None and row.value("write_iops") is not None for row in rows)
-    return [_load_curve(view) for view in panels(rows, over, others, MOST_SERIES // 2 if both else MOST_SERIES)]
+    view = panels(rows, over, others, MOST_SERIES // 2 if both else MOST_SERIES)
+    load = AXIS_TITLES.get(over, over)
+    return [
+        Line(
+            slug=f"latency-{rate.lower()}",
+            title=f"Latency over {rate}",
+            caption=f"Mean completion latency against the {rate} at each {load}, which is the number beside the mark. "
+            f"Where the line bends upward, additional load increases the waiting time instead of the {rate}."
+            f"{view.note}",
+            x=x,
+            y=Axis("Mean latency", "s", "log10"),
+            series=_load_series(view, rate.lower()),
+            better="lower",
+        )
+        for rate, x in _LOAD_CURVES.items()
+    ]
 
 
-def _load_curve(view: FigureView) -> Line:
-    series = [line for label, rows in view.groups.items() for line in _sides(label, rows)]
-    title = "Latency over bandwidth" + (f", {view.fixed}" if view.fixed else "")
-    load = AXIS_TITLES.get(view.over, view.over)
-    return Line(
-        slug=f"latency-bandwidth{view.suffix}",
-        title=title,
-        caption=f"Mean completion latency against the bandwidth at each {load}. Where the line bends upward, "
-        "additional load increases the waiting time instead of the bandwidth.",
-        x=Axis("Bandwidth", "B/s"),
-        y=Axis("Mean latency", "s", "log10"),
-        series=tuple(series),
-        better="lower",
-    )
-
-
-def _sides(label: str, rows: Sequence[PointRow]) -> list[Series]:
-    """Return one line per direction with requests. If there are several, their names include the direction."""
+def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
+    """Return one line per direction with requests. If there are several directions, the names include them."""
     found = []
-    for side in SIDES:
-        points = [(row.value(f"{side}_bandwidth"), row.value(f"{side}_latency")) for row in rows]
-        known = [(bandwidth, latency) for bandwidth, latency in points if bandwidth is not None]
-        if known:
-            found.append(Series(side, tuple(x for x, _ in known), tuple(y for _, y in known)))
-    if not label:
-        return found
-    return [replace(line, name=f"{label}, {line.name}" if len(found) > 1 else label) for line in found]
+    for name, rows in view.groups.items():
+        able = {side: [row for row in rows if row.value(f"{side}_{metric}") is not None] for side in SIDES}
+        sides = [side for side, known in able.items() if known]
+        for side in sides:
+            xs = [row.value(f"{side}_{metric}") or 0.0 for row in able[side]]
+            labels = tuple(shown(view.over, row.setting(view.over)) for row in able[side])
+            title = ", ".join(filter(None, (name, side if len(sides) > 1 or not name else "")))
+            line = series_of(title, xs, [row.samples.get(f"{side}_latency", ()) for row in able[side]])
+            found.append(replace(line, labels=labels))
+    return tuple(found)
 
 
-def maps(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
-    """Return maps of rate and tail latency over two settings, for at most four combinations of the other settings."""
-    vary = varying(rows, names)
-    sizes = [name for name in vary if name in SCALES and len({row.setting(name) for row in rows}) >= _LEAST_CELLS]
-    if len(sizes) < 2:
+def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figure]:
+    """Return maps of rate, tail latency and maximum latency, with the setting `over` in columns and every combination
+    of the other settings in rows; lines separate the values of the first of them."""
+    others = [name for name in varying(rows, names) if name != over]
+    others.sort(key=lambda name: name in SCALES)  # a quantity varies fastest
+    columns = [shown(over, value) for value in ordered(rows, over)]
+    grid: dict[tuple[str, ...], dict[str, PointRow]] = {}
+    for row in rows:
+        key = tuple(shown(name, row.setting(name)) for name in others)
+        grid.setdefault(key, {})[shown(over, row.setting(over))] = row
+    if over not in SCALES or min(len(columns), len(grid)) < _LEAST_POINTS:
         return []
-    over = (sizes[0], sizes[1])
-    fixed = [name for name in vary if name not in over]
-    groups = [(settings_text(part[0], fixed), part) for part in grouped(rows, fixed).values()][:_MOST_MAPS]
-    return [_map(part, where, over, what) for what in (_RATE, _TAIL) for where, part in groups]
-
-
-def _map(rows: Sequence[PointRow], where: str, over: tuple[str, str], what: FigureQuantity) -> Heatmap:
-    across, down = over
-    columns, lines = _labels(rows, across), _labels(rows, down)
-    cells = {(shown(down, row.setting(down)), shown(across, row.setting(across))): row for row in rows}
-    found = [[cells.get((line, column)) for column in columns] for line in lines]
-    return Heatmap(
-        slug=f"map-{what.metric.replace('_', '-')}{slug_of(where)}",
-        title=what.title + (f", {where}" if where else ""),
-        caption=what.caption,
-        x_title=AXIS_TITLES.get(across, across),
-        y_title=AXIS_TITLES.get(down, down),
-        columns=tuple(columns),
-        rows=tuple(lines),
-        values=tuple(tuple(None if row is None else row.value(what.metric) for row in line) for line in found),
-        unit=what.unit,
-        better=what.better,
-    )
-
-
-def _labels(rows: Sequence[PointRow], name: str) -> list[str]:
-    """Return the values of a setting as text, sorted by value."""
-    values = {value for row in rows if isinstance(value := row.setting(name), int | float)}
-    return [shown(name, value) for value in sorted(values)]
+    ranks = [[shown(name, value) for value in ordered(rows, name)] for name in others]
+    keys = sorted(grid, key=lambda key: [rank.index(text) for rank, text in zip(ranks, key, strict=True)])
+    lines, note = capped(keys, _MOST_MAP_ROWS, combinations(others))
+    starts = [number for number in range(1, len(lines)) if lines[number][0] != lines[number - 1][0]]
+    down, across = (" and ".join(AXIS_TITLES.get(name, name) for name in part) for part in (others, [over]))
+    return [
+        Heatmap(
+            slug=f"map-{what.metric.replace('_', '-')}",
+            title=f"{what.title} by {down} and {across}",
+            caption=what.caption + note,
+            x_title=across,
+            y_title=down,
+            columns=tuple(columns),
+            rows=tuple(", ".join(key) for key in lines),
+            values=tuple(
+                tuple(grid[key][column].value(what.metric) if column in grid[key] else None for column in columns)
+                for key in lines
+            ),
+            unit=what.unit,
+            groups=tuple(starts) if len(others) > 1 else (),
+            better=what.better,
+        )
+        for what in (_RATE, _TAIL, _MAXIMUM)
+        if any(row.value(what.metric) is not None for row in rows)
+    ]
 
 
 _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
@@ -165,13 +267,19 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
                 "Share of the requests that completed within this time. Lines end at the highest percentile with at "
                 "least 10 slower requests."
             )
-            if len(chosen) < len(able):
-                fixed = settings_text(chosen[0], [name for name in varying(able, names) if name not in vary])
-                caption += f" {len(chosen)} of {len(able)} points" + (f": {fixed}." if fixed else ".")
+            caption += _told(chosen, able, vary, names)
             title = f"{word} latency distribution"
             axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
             found.append(Line(f"{side}-latency-distribution", title, caption, *axes, drawn))
     return tuple(found)
+
+
+def _told(chosen: Sequence[PointRow], rows: Sequence[PointRow], own: Sequence[str], names: Sequence[str]) -> str:
+    """Return a sentence that tells which of the rows are shown, or "" if all are."""
+    if len(chosen) == len(rows):
+        return ""
+    fixed = settings_text(chosen[0], [name for name in varying(rows, names) if name not in own])
+    return f" {len(chosen)} of {len(rows)} points" + (f": {fixed}." if fixed else ".")
 
 
 def _distribution_series(name: str, side: str, row: PointRow) -> Series:
@@ -181,96 +289,9 @@ def _distribution_series(name: str, side: str, row: PointRow) -> Series:
         for metric in row.samples
         if (match := _PERCENTILE.fullmatch(metric)) and match[1] == side and (value := row.value(metric))
     )
-    return Series(name, tuple(value for _, value in known), tuple(percent for percent, _ in known))
-
-
-_PERCENTILES: Final = {
-    "p50": "clat_p50", "p90": "clat_p90", "p99": "clat_p99", "p99.9": "clat_p99_9", "p99.99": "clat_p99_99",
-}  # fmt: skip
-_CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
-_ALIKE: Final = 1.0
-"""Difference, in percent of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
-
-
-def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
-    """Return all figures of a storage benchmark.
-
-    Bandwidth, rate, mean latency and latency percentiles are plotted over the swept settings (see `views`), unless
-    there is only one point. The other figures are latency over bandwidth, maps of two settings, latency distributions,
-    timelines, and CPU time.
-    """
-    rows = gather(records)
-    if not rows:
-        return ()
-    names = swept_names(rows, axis)
-    over = main_axis(rows, names, axis)
-    curves: list[Figure] = []
-    if over is not None:
-        found = views(rows, names, over)
-        curves = [_chart(quantity, view) for quantity in (*_QUANTITIES, _TAIL) for view in found]
-    return (
-        *curves,
-        *load_curves(rows, names),
-        *maps(rows, names),
-        *distributions(rows, names),
-        *course_figures(rows, names),
-        *_cpu(rows, names or ["iodepth"]),
-    )
-
-
-def _chart(what: FigureQuantity, view: FigureView) -> Figure:
-    """Draw a quantity as lines over a numeric setting, or as bars over any other setting.
-
-    A single group has separate lines for reads, writes and their total, or for each percentile. Several groups have one
-    line each.
-    """
-    if len(view.groups) > 1:
-        series = [_series(label, what.metric, view.over, rows) for label, rows in view.groups.items()]
-    else:
-        [rows] = view.groups.values()
-        metrics = _PERCENTILES if what is _TAIL else _side_metrics(what.metric, rows)
-        series = [_series(name, metric, view.over, rows) for name, metric in metrics.items()]
-        if what is _TAIL:
-            series = [line for line in series if any(y is not None for y in line.y)]
-            what = _ALL_PERCENTILES
-    over = f" over {AXIS_TITLES.get(view.over, view.over)}" if "-over-" in view.suffix else ""
-    title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
-    x = _axis(view.over, view.groups)
-    tail = what.slug == _TAIL.slug
-    log = tail or (what.unit == "s" and x.scale != "category")  # latency under load spans several decades
-    y = Axis("Completion latency" if tail else what.title, what.unit, "log10" if log else "linear")
-    kind = Bars if x.scale == "category" else Line
-    return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
-
-
-def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics, by name, for each direction that has requests and, if there are several directions, for their
-    total."""
-    found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
-    return found | {"total": metric} if len(found) > 1 else found
-
-
-def _axis(over: str, groups: Mapping[str, Sequence[PointRow]]) -> Axis:
-    values = [row.setting(over) for rows in groups.values() for row in rows]
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    scale: Scale = "linear"
-    if len(numbers) < len(values):
-        scale = "category"
-    elif over in SCALES and all(number > 0 for number in numbers):
-        scale = "log2"
-    return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale)
-
-
-def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Series:
-    intervals = [row.interval(metric) for row in rows]
-    known = any(low is not None for low, _ in intervals)
-    return Series(
-        name,
-        x=tuple("-" if (value := row.setting(over)) is None else value for row in rows),
-        y=tuple(row.value(metric) for row in rows),
-        low=tuple(low for low, _ in intervals) if known else (),
-        high=tuple(high for _, high in intervals) if known else (),
-    )
+    detail = Detail((), flags=row.flags, setting=settings_text(row, list(row.swept)))
+    percents = tuple(percent for percent, _ in known)
+    return Series(name, tuple(value for _, value in known), percents, details=(detail,) * len(known))
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
@@ -298,8 +319,13 @@ def _apart(used: Bars, everywhere: Bars) -> bool:
 
 
 def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
-    labels = tuple(", ".join(shown(name, row.setting(name)) for name in names) for row in rows)
-    series = tuple(Series(kind, labels, tuple(row.value(f"{prefix}_{kind}") for row in rows)) for kind in _CPU)
+    chosen = rows if len(rows) <= _MOST_BARS else sample(rows, names)
+    own = list(names) if len(chosen) == len(rows) else varying(chosen, names)
+    labels = [", ".join(shown(name, row.setting(name)) for name in own) for row in chosen]
+    series = tuple(
+        series_of(kind, labels, [row.samples.get(f"{prefix}_{kind}", ()) for row in chosen]) for kind in _CPU
+    )
     caption = f"Share of the time of {of}, measured with mpstat. iowait is idle time with pending requests, not load."
-    x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in names), "", "category")
-    return Bars(slug, title, caption, x, Axis("CPU time", "%"), series, stacked=True, better="lower")
+    x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
+    y = Axis("CPU time", "%")
+    return Bars(slug, title, caption + _told(chosen, rows, own, names), x, y, series, stacked=True, better="lower")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, TypeVar
 
@@ -88,11 +88,16 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
                 row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
     found = list(rows.values())
     for name in reversed(list(found[0].swept) if found else []):
-        values = list(dict.fromkeys(row.swept.get(name) for row in found))
-        numbers = [value for value in values if isinstance(value, int | float)]
-        order: list[Scalar | None] = [*sorted(numbers)] if len(numbers) == len(values) else values
-        found.sort(key=lambda row: order.index(row.swept.get(name)))
+        order = ordered(found, name)
+        found.sort(key=lambda row: order.index(row.setting(name)))
     return found
+
+
+def ordered(rows: Sequence[PointRow], name: str) -> list[Scalar | None]:
+    """Return the values of a setting: numbers by value, text by first appearance."""
+    values = list(dict.fromkeys(row.setting(name) for row in rows))
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return [*sorted(numbers)] if len(numbers) == len(values) else values
 
 
 def _point_key(record: Record) -> str:
@@ -150,10 +155,11 @@ def shown(name: str, value: Scalar | None) -> str:
     return "-" if value is None else str(value)
 
 
-# A single swept setting is the axis. If there are more, a figure has up to eight lines, and further settings get
-# separate figures, one per value. In addition, every other setting that is a quantity becomes the axis once, with the
-# first setting at its largest value. For example, {size} x {share of reads} x {depth} gives one figure over the size
-# for each depth, with one line per share, and one figure over the depth at the largest size.
+# A single swept setting is the axis. If there are more, each combination of the others is a line, and the report draws
+# more than eight lines as several charts: names that begin with the same words share one. In addition, every other
+# setting that is a quantity becomes the axis once, with the first setting at its largest value. For example, {size} x
+# {share of reads} x {depth} gives a figure over the size with a chart for each depth and a line for each share, and a
+# figure over the depth at the largest size.
 
 
 LOADS: Final = ("iodepth", "numjobs")
@@ -161,7 +167,8 @@ LOADS: Final = ("iodepth", "numjobs")
 SCALES: Final = (*LOADS, "block_size", "iodepth_batch", "filesize")
 """Settings shown on a logarithmic axis."""
 MOST_SERIES: Final = 8
-MOST_PANELS: Final = 8
+MOST_PANELS: Final = 12
+"""Maximum number of charts of a figure."""
 _LEAST_SECOND_AXIS: Final = 3
 """Minimum number of values that a setting must have for separate figures."""
 
@@ -170,14 +177,20 @@ _LEAST_SECOND_AXIS: Final = 3
 class FigureView:
     """The rows of one figure, by line name.
 
-    `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, and `suffix` makes the slug
-    unique.
+    `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, `suffix` makes the slug
+    unique, and `note` tells which combinations are shown, if there are too many for one figure.
     """
 
     over: str
     groups: Mapping[str, Sequence[PointRow]]
+    note: str = ""
     fixed: str = ""
     suffix: str = ""
+
+    @property
+    def rows(self) -> list[PointRow]:
+        """All rows of the figure."""
+        return [row for rows in self.groups.values() for row in rows]
 
 
 def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
@@ -193,35 +206,48 @@ def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) 
 
 
 def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[FigureView]:
-    """Return the views of `rows`; the views over `over` come first."""
+    """Return the views of `rows`; the view over `over` comes first."""
     others = [name for name in varying(rows, names) if name != over]
-    found = panels(rows, over, others)
+    found = [panels(rows, over, others)]
     for second in others:
         values = {row.setting(second) for row in rows}
         if second in SCALES and over in SCALES and len(values) >= _LEAST_SECOND_AXIS:
-            fixed = [name for name in others if name != second]
             numbers = [value for row in rows if isinstance(value := row.setting(over), int | float)]
             largest = max(numbers, default=rows[-1].setting(over))
             chosen = [row for row in rows if row.setting(over) == largest]
-            for view in panels(chosen, second, fixed):
-                label = ", ".join(filter(None, (settings_text(chosen[0], [over]), view.fixed)))
-                found.append(FigureView(second, view.groups, label, f"-over-{second}{view.suffix}"))
+            view = panels(chosen, second, [name for name in others if name != second])
+            found.append(replace(view, fixed=settings_text(chosen[0], [over]), suffix=f"-over-{second}"))
     return found
 
 
-def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[FigureView]:
-    """Return figures with `over` on the x axis and at most `most` lines each.
+def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> FigureView:
+    """Return a figure with `over` on the x axis, which can be drawn with at most `most` lines in each chart.
 
-    If there are too many lines, the values of a setting (preferably a quantity) are divided among several figures. At
-    most MOST_PANELS of them are returned, evenly selected.
+    If there are too many lines, the values of a setting (preferably a quantity) are divided among several charts, and
+    the names of lines begin with these values. Of a single setting with too many values, some are shown.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
-    while len(grouped(rows, inner)) > most and inner:
+    while len(grouped(rows, inner)) > most and len(inner) > 1:
         outer.append(inner.pop(0))
-    inner = [name for name in others if name in inner]
-    found = [(settings_text(part[0], outer), part) for part in grouped(rows, outer).values()]
-    return [FigureView(over, grouped(part, inner), fixed, slug_of(fixed)) for fixed, part in evenly(found, MOST_PANELS)]
+    lines, told = capped(list(grouped(rows, inner)), most, combinations(inner))
+    kept, also = capped(list(grouped(rows, outer).values()), MOST_PANELS, combinations(outer))
+    order = [name for part in (outer, inner) for name in others if name in part]
+    chosen = [row for part in kept for row in part if label(row, inner) in lines]
+    return FigureView(over, grouped(chosen, order), also + told)
+
+
+def combinations(names: Sequence[str]) -> str:
+    """Describe the combinations of settings, or the values of a single one."""
+    return f"{'combinations' if len(names) > 1 else 'values'} of {', '.join(names)}"
+
+
+def capped(items: Sequence[T], most: int, what: str) -> tuple[list[T], str]:
+    """Return at most `most` items, and a sentence that tells how many were selected, or "" if all of them were."""
+    kept = evenly(items, most)
+    if len(kept) == len(items):
+        return kept, ""
+    return kept, f" {most} of {len(items)} {what} are shown, evenly selected; the table contains all."
 
 
 def evenly(items: Sequence[T], most: int) -> list[T]:

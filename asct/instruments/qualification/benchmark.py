@@ -15,12 +15,13 @@ from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams
 from asct.instruments.fio.process import INSPECTION, layout_steps
 from asct.instruments.fio.sections import scratch_bytes
+from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
 from asct.instruments.qualification.results import BURST, METRICS, NOT_STEADY, phase_values
 from asct.instruments.qualification.rounds import FAST, INCOMPLETE, MOVED, Passes, phase_steps
 from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
-from asct.instruments.qualification.tables import phase_figures, phase_tables
+from asct.instruments.qualification.tables import phase_tables
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -132,7 +133,9 @@ class Qualification(Benchmark[Q]):
     matrices: ClassVar[tuple[str, ...]] = ("iops",)
     """The metrics that are shown in tables by block size and mix."""
     quantity: ClassVar[str] = "iops"
-    """The metric shown in the figures."""
+    """The metric shown in the figures of the rounds."""
+    charts: ClassVar[tuple[str, ...]] = ("iops",)
+    """The metrics shown in figures by block size and mix."""
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
@@ -229,7 +232,7 @@ class Qualification(Benchmark[Q]):
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the figures for convergence, steady-state verification and averages."""
-        return phase_figures(records, self.quantity)
+        return phase_figures(records, self.quantity, self.charts)
 
 
 def _loads(params: QualificationParams) -> list[FioParams]:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from asct.instruments.fio.histogram import NS, Latency, percentile_values
-from asct.sdk.figure import Axis, Bars, Figure, Series
+from asct.sdk.figure import Axis, Bars, Figure
 from asct.sdk.metric import Metric
-from asct.sdk.record import Measurement, Scalar
-from asct.statistics.robust import median
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import series_of
+from asct.values.grouping import grouped
 
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999,
@@ -56,19 +57,17 @@ def response_values(
         yield Measurement("response_share", share, coords | {"latency": 2**octave * NS}, flags=flags, detail=True)
 
 
-def response_figure(records: Mapping[str, Sequence[tuple[float, float]]], slug: str, title: str) -> Figure | None:
-    """Return the histogram as bars. For each series, `records` contains pairs of latency (s) and share (%) from all
-    repeats."""
-    lows = sorted({low for pairs in records.values() for low, _ in pairs})
+def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: str) -> Figure | None:
+    """Return the histogram as bars, or None if it is empty. `records` contains the records of `response_share` of each
+    series, from all repeats."""
+    found = {name: grouped(mine, lambda one: float(one.coords["latency"])) for name, mine in records.items()}
+    lows = sorted({low for shares in found.values() for low in shares})
     if not lows:
         return None
-    labels = tuple(_bucket(low) for low in lows)
-    series = []
-    for name, pairs in records.items():
-        shares = [[share for at, share in pairs if at == low] for low in lows]
-        series.append(Series(name, labels, tuple(median(found) if found else 0.0 for found in shares)))
+    labels = [_bucket(low) for low in lows]
+    series = tuple(series_of(name, labels, [shares.get(low, ()) for low in lows]) for name, shares in found.items())
     caption = "Share of the requests by latency; each bar covers a factor of 2."
-    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), tuple(series))
+    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), series)
 
 
 def _bucket(low: float) -> str:

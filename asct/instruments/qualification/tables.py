@@ -1,18 +1,17 @@
-"""The tables and figures of a drive qualification: averages by block size and mix, and the steady state."""
+"""The tables of a drive qualification: averages by block size and mix, and the steady state."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from asct.instruments.fio.devices import device_table
 from asct.instruments.qualification.results import BURST
 from asct.instruments.qualification.settings import cell_label, size_name
-from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
+from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, point_label
-from asct.statistics.steady import window_of
 from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 from asct.values.size import about_size
@@ -85,15 +84,19 @@ class QualificationView:
         records = at(self.first_repeat, "window_slope")
         return [Variable(str(one.coords["phase"]), _key(one), str(one.coords["quantity"])) for one in records]
 
-    def rounds(self, quantity: str, key: WorkloadKey) -> list[tuple[int, float]]:
-        """Return the number and value of each round of a workload."""
-        records = at(self.first_repeat, f"round_{quantity}", block_size=key[0], rwmixread=key[1])
-        return sorted((int(record.coords["round"]), record.value) for record in records)
+    def courses(self, quantity: str) -> dict[WorkloadKey, dict[int, Record]]:
+        """Return the record of each round, by workload and number."""
+        found: dict[WorkloadKey, dict[int, Record]] = {}
+        records = at(self.first_repeat, f"round_{quantity}")
+        for record in sorted(records, key=lambda one: int(one.coords["round"])):
+            found.setdefault(_key(record), {})[int(record.coords["round"])] = record
+        return found
 
-    def window(self, what: Variable) -> list[tuple[int, float]]:
+    def window(self, what: Variable) -> dict[int, Record]:
         """Return the rounds in the window of a variable."""
         first, last = self.window_rounds(what.phase)
-        return [(number, value) for number, value in self.rounds(what.quantity, what.place) if first <= number <= last]
+        rounds = self.courses(what.quantity).get(what.place, {})
+        return {number: record for number, record in rounds.items() if first <= number <= last}
 
     def flags(self, metric: str, **coords: Scalar) -> tuple[str, ...]:
         """Return the flags of all values of a metric at these coordinates."""
@@ -117,7 +120,7 @@ def _key(record: Record) -> WorkloadKey:
     return int(record.coords["block_size"]), int(record.coords["rwmixread"])
 
 
-UNITS: Final = {"iops": "ops/s", "bandwidth": "B/s", "latency": "s"}
+UNITS: Final = {"iops": "ops/s", "bandwidth": "B/s", "latency": "s", "latency_max": "s"}
 _MATRICES: Final = {
     "iops": ("Average IOPS", 1.0, 1),
     "bandwidth": ("Average Bandwidth (MB/s)", 1e6, 3),
@@ -231,7 +234,7 @@ def _rule(run: dict[str, Scalar]) -> str:
 
 
 def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | None]:
-    values = [value for _, value in view.window(what)]
+    values = [record.value for record in view.window(what).values()]
     unit, (size, reads) = UNITS[what.quantity], what.place
     change = {
         name: view.amount(f"window_{name}", phase=what.phase, block_size=size, rwmixread=reads, quantity=what.quantity)
@@ -248,103 +251,3 @@ def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | N
         **change,
         "written": view.amount("written_volume", phase=what.phase),
     }
-
-
-TITLES: Final = {"iops": "IOPS", "bandwidth": "Bandwidth", "latency": "Mean latency"}
-_BETTER: Final[dict[str, Literal["lower", "higher"]]] = {"iops": "higher", "bandwidth": "higher", "latency": "lower"}
-_MOST_LINES: Final = 12
-
-
-def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """Return the figures of each point: the convergence of `quantity`, the steady-state check of each variable, and the
-    averages."""
-    found: list[Figure] = []
-    for view in views(records):
-        found += [*_convergence(view, quantity), *(_verification(view, what) for what in view.variables())]
-        if len(view.cells(quantity)) > 1:
-            found += [_averages(view, quantity), _heatmap(view, quantity)]
-    return tuple(found)
-
-
-def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
-    """Return figures of the values of all block sizes over the rounds: one for each mix that has a dependent
-    variable."""
-    found: list[Figure] = []
-    for reads in dict.fromkeys(what.place[1] for what in view.variables()):
-        places = sorted({place for place in view.cells(quantity) if place[1] == reads}, reverse=True)
-        lines = [(place, view.rounds(quantity, place)) for place in places[:_MOST_LINES]]
-        series = tuple(
-            Series(size_name(place[0]), tuple(number for number, _ in values), tuple(value for _, value in values))
-            for place, values in lines
-            if values
-        )
-        if series:
-            mix = f"{reads}/{100 - reads}"
-            found.append(
-                Line(
-                    f"convergence-{quantity}-r{reads}{view.slug}",
-                    f"Steady state convergence, {mix}{view.suffix}",
-                    f"{TITLES[quantity]} of each block size with {mix} % reads and writes, over all rounds.",
-                    Axis("Round"), Axis(TITLES[quantity], UNITS[quantity], "log10"), series, better=_BETTER[quantity],
-                )
-            )  # fmt: skip
-    return found
-
-
-def _verification(view: QualificationView, what: Variable) -> Figure:
-    """Return a figure of the values in the window with their average, the fitted line, and the bounds of the
-    excursion."""
-    numbers = tuple(number for number, _ in view.window(what))
-    window = window_of([value for _, value in view.window(what)])
-    excursion = view.run(what.phase)["excursion"]
-    half = float(excursion) / 200.0 if isinstance(excursion, int | float) else 0.0
-    level = len(numbers) * (window.mean,)
-    series = (
-        Series("Values", numbers, window.values),
-        Series("Average", numbers, level),
-        Series("Fitted line", numbers, window.line()),
-        Series(f"Average + {100 * half:g} %", numbers, tuple(value * (1.0 + half) for value in level)),
-        Series(f"Average - {100 * half:g} %", numbers, tuple(value * (1.0 - half) for value in level)),
-    )
-    name = f"{what.quantity} {cell_label(*what.place)}"
-    place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
-    return Line(
-        f"verification-{place}{view.slug}",
-        f"Steady state verification, {name}{view.suffix}",
-        f"The rounds in the measurement window. The excursion is {100 * window.excursion:.1f} % and the change in the "
-        f"fitted line {100 * window.drift:.1f} % of the average.",
-        Axis("Round"), Axis(TITLES[what.quantity], UNITS[what.quantity]), series, better=_BETTER[what.quantity],
-    )  # fmt: skip
-
-
-def _averages(view: QualificationView, quantity: str) -> Figure:
-    """Return a figure of the averages over the block sizes, with one line per mix."""
-    values = view.cells(quantity)
-    series = []
-    for reads in dict.fromkeys(reads for _, reads in values):
-        sizes = tuple(sorted(size for size, mix in values if mix == reads))
-        series.append(Series(f"{reads}/{100 - reads}", sizes, tuple(values[size, reads] for size in sizes)))
-    return Line(
-        f"measurement-{quantity}{view.slug}",
-        f"{TITLES[quantity]} by block size and mix{view.suffix}",
-        "Averages over the measurement window, with a line for each mix of reads and writes in percent.",
-        Axis("Block size", "B", "log2"), Axis(TITLES[quantity], UNITS[quantity], "log10"), tuple(series),
-        better=_BETTER[quantity],
-    )  # fmt: skip
-
-
-def _heatmap(view: QualificationView, quantity: str) -> Figure:
-    """Return the averages as a heat map. Unlike in a 3D bar chart, values cannot hide one another."""
-    values = view.cells(quantity)
-    mixes = list(dict.fromkeys(reads for _, reads in values))
-    sizes = sorted({size for size, _ in values}, reverse=True)
-    return Heatmap(
-        f"matrix-{quantity}{view.slug}",
-        f"{TITLES[quantity]}, matrix{view.suffix}",
-        "Averages over the measurement window.",
-        "Reads/writes (%)", "Block size",
-        tuple(f"{reads}/{100 - reads}" for reads in mixes),
-        tuple(size_name(size) for size in sizes),
-        tuple(tuple(values.get((size, reads)) for reads in mixes) for size in sizes),
-        UNITS[quantity], better=_BETTER[quantity],
-    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""The figures of a drive qualification: convergence, verification of the steady state, and averages by block size and
+mix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
+from asct.instruments.qualification.settings import cell_label, size_name
+from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, WorkloadKey, phase_label, views
+from asct.sdk.figure import Axis, Band, Figure, Heatmap, Line, Marker, Rated, Series
+from asct.sdk.record import Record
+from asct.sdk.rows import at, series_of
+from asct.statistics.steady import window_of
+
+_TITLES: Final = {
+    "iops": "IOPS", "bandwidth": "Bandwidth", "latency": "Mean latency", "latency_max": "Maximum latency",
+}  # fmt: skip
+_WINDOW: Final = "measurement window"
+
+
+def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[str]) -> Sequence[Figure]:
+    """Return the figures of each point: the convergence of `quantity` and its rounds in the window for every mix, the
+    verification of each dependent variable, and the averages of each of `metrics` as lines and as a map."""
+    found: list[Figure] = []
+    for view in views(records):
+        mixes = _mixes(view)
+        found += [*_courses(view, quantity, mixes), *(_verification(view, what) for what in view.variables())]
+        for metric in metrics:
+            values = view.cells(metric)
+            if len(values) > 1:
+                found += [_averages(view, metric, values, mixes), _heatmap(view, metric, values, mixes)]
+    return tuple(found)
+
+
+def _mixes(view: QualificationView) -> dict[int, str]:
+    """Return the name of each mix: the percentages of reads and writes, or the direction if nothing is mixed."""
+    shares = dict.fromkeys(int(record.coords["rwmixread"]) for record in at(view.records, "iops"))
+    pure = {100: "reads", 0: "writes"}
+    return {reads: pure[reads] if set(shares) <= set(pure) else f"{reads}/{100 - reads}" for reads in shares}
+
+
+def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -> list[Figure]:
+    """Return a figure of all rounds and a figure of the rounds in the window, with a line for each mix and block size;
+    none if no workload has rounds."""
+    courses = view.courses(quantity)
+    reads, told = capped([share for share in mixes if any(mix == share for _, mix in courses)], MOST_PANELS, "mixes")
+    sizes, also = capped(sorted({size for size, _ in courses}, reverse=True), MOST_SERIES, "block sizes")
+    shown = {(size, mix): courses[size, mix] for mix in reads for size in sizes if (size, mix) in courses}
+    if not shown:
+        return []
+    first = {view.window_rounds(phase)[0] for phase in view.phases}
+    title = _TITLES[quantity]
+    convergence = Line(
+        f"convergence-{quantity}{view.slug}",
+        f"Steady state convergence{view.suffix}",
+        f"{title} of each block size over all rounds, for every mix of reads and writes in percent.{told}{also}",
+        Axis("Round"), Axis(title, UNITS[quantity], "log10"),
+        tuple(
+            series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
+            for (size, mix), rounds in shown.items()
+        ),
+        (Marker(float(min(first)), _WINDOW),) if len(first) == 1 else (), better=_better(quantity),
+    )  # fmt: skip
+    series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in shown.items())
+    half = 100.0 * _half(view, view.phases[0])
+    window = Line(
+        f"window-{quantity}{view.slug}",
+        f"Steady state by mix{view.suffix}",
+        f"{title} of each round in the {_WINDOW}, relative to the average of the window. Only the dependent variables "
+        f"decide whether the drive is steady.{told}{also}",
+        Axis("Round of the window"), Axis("Difference from the average", "%", from_zero=False), series,
+        bands=(Band(-half, half, 1.0, float(max(len(line.x) for line in series)), f"± {half:g} %"),),
+    )  # fmt: skip
+    return [convergence, window]
+
+
+def _window_course(
+    view: QualificationView, place: WorkloadKey, rounds: Mapping[int, Record], mixes: Mapping[int, str]
+) -> Series:
+    """Return the rounds of a workload in the window, as differences from their average in percent, so that workloads
+    whose values differ by orders of magnitude share an axis."""
+    tracking = [what.phase for what in view.variables() if what.place[0] == place[0]]
+    first, last = view.window_rounds((tracking or view.phases)[0])
+    values = [record.value for number, record in rounds.items() if first <= number <= last]
+    mean = sum(values) / len(values) if values else 0.0
+    shares = tuple(100.0 * (value / mean - 1.0) if mean else None for value in values)
+    return Series(f"{mixes[place[1]]}, {size_name(place[0])}", tuple(range(1, len(values) + 1)), shares)
+
+
+def _half(view: QualificationView, phase: str) -> float:
+    """Return half of the excursion that the steady state permits, as a fraction of the average."""
+    excursion = view.run(phase)["excursion"]
+    return float(excursion) / 200.0 if isinstance(excursion, int | float) else 0.0
+
+
+def _verification(view: QualificationView, what: Variable) -> Figure:
+    """Return a figure of the values in the window with their average, the fitted line, and the range within which they
+    may differ from the average."""
+    rounds = view.window(what)
+    numbers = list(rounds)
+    window = window_of([record.value for record in rounds.values()])
+    half, line = _half(view, what.phase), window.line()
+    name = f"{what.quantity} {cell_label(*what.place)}"
+    place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
+    return Line(
+        f"verification-{place}{view.slug}",
+        f"Steady state verification, {name}{view.suffix}",
+        f"The rounds in the {_WINDOW}. The excursion is {100 * window.excursion:.1f} % and the change in the "
+        f"fitted line {100 * window.drift:.1f} % of the average.",
+        Axis("Round"), Axis(_TITLES[what.quantity], UNITS[what.quantity], from_zero=False),
+        (
+            series_of("Values", numbers, [[record] for record in rounds.values()]),
+            Series("Fitted line", (numbers[0], numbers[-1]), (line[0], line[-1])),
+        ),
+        better=_better(what.quantity),
+        rated=(Rated(window.mean, "average"),),
+        bands=(
+            Band(
+                window.mean * (1.0 - half), window.mean * (1.0 + half), float(numbers[0]), float(numbers[-1]),
+                f"average ± {100 * half:g} %",
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _averages(
+    view: QualificationView, metric: str, values: Mapping[WorkloadKey, float], mixes: Mapping[int, str]
+) -> Figure:
+    """Return a figure of the averages over the block sizes, with one line per mix."""
+    series = []
+    for reads in dict.fromkeys(reads for _, reads in values):
+        sizes = sorted(size for size, mix in values if mix == reads)
+        repeats = [at(view.records, metric, block_size=size, rwmixread=reads) for size in sizes]
+        series.append(series_of(mixes[reads], sizes, repeats))
+    return Line(
+        f"measurement-{metric.replace('_', '-')}{view.slug}",
+        f"{_TITLES[metric]} by block size and mix{view.suffix}",
+        f"{_over_window(metric)}, with a line for each mix of reads and writes in percent.",
+        Axis("Block size", "B", "log2"), Axis(_TITLES[metric], UNITS[metric], "log10"), tuple(series),
+        better=_better(metric),
+    )  # fmt: skip
+
+
+def _heatmap(
+    view: QualificationView, metric: str, values: Mapping[WorkloadKey, float], mixes: Mapping[int, str]
+) -> Figure:
+    """Return the averages as a heat map. Unlike in a 3D bar chart, values cannot hide one another."""
+    shares = list(dict.fromkeys(reads for _, reads in values))
+    sizes = sorted({size for size, _ in values}, reverse=True)
+    return Heatmap(
+        f"matrix-{metric.replace('_', '-')}{view.slug}",
+        f"{_TITLES[metric]}, matrix{view.suffix}",
+        f"{_over_window(metric)}.",
+        "Reads/writes (%)", "Block size",
+        tuple(mixes[reads] for reads in shares),
+        tuple(size_name(size) for size in sizes),
+        tuple(tuple(values.get((size, reads)) for reads in shares) for size in sizes),
+        UNITS[metric], better=_better(metric),
+    )  # fmt: skip
+
+
+def _over_window(metric: str) -> str:
+    return f"The slowest request in the {_WINDOW}" if metric == "latency_max" else f"Averages over the {_WINDOW}"
+
+
+def _better(metric: str) -> Literal["lower", "higher"]:
+    return "lower" if metric.startswith("latency") else "higher"

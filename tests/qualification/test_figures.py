@@ -1,0 +1,141 @@
+"""The figures of a qualification, from the records of a drive that slows down and then stays steady."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from asct.instruments.qualification.figures import phase_figures
+from asct.sdk.figure import Figure, Heatmap, Line
+from asct.sdk.record import Record
+from tests.fio.synthetic import record
+
+SIZES = (1048576, 131072, 65536, 32768, 16384, 8192, 4096, 512)
+MIXES = (100, 95, 65, 50, 35, 5, 0)
+ROUNDS, WINDOW = 9, 5
+POINT: dict[str, Any] = {}
+FADING = (2.0, 1.8, 1.5, 1.2, 1.05, 0.98, 1.0, 1.02, 0.95)
+"""The value of each round relative to the average of the window, which is 1."""
+
+
+def qualified(
+    sizes: tuple[int, ...] = SIZES,
+    mixes: tuple[int, ...] = MIXES,
+    tracked: tuple[tuple[int, int], ...] = ((4096, 0),),
+    quantity: str = "iops",
+) -> list[Record]:
+    """The records of one phase whose workloads all follow FADING."""
+    run = {"phase": "test", "profile": "pts", "window": WINDOW, "excursion": 20.0}
+    found = [record(POINT, "rounds", float(ROUNDS), coords=run), record(POINT, "steady", 1.0, coords={"phase": "test"})]
+    for size, reads in product(sizes, mixes):
+        place = {"block_size": size, "rwmixread": reads}
+        level = 1e8 / (size + 4096) * (1.0 + reads / 50)
+        values = {"iops": level, "bandwidth": level * size, "latency": 1 / level, "latency_max": 9 / level}
+        found += [record(POINT, metric, value, coords=place) for metric, value in values.items()]
+        for number, share in enumerate(FADING, 1):
+            at = place | {"round": number}
+            found.append(record(POINT, f"round_{quantity}", values[quantity] * share, coords=at, flags=["seen"]))
+    for size, reads in tracked:
+        at = {"phase": "test", "block_size": size, "rwmixread": reads, "quantity": quantity}
+        found += [record(POINT, f"window_{name}", 10.0, coords=at) for name in ("slope", "excursion")]
+    return found
+
+
+def figures_of(
+    records: list[Record], quantity: str = "iops", metrics: tuple[str, ...] = ("iops",)
+) -> dict[str, Figure]:
+    found = phase_figures(records, quantity, metrics)
+    assert len({figure.slug for figure in found}) == len({figure.title for figure in found}) == len(found)
+    return {figure.slug: figure for figure in found}
+
+
+def line(figure: Figure) -> Line:
+    assert isinstance(figure, Line)
+    return figure
+
+
+def charts(figure: Figure) -> dict[str, list[str]]:
+    """The names of the lines by their first words, which a report draws as one chart each."""
+    found: dict[str, list[str]] = {}
+    for series in line(figure).series:
+        chart, _, name = series.name.partition(", ")
+        found.setdefault(chart, []).append(name)
+    return found
+
+
+def test_convergence_shows_every_mix_in_a_chart_with_all_block_sizes() -> None:
+    chart = line(figures_of(qualified())["convergence-iops"])
+    assert list(charts(chart)) == ["100/0", "95/5", "65/35", "50/50", "35/65", "5/95", "0/100"]
+    sizes = ["1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"]
+    assert all(lines == sizes for lines in charts(chart).values())
+    assert chart.series[0].x == tuple(range(1, ROUNDS + 1))
+    assert [(marker.x, marker.label) for marker in chart.markers] == [(5.0, "measurement window")]
+    detail = chart.series[0].details[0]
+    assert detail is not None and detail.flags == ("seen",)
+
+
+def test_the_window_of_every_mix_lies_beside_the_permitted_range() -> None:
+    chart = line(figures_of(qualified())["window-iops"])
+    assert len(charts(chart)) == len(MIXES)
+    assert {series.x for series in chart.series} == {(1, 2, 3, 4, 5)}
+    assert chart.series[0].y == pytest.approx([5.0, -2.0, 0.0, 2.0, -5.0])
+    [band] = chart.bands
+    assert (band.low, band.high, band.start, band.end) == (-10.0, 10.0, 1.0, 5.0)
+    assert not chart.y.from_zero
+
+
+def test_verification_has_a_range_an_average_and_a_fitted_line_instead_of_marked_bounds() -> None:
+    chart = line(figures_of(qualified(tracked=((4096, 0), (65536, 65))))["verification-iops-4k-r0"])
+    assert [series.name for series in chart.series] == ["Values", "Fitted line"]
+    level = 1e8 / 8192
+    assert chart.series[0].y == pytest.approx([level * share for share in FADING[4:]])
+    assert (chart.series[0].x, chart.series[1].x) == ((5, 6, 7, 8, 9), (5, 9))
+    assert [line.y for line in chart.rated] == pytest.approx([level])
+    [band] = chart.bands
+    assert (band.low, band.high) == pytest.approx((0.9 * level, 1.1 * level))
+    assert (band.start, band.end, band.label) == (5.0, 9.0, "average ± 10 %")
+    assert not chart.y.from_zero
+
+
+def test_each_dependent_variable_has_a_verification() -> None:
+    found = figures_of(qualified(tracked=((4096, 0), (65536, 65), (1048576, 100))))
+    titles = [figure.title for slug, figure in found.items() if slug.startswith("verification")]
+    assert titles == [
+        f"Steady state verification, iops {place}" for place in ("4k 0/100", "64k 65/35", "1024k 100/0")
+    ]  # fmt: skip
+
+
+def test_mean_and_maximum_latency_are_lines_and_maps() -> None:
+    records = qualified((8192, 4096, 512), (100, 65, 0), quantity="latency")
+    found = figures_of(records, "latency", ("latency", "latency_max"))
+    for metric in ("latency", "latency-max"):
+        curve, matrix = line(found[f"measurement-{metric}"]), found[f"matrix-{metric}"]
+        assert isinstance(matrix, Heatmap)
+        assert [series.name for series in curve.series] == ["100/0", "65/35", "0/100"]
+        assert (matrix.rows, matrix.columns) == (("8k", "4k", "512"), ("100/0", "65/35", "0/100"))
+        assert curve.better == matrix.better == "lower"
+        assert curve.series[0].y[::-1] == tuple(values[0] for values in matrix.values)
+    assert found["matrix-latency-max"].title == "Maximum latency, matrix"
+
+
+def test_reads_and_writes_have_their_names_where_nothing_is_mixed() -> None:
+    records = qualified((1048576, 65536, 8192, 4096, 512), (100, 0), ((1048576, 0),), "bandwidth")
+    found = figures_of(records, "bandwidth", ("bandwidth",))
+    assert list(charts(found["convergence-bandwidth"])) == ["reads", "writes"]
+    assert [series.name for series in line(found["measurement-bandwidth"]).series] == ["reads", "writes"]
+
+
+def test_too_many_mixes_and_sizes_are_selected_evenly_and_told() -> None:
+    sizes = tuple(512 * 2**power for power in range(12))
+    records = qualified(sizes, tuple(range(100, -1, -5)))
+    chart = line(figures_of(records)["convergence-iops"])
+    assert [len(lines) for lines in charts(chart).values()] == [8] * 12
+    assert {"100/0", "0/100"} <= set(charts(chart))
+    assert "12 of 21 mixes are shown" in chart.caption and "8 of 12 block sizes are shown" in chart.caption
+
+
+def test_without_rounds_of_the_quantity_there_are_no_courses() -> None:
+    records = [one for one in qualified() if not one.metric.startswith(("round_", "window_"))]
+    assert list(figures_of(records)) == ["measurement-iops", "matrix-iops"]
