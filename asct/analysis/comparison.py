@@ -97,16 +97,12 @@ class Change:
         return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
 
     def describe(self, unit: str) -> str:
-        """Return the change as text: `21 % worse than the baseline, 182 ns (95 %: +18 to +25 %); ...`."""
+        """Return the change as text: `21 % worse (95 %: 18 to 25 %) than the baseline, 182 ns; ...`."""
         if self.reason:
             return self.reason
         word = "worse" if self.worse_by > 0.0 else "better"
-        span = (
-            ""
-            if self.interval is None
-            else " (95 %: {:+.3g} to {:+.3g} %)".format(*(100 * end for end in self.interval))
-        )
-        found = f"{100 * abs(self.change):.3g} % {word} than the baseline, {format_quantity(self.base, unit)}{span}"
+        share = f"{100 * abs(self.change):.3g} % {word}{self._span()}"
+        found = f"{share} than the baseline, {format_quantity(self.base, unit)}"
         if self.outcome == "too-few":
             first, second = self.samples
             values = f"{self.tests} values are" if self.tests > 1 else "1 value is"
@@ -126,6 +122,14 @@ class Change:
             limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
         chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
+
+    def _span(self) -> str:
+        """Return the interval as text, with the sign of the change: a value that is 21 % worse is so by 18 to 25 %,
+        whether lower or higher values are better."""
+        if self.interval is None:
+            return ""
+        low, high = sorted(math.copysign(100.0, self.change) * end for end in self.interval)
+        return f" (95 %: {low:.3g} to {high:.3g} %)"
 
 
 def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged: Sequence[float] = ()) -> Change:

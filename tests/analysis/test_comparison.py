@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -49,9 +50,17 @@ def test_a_clear_change_is_called_in_the_direction_of_the_metric() -> None:
 
 def test_the_message_has_the_change_its_interval_and_the_limits() -> None:
     text = of(around(100e-9), around(120e-9)).describe("s")
-    assert "% worse than the baseline, " in text
-    assert "(95 %: +" in text
+    assert re.match(r"[\d.]+ % worse \(95 %: [\d.]+ to [\d.]+ %\) than the baseline, [\d.]+ ns; ", text)
     assert "limit 5 %, noise floor" in text
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+@pytest.mark.parametrize("factor", [0.8, 1.2])
+def test_the_interval_of_a_change_has_its_sign_and_follows_it(better: str, factor: float) -> None:
+    found = of(around(100.0), around(100.0 * factor), better=better, unit="B/s").describe("B/s")
+    size, word, low, high = re.match(r"([\d.]+) % (\w+) \(95 %: ([\d.]+) to ([\d.]+) %\) than", found).groups()  # type: ignore[union-attr]
+    assert float(low) < float(size) < float(high)
+    assert word == ("worse" if (factor > 1) == (better == "lower") else "better")
 
 
 def test_a_change_within_the_noise_floor_is_no_regression() -> None:
