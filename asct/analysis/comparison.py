@@ -69,6 +69,9 @@ class Change:
     """The flags with which the host marked one of the values as noisy."""
     shared: str = ""
     """A note on a regression that most values of the host share."""
+    test: tuple[object, ...] = ()
+    """The place, the samples and the limit. Metrics that record the same numbers, such as `iops` and `read_iops` of a
+    read job, are one test. A change without it is a test of its own."""
 
     @property
     def worse_by(self) -> float:
@@ -141,7 +144,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     better = new.records[0].better
     if base is None:
         return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
-    change = Change(base.value, new.value, better, limit)
+    change = Change(base.value, new.value, better, limit, test=_test(base, new, limit, unchanged))
     reason = difference(base, new)
     if reason or base.value == new.value <= 0.0:
         return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
@@ -176,6 +179,13 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     )
 
 
+def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence[float]) -> tuple[object, ...]:
+    """Return what is equal for two metrics of a place exactly if their comparisons are one and the same."""
+    host, job_id, _, point_id, coords = new.key
+    samples = (tuple(map(tuple, _nested(group))) for group in (base, new))
+    return host, job_id, point_id, coords, new.records[0].better, limit, tuple(unchanged), *samples
+
+
 def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
     """Return the 95 % interval of the relative change; None for too few samples, or if a sample is not positive."""
     first, second = _flat(before), _flat(after)
@@ -193,16 +203,18 @@ def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes with p-values adjusted for all of those that can be compared."""
-    tests = sum(not item.reason for item in changes)
-    worse = iter(holm(item.p_worse for item in changes if not item.reason))
-    better = iter(holm(item.p_better for item in changes if not item.reason))
-    visits = iter(holm(item.p_visits for item in changes if not item.reason))
+    """Return the changes with p-values adjusted for all of those that can be compared. Equal values count once."""
+    keys = [item.test or (number,) for number, item in enumerate(changes)]
+    tests = {key: item for key, item in zip(keys, changes, strict=True) if not item.reason}
+    found = tests.values()
+    worse = dict(zip(tests, holm(item.p_worse for item in found), strict=True))
+    better = dict(zip(tests, holm(item.p_better for item in found), strict=True))
+    visits = dict(zip(tests, holm(item.p_visits for item in found), strict=True))
     return [
         item
         if item.reason
-        else replace(item, p_worse=next(worse), p_better=next(better), p_visits=next(visits), tests=tests)
-        for item in changes
+        else replace(item, p_worse=worse[key], p_better=better[key], p_visits=visits[key], tests=len(tests))
+        for key, item in zip(keys, changes, strict=True)
     ]
 
 

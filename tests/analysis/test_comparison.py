@@ -88,6 +88,20 @@ def test_more_values_need_more_visits() -> None:
     assert "64 values are compared: measure 8 in each run" in found.describe("s")
 
 
+def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
+    """A read job reports its rate as `iops` and as `read_iops`."""
+    base, new, other = around(1e5, 5), around(0.8e5, 5), around(0.9e5, 5)
+
+    def rate(metric: str, values: list[float], **changes: Any) -> Change:
+        same = {"metric": metric, "better": "higher", "unit": "ops/s", **changes}
+        return compare(group(base, **same), group(values, **same), 0.05)
+
+    alike = adjusted([rate("iops", new), rate("read_iops", new)])
+    assert [(item.outcome, item.tests) for item in alike] == [("regressed", 1)] * 2
+    for second in (rate("read_iops", other), rate("iops", new, host="b"), rate("iops", new, coords={"cpu": 1})):
+        assert [item.tests for item in adjusted([rate("iops", new), second])] == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("base", "new", "reason"),
     [
