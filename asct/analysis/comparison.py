@@ -1,6 +1,8 @@
 """Compare the values of two runs at the same place: by how much they differ, and whether that is more than chance.
 
-The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has none. A value has
+The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has none. Visits of one
+repeat are close together in time and share what changes from repeat to repeat. Therefore, each of several repeats is
+one sample, however many visits it has, until the spread of unchanged runs tells how much repeats differ. A value has
 regressed if these conditions hold: it is worse than `limit` allows, by the Mann-Whitney test with the values of the
 base worsened by `limit`; it is worse than the next of several unchanged runs would be, if there are any; both tests
 count all values that are compared together (Holm); and the change exceeds the noise floor of both runs. Sources: see
@@ -43,7 +45,7 @@ class Change:
     """The difference between two values of the same metric at the same place.
 
     `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, None for too few samples.
-    `noise` is the noise floor, as a fraction. `p_worse` and `p_better` are one-sided, and `p_visits` is the former
+    `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and `p_better` are one-sided, and `p_visits` is the former
     without the unchanged runs; `adjusted` corrects them for all values that are compared together. If `reason` is not
     empty, the values cannot be compared, and the other fields say nothing.
     """
@@ -53,6 +55,7 @@ class Change:
     better: str
     limit: float
     samples: tuple[int, int] = (0, 0)
+    sampled: Literal["visits", "repeats"] = "repeats"
     change: float = 0.0
     interval: tuple[float, float] | None = None
     noise: float = 0.0
@@ -67,6 +70,8 @@ class Change:
     """The standard deviation of their values, as a fraction."""
     noisy: str = ""
     """The flags with which the host marked one of the values as noisy."""
+    clustered: bool = False
+    """Whether each sample is a repeat of several visits."""
     shared: str = ""
     """A note on a regression that most values of the host share."""
     test: tuple[object, ...] = ()
@@ -109,9 +114,10 @@ class Change:
         if self.outcome == "too-few":
             first, second = self.samples
             values = f"{self.tests} values are" if self.tests > 1 else "1 value is"
+            more = f", or add unchanged runs of the plan ({LEAST_RUNS} in total)" if self.clustered else ""
             return (
-                f"{found}; {first} and {second} visits are too few to tell whether this is chance, because {values} "
-                f"compared: measure {least_each(LEVEL, self.tests)} in each run (`repeats`)"
+                f"{found}; {first} and {second} {self.sampled} are too few to tell whether this is chance, because "
+                f"{values} compared: measure {least_each(LEVEL, self.tests)} in each run (`{self.sampled}`){more}"
             )
         if self.outcome == "noisy":
             why = (
@@ -149,7 +155,9 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     if reason or base.value == new.value <= 0.0:
         return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
-    first, second = _flat(before), _flat(after)
+    unchanged = [value for value in unchanged if value > 0.0]
+    clustered = len(unchanged) < LEAST_RUNS and _is_clustered(before, after)
+    first, second = (_of_repeats(base), _of_repeats(new)) if clustered else (_flat(before), _flat(after))
     up, down = 1.0 + limit, 1.0 - limit
     rises, falls = (
         greater_p([value * up for value in first], second),
@@ -158,7 +166,6 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     by_visits = rises if better == "lower" else falls
     noise = math.hypot(_noise(base), _noise(new))
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
-    unchanged = [value for value in unchanged if value > 0.0]
     if len(unchanged) >= LEAST_RUNS:
         # Half the noise floor is about one standard deviation, known from all visits.
         prior = Prior(noise / 2.0, len(first) + len(second) - 2)
@@ -167,6 +174,8 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     return replace(
         change,
         samples=(len(first), len(second)),
+        sampled="repeats" if (len(first), len(second)) == (len(before), len(after)) else "visits",
+        clustered=clustered,
         change=new.value / base.value - 1.0,
         interval=_interval(before, after),
         noise=noise,
@@ -264,6 +273,15 @@ def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
 
 def _visits(record: Record) -> tuple[float, ...]:
     return (record.stats.visit_values if record.stats else None) or (record.value,)
+
+
+def _is_clustered(before: Nested, after: Nested) -> bool:
+    """Return whether values have several repeats, some of which have several visits."""
+    return max(len(before), len(after)) > 1 and any(len(visits) > 1 for visits in (*before, *after))
+
+
+def _of_repeats(group: MetricGroup) -> list[float]:
+    return [record.value for record in group.records]
 
 
 def _flat(nested: Nested) -> list[float]:

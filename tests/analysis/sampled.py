@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from asct.analysis.groups import MetricGroup
@@ -12,6 +13,8 @@ from asct.statistics.visits import summarise_visits
 
 Noise = Literal["normal", "heavy-tailed", "two states"]
 NOISES: tuple[Noise, ...] = get_args(Noise)
+SPREAD = 0.02
+"""The standard deviation of simulated visits, as a fraction."""
 _RARE = 0.1
 _TAIL = 5.0
 _STATES = (0.0, 0.1)
@@ -39,3 +42,19 @@ def sampled(values: Sequence[float], **changes: Any) -> MetricGroup:
     }  # fmt: skip
     record = Record(**{**body, **changes})
     return MetricGroup(record.host, record.id, record.metric, record.coords, (record,))
+
+
+def repeated(repeats: Sequence[Sequence[float]], **changes: Any) -> MetricGroup:
+    """Return a value with several repeats, each with these visits."""
+    groups = [sampled(visits, repeat=number, **changes) for number, visits in enumerate(repeats, 1)]
+    return replace(groups[0], records=tuple(record for group in groups for record in group.records))
+
+
+def correlated(noise: Noise, repeats: int, visits: int, rng: random.Random) -> MetricGroup:
+    """Return a value of 1 whose repeats differ as much as the visits of each of them."""
+
+    def repeat() -> list[float]:
+        level = 1.0 + draw(noise, SPREAD, rng)
+        return [level * (1.0 + draw(noise, SPREAD, rng)) for _ in range(visits)]
+
+    return repeated([repeat() for _ in range(repeats)])

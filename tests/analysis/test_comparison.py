@@ -11,6 +11,7 @@ import pytest
 from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import Record, Stats
+from tests.analysis.sampled import NOISES, Noise, correlated, repeated
 
 
 def group(values: list[float], **changes: Any) -> MetricGroup:
@@ -76,7 +77,7 @@ def test_too_few_visits_are_told_with_the_number_that_suffices() -> None:
     found = of(around(100e-9, 3), around(120e-9, 3))
     assert found.outcome == "too-few"
     assert "3 and 3 visits are too few" in found.describe("s")
-    assert "measure 5 in each run" in found.describe("s")
+    assert found.describe("s").endswith("measure 5 in each run (`visits`)")
     assert of(around(100e-9, 3), around(101e-9, 3)).outcome == "same"  # nothing to prove
 
 
@@ -136,6 +137,29 @@ def test_repeats_without_visits_are_the_samples() -> None:
     assert found.samples == (6, 6)
     assert found.outcome == "regressed"
     assert found.interval is not None
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 5])
+@pytest.mark.parametrize("noise", NOISES)
+def test_visits_of_several_repeats_do_not_count_as_independent(noise: Noise, repeats: int) -> None:
+    """300 gates of one value, with a limit of 0; the seed is fixed. If visits were pooled, every fifth would fail."""
+    rng = random.Random(f"{noise} {repeats}")
+    pairs = [[correlated(noise, repeats, 8, rng) for _ in ("base", "new")] for _ in range(300)]
+    failed = sum(adjusted([compare(base, new, 0.0)])[0].outcome == "regressed" for base, new in pairs)
+    assert failed <= 3
+
+
+def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -> None:
+    base, new = (repeated([around(middle, 8, seed) for seed in (1, 2, 3)]) for middle in (100e-9, 120e-9))
+    (alone,) = adjusted([compare(base, new, 0.05)])
+    assert (alone.outcome, alone.samples) == ("too-few", (3, 3))
+    text = alone.describe("s")
+    assert "3 and 3 repeats are too few to tell whether this is chance, because 1 value is compared" in text
+    assert text.endswith("measure 5 in each run (`repeats`), or add unchanged runs of the plan (5 in total)")
+    (known,) = adjusted([compare(base, new, 0.05, [100e-9, 101e-9, 99e-9, 100.5e-9, 99.5e-9])])
+    assert (known.outcome, known.samples) == ("regressed", (24, 24))
+    five = [repeated([around(middle, 8, seed) for seed in range(5)]) for middle in (100e-9, 120e-9)]
+    assert adjusted([compare(*five, 0.05)])[0].outcome == "regressed"
 
 
 def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:

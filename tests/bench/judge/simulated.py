@@ -6,16 +6,17 @@ import random
 from collections.abc import Callable
 
 from asct.analysis.comparison import adjusted, compare
-from tests.analysis.sampled import NOISES, Noise, draw, sampled
+from tests.analysis.sampled import NOISES, SPREAD, Noise, correlated, draw, sampled
 from tests.bench.table import Goal, row
 
 VISITS = (5, 8, 12, 20)
+REPEATS = (2, 3, 8)
+"""Repeats of eight visits. Sixteen values need seven repeats."""
 CHANGES = (0.03, 0.05, 0.10)
 VALUES = 16
 """Values per gate, of which one changes."""
 ALARM_GATES = 4000
 POWER_GATES = 400
-SPREAD = 0.02
 _FALSE = 0.012
 _SEED = "gates"
 
@@ -26,6 +27,21 @@ def false_alarms() -> None:
         share = _share(noise, 8, 0.0, ALARM_GATES)
         goal = Goal("at most 1.2 %", share <= _FALSE)
         row(f"false alarms, {noise}, limit 0 %", "%", 100 * share, 100 * share, goal=goal)
+
+
+def repeated_alarms() -> None:
+    """Print the same for runs of several repeats that differ as much as the visits of each of them."""
+    for noise in NOISES:
+        for repeats in REPEATS:
+            rng = random.Random(f"{_SEED} {noise} {repeats} repeats")
+            share = sum(_fails_by_repeats(noise, repeats, rng) for _ in range(POWER_GATES)) / POWER_GATES
+            goal = Goal("at most 1.2 %", share <= _FALSE)
+            row(f"false alarms, {noise}, {repeats} repeats, limit 0 %", "%", 100 * share, 100 * share, goal=goal)
+
+
+def _fails_by_repeats(noise: Noise, repeats: int, rng: random.Random) -> bool:
+    pairs = [[correlated(noise, repeats, 8, rng) for _ in ("base", "new")] for _ in range(VALUES)]
+    return any(item.outcome == "regressed" for item in adjusted([compare(base, new, 0.0) for base, new in pairs]))
 
 
 def power() -> None:
@@ -53,4 +69,6 @@ def _fails(noise: Noise, visits: int, change: float, rng: random.Random) -> bool
     return any(item.outcome == "regressed" for item in (changes[:1] if change else changes))
 
 
-ROWS: dict[str, Callable[[], None]] = {"simulated-alarms": false_alarms, "simulated-power": power}
+ROWS: dict[str, Callable[[], None]] = {
+    "simulated-alarms": false_alarms, "simulated-repeats": repeated_alarms, "simulated-power": power,
+}  # fmt: skip
