@@ -37,6 +37,8 @@ _ENOUGH_RUNS: Final = 10
 _EXTREME: Final = 1e100
 """Beyond this size or its inverse, ratios would overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
+_FAR: Final = 2.0
+"""A value that is worse by more than this multiple of the limit is far beyond it."""
 _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
 
@@ -45,9 +47,9 @@ class Change:
     """The difference between two values of the same metric at the same place.
 
     `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, None for too few samples.
-    `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and `p_better` are one-sided, and `p_visits` is the former
-    without the unchanged runs; `adjusted` corrects them for all values that are compared together. If `reason` is not
-    empty, the values cannot be compared, and the other fields say nothing.
+    `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and `p_better` are
+    one-sided, and `p_visits` is the former without the unchanged runs; `adjusted` corrects them for all values that are
+    compared together. If `reason` is not empty, the values cannot be compared, and the other fields say nothing.
     """
 
     base: float
@@ -103,6 +105,13 @@ class Change:
     def undecided(self) -> bool:
         """Whether a regression can be neither shown nor ruled out. What became better has not regressed."""
         return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether the value is far worse than the limit allows, but this may be chance: by more than the noise floor,
+        or by more than twice the limit."""
+        worse = self.worse_by
+        return self.outcome == "same" and worse > self.limit and (worse > self.noise or worse > _FAR * self.limit > 0.0)
 
     def describe(self, unit: str) -> str:
         """Return the change as text: `21 % worse (95 %: 18 to 25 %) than the baseline, 182 ns; ...`."""

@@ -234,6 +234,7 @@ def _baseline_value(baseline: Baseline, place: MetricGroup, change: Change) -> B
         ci95=change.interval if comparable else None,
         noise=change.noise if comparable else None,
         limit=change.limit,
+        inconclusive=change.inconclusive,
     )
 
 

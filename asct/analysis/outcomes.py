@@ -19,8 +19,8 @@ from asct.values.timestamp import age
 TONES: Final[Mapping[str, Tone]] = {
     "refused": "refused", "failed": "bad", "timeout": "bad", "host-lost": "missing", "interrupted": "missing",
     "not finished": "missing", "skipped": "missing", "invalid": "invalid", "noisy": "doubt", "ok": "good",
-    "fail": "bad", "unknown": "unknown", "warning": "doubt", "unconfirmed": "doubt", "info": "muted", "pass": "good",
-    "not planned": "muted",
+    "fail": "bad", "unknown": "unknown", "warning": "doubt", "unconfirmed": "doubt", "inconclusive": "doubt",
+    "info": "muted", "pass": "good", "not planned": "muted",
 }  # fmt: skip
 """The color of each status of a repeat and of each outcome of an expectation, worst first."""
 WORST_FIRST: Final = tuple(TONES)

@@ -18,7 +18,10 @@ from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.render import LEVELS, Level
 from asct.store.model import Verdict
 
-_WORDS: Final = {"fail": "failed", "warning": "not met", "info": "not met", "unconfirmed": "not confirmed"}
+_WORDS: Final = {
+    "fail": "failed", "warning": "not met", "info": "not met", "unconfirmed": "not confirmed",
+    "inconclusive": "inconclusive",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,9 @@ def _doubts(view: RunView) -> Iterator[Problem]:
     if number := sum(map(is_unconfirmed, run.verdicts)):
         verb = "was" if number == 1 else "were"
         yield "doubt", f"{counted(number, 'regression')} {verb} not confirmed by a second measurement"
+    if number := sum(map(is_inconclusive, run.verdicts)):
+        verb = "is" if number == 1 else "are"
+        yield "doubt", f"{counted(number, 'value')} {verb} worse than the limit allows, which may be chance"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
@@ -159,12 +162,21 @@ def is_unconfirmed(verdict: Verdict) -> bool:
     return again is not None and not again.confirmed
 
 
+def is_inconclusive(verdict: Verdict) -> bool:
+    """Return whether the expectation passed only because a value far beyond the limit may be chance. As with failures,
+    this does not matter with severity `info`."""
+    far = verdict.baseline is not None and verdict.baseline.inconclusive
+    return far and verdict.outcome == "pass" and verdict.severity != "info"
+
+
 def word_of(verdict: Verdict) -> str:
     """Return the outcome in one word. A failed expectation with severity `warn` or `info` does not make the run fail,
     so its outcome is a warning or information. A regression that a second measurement did not confirm is
-    `unconfirmed`."""
+    `unconfirmed`, and a value far beyond the limit that may be chance is `inconclusive`."""
     if is_unconfirmed(verdict):
         return "unconfirmed"
+    if is_inconclusive(verdict):
+        return "inconclusive"
     if verdict.outcome == "fail" and verdict.severity != "fail":
         return "warning" if verdict.severity == "warn" else "info"
     return verdict.outcome

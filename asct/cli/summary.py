@@ -107,7 +107,7 @@ def _verdicts(console: Console, run: Run) -> None:
     outcomes = Counter(map(word_of, run.verdicts))
     named = {"pass": "passed", "fail": "failed", "warning": "not met", "info": "not met"}
     counts = Counter(named.get(word, word) for word in outcomes.elements())
-    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "unconfirmed", "not planned"))
+    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "unconfirmed", "inconclusive", "not planned"))
     console.line("expectations: " + ", ".join(f"{counts[word]} {word}" for word in shown if counts[word]))
     for verdict in run.verdicts:
         word = word_of(verdict)

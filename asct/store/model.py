@@ -63,6 +63,8 @@ class BaselineValue(_Document):
     ci95: tuple[float, float] | None = None
     noise: float | None = None
     limit: float | None = None
+    inconclusive: bool = False
+    """Whether the value is far worse than the limit allows, although this may be chance."""
     again: SecondValue | None = None
     """Null if the value was not measured again."""
 

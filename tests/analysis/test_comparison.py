@@ -73,6 +73,22 @@ def test_a_change_within_the_noise_floor_is_no_regression() -> None:
     assert found.describe("s").endswith("it may be chance")
 
 
+def test_far_beyond_the_limit_but_perhaps_chance_is_inconclusive() -> None:
+    apart = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5)]
+    base = group(around(100e-9))
+
+    def found(middle: float, limit: float = 0.05, spread: float = 0.01) -> bool:
+        (change,) = adjusted([compare(base, group(around(middle, spread=spread)), limit, 2 * apart)])
+        return change.inconclusive
+
+    assert found(120e-9)
+    assert found(120e-9, limit=0.0)
+    assert found(125e-9, spread=0.15), "within the noise floor, but by more than twice the limit"
+    assert not found(120e-9, limit=0.25)
+    assert not found(100.1e-9, limit=0.0)
+    assert not found(80e-9)
+
+
 def test_too_few_visits_are_told_with_the_number_that_suffices() -> None:
     found = of(around(100e-9, 3), around(120e-9, 3))
     assert found.outcome == "too-few"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.analysis.baseline import Baseline, key_of
+from asct.analysis.baseline import Baseline, UnchangedRun, key_of
 from asct.analysis.comparison import adjusted, compare
 from asct.analysis.confirmation import confirmed, suspects
 from asct.analysis.expectations import is_blocking, judge
@@ -141,6 +141,24 @@ def test_the_second_look_costs_little_power() -> None:
     looks = [fails_twice("normal", rng, change=0.10) for _ in range(100)]
     alone, both = (sum(looked) for looked in zip(*looks, strict=True))
     assert both >= 0.9 * alone > 80
+
+
+def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_path: Path) -> None:
+    """The unchanged runs differ by 15 %, so 20 % more may be chance."""
+    base, place = sampled(around(100e-9)), sampled(around(120e-9, seed=2))
+    values = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5, 0, -1, 1, -0.5, 0.5)]
+    runs = [UnchangedRun(f"u{n}", {key_of(base): sampled([v] * 8, run=f"u{n}")}) for n, v in enumerate(values)]
+    against = replace(baseline(base), unchanged=runs)
+    [verdict] = judge([CHECK], [place], run_of(), {}, baseline=against)
+    assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "inconclusive", False)
+    view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
+    found = replace(view, run=view.run.model_copy(update={"verdicts": [verdict]}))
+    assert summarize(found).sentence == "1 value is worse than the limit allows, which may be chance"
+    assert summarize(found).tone == "doubt"
+    [problem] = [item for item in problems_of(found) if "inconclusive" in item.title]
+    assert problem.level == "warning"
+    assert "inconclusive" in markdown(found) and "inconclusive" in text(found)
+    assert "<failure" not in junit(found) and "<error" not in junit(found)
 
 
 def test_what_is_not_confirmed_is_a_warning_everywhere(tmp_path: Path) -> None:
