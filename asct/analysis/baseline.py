@@ -17,7 +17,7 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from asct.analysis.agreement import agreed
+from asct.analysis.agreement import agreed, planned_jobs
 from asct.analysis.comparison import LEAST_RUNS, difference
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
@@ -27,6 +27,7 @@ from asct.sdk.record import REUSED, is_invalid
 from asct.statistics.changepoint import changes
 from asct.store.accepted import Acceptance, read_acceptances
 from asct.store.find import age, holds_run, open_run, run_folders
+from asct.store.layout import PointKey
 from asct.store.model import Run, Verdict
 from asct.store.reader import StoredRun, read_run
 
@@ -58,6 +59,8 @@ class Baseline:
     """The hosts of the baseline and of each accepted run, by run id."""
     current: RunHardware = field(default_factory=RunHardware)
     """The hosts of the run that is judged."""
+    planned: frozenset[PointKey] = frozenset()
+    """The points of the run that is judged. It must have the values that the baseline measured at these points."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
@@ -154,10 +157,14 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
 
 def unfit(stored: StoredRun) -> str:
     """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can. Raises StoreError."""
-    fault = _fault(stored.run)
-    worse = 0 if fault else _undecided(stored)
-    what = "value that seems" if worse == 1 else "values that seem"
-    return f"has {worse} {what} to have regressed, with an unknown verdict" if worse else fault
+    if fault := _fault(stored.run):
+        return fault
+    if worse := _undecided(stored):
+        what = "value that seems" if worse == 1 else "values that seem"
+        return f"has {worse} {what} to have regressed, with an unknown verdict"
+    lost = [item for item in stored.run.verdicts if item.baseline is not None and item.value is None]
+    missing = sum(item.if_missing == "fail" for item in lost)
+    return f"lacks {missing} {'value' if missing == 1 else 'values'} that its baseline contains" if missing else ""
 
 
 def _fault(run: Run) -> str:
@@ -246,7 +253,17 @@ def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path
     ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
     unchanged = tuple(_unchanged(stored, current, before))
     since = {key: item.run for item in acceptances for key in groups if item.covers(*key[1:3])}
-    return Baseline(_title(stored), why, groups, hardware, _hardware(current), ignored, unchanged, since)
+    now = _hardware(current)
+    planned = frozenset(_planned(current))
+    return Baseline(_title(stored), why, groups, hardware, now, planned, ignored, unchanged, since)
+
+
+def _planned(stored: StoredRun) -> Iterator[PointKey]:
+    for (host, job_id), job in planned_jobs(stored.resolved()).items():
+        points = job.get("points")
+        for point in points if isinstance(points, list) else ():
+            if isinstance(point, dict):
+                yield host, job_id, str(point.get("id"))
 
 
 def _valid(acceptances: Iterable[Acceptance], until: str) -> list[Acceptance]:

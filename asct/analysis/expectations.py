@@ -15,13 +15,14 @@ from functools import partial
 from typing import Any
 
 from asct.analysis.agreement import Place
-from asct.analysis.baseline import Baseline
+from asct.analysis.baseline import Baseline, key_of
 from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
 from asct.analysis.losses import Loss
 from asct.plan.model import OnMissing
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
+from asct.sdk.record import is_invalid
 from asct.store.model import BaselineValue, JobEntry, Run, Verdict
 from asct.values.quantity import format_quantity
 
@@ -86,7 +87,8 @@ def judge(
         else:
             compared = [place for place in places if against.compares(place)]
             changed = partial(_judge_change, check, changes=own, baseline=against, strict=strict)
-            verdicts += _judge_one(check, compared, ended, changed)
+            judged = _judge_one(check, compared, ended, changed)
+            verdicts += [*judged, *_missing(check, places, against, judged)]
     return verdicts
 
 
@@ -217,25 +219,45 @@ def _judge_change(
         reason = "; ".join(filter(None, (change.describe(place.records[0].unit), _doubt(place))))
     return _verdict(
         check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
-        at=dict(place.at), value=place.value, if_missing=if_missing, baseline=_baseline_value(baseline, place, change),
+        at=dict(place.at), value=place.value, if_missing=if_missing, baseline=_compared(baseline, place, change),
     )  # fmt: skip
 
 
-def _baseline_value(baseline: Baseline, place: MetricGroup, change: Change) -> BaselineValue | None:
+def _missing(
+    check: Check, places: Sequence[MetricGroup], baseline: Baseline, judged: Sequence[Verdict]
+) -> list[Verdict]:
+    """Return an unknown verdict for each valid value that the baseline measured at a planned point and this run lacks,
+    unless one of the verdicts already says that something of its job was not measured."""
+    measured = {key_of(place) for place in places}
+    told = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
+    verdicts = []
+    for key, base in baseline.groups.items():
+        absent = key not in measured and (base.host, base.id, base.records[0].point_id) in baseline.planned
+        new = told.isdisjoint({(base.host, base.id), (base.host, check.job_id)})
+        if absent and new and selects(check, base) and baseline.compares(base) and not is_invalid(base.doubts):
+            reason = "this run lacks the value, which the baseline contains"
+            fields = {"id": base.id, "metric": base.metric, "unit": base.records[0].unit, "at": dict(base.at)}
+            found = _baseline_value(baseline, base, check.no_worse_than)
+            verdicts.append(_verdict(check, base.host, reason, baseline=found, **fields))
+    return verdicts
+
+
+def _compared(baseline: Baseline, place: MetricGroup, change: Change) -> BaselineValue | None:
     base = baseline.counterpart(place)
     if base is None:
         return None
-    comparable = not change.reason
-    return BaselineValue(
-        run=f"{base.records[0].plan}/{base.records[0].run}",
-        chosen=baseline.why,
-        value=base.value,
-        change=change.change if comparable else None,
-        ci95=change.interval if comparable else None,
-        noise=change.noise if comparable else None,
-        limit=change.limit,
-        inconclusive=change.inconclusive,
-    )
+    found = _baseline_value(baseline, base, change.limit)
+    if change.reason:
+        return found
+    fields = {
+        "change": change.change, "ci95": change.interval, "noise": change.noise, "inconclusive": change.inconclusive
+    }  # fmt: skip
+    return found.model_copy(update=fields)
+
+
+def _baseline_value(baseline: Baseline, base: MetricGroup, limit: float | None) -> BaselineValue:
+    run = f"{base.records[0].plan}/{base.records[0].run}"
+    return BaselineValue(run=run, chosen=baseline.why, value=base.value, limit=limit)
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:

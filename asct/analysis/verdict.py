@@ -202,18 +202,21 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
 
 def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable:
     """Return a table of the values that have a value in the baseline: failed and unknown verdicts first, and then the
-    largest changes. Changes within the noise floor, and values that cannot be compared, are only counted."""
+    largest changes. It lists values that the run lacks. Changes within the noise floor, and values that cannot be
+    compared, are only counted."""
     found = [item for item in verdicts if item.baseline is not None]
     compared = [item for item in found if item.baseline is not None and item.baseline.change is not None]
     told = [item for item in compared if word_of(item) != "pass" or _change(item) > (_noise(item) or 0.0)]
-    ordered = sorted(told, key=lambda item: (_RANK[item.outcome], word_of(item) == "pass", -_change(item)))
+    missing = [item for item in found if item.value is None]
+    ordered = sorted([*missing, *told], key=lambda item: (_RANK[item.outcome], word_of(item) == "pass", -_change(item)))
     heads = tuple(
         ColumnHead(title, "right" if title in ("Baseline", "Measured") else "left")
         for title in ("Outcome", "Metric", "At", "Host", "Baseline", "Measured", "Change", "Note")
     )
     quiet = len(compared) - len(told)
     notes = [f"{counted(quiet, 'further value')} did not change by more than the noise floor."] if quiet else []
-    reasons = Counter(item.reason for item in found if item.baseline is not None and item.baseline.change is None)
+    unlike = (item for item in found if item.baseline is not None and item.baseline.change is None)
+    reasons = Counter(item.reason for item in unlike if item.value is not None)
     for reason, number in reasons.most_common(_MOST_CAUSES):
         notes.append(f"{counted(number, 'value')} could not be compared: {plain(reason)}.")
     return without_empty_columns(TextTable(slug, "Changes", heads, tuple(map(_change_row, ordered)), tuple(notes)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +56,8 @@ def spread(baseline: Baseline, metric: str = "latency") -> tuple[float, ...]:
 FAILED = Verdict(outcome="fail", severity="fail", host="h", id="a", metric="latency")
 BASE = BaselineValue(run="gate/x", chosen="", value=1e-7, change=0.2, limit=0.1)
 AT = {"level": "DRAM"}
-WORSE = FAILED.model_copy(update={"outcome": "unknown", "baseline": BASE})
+WORSE = FAILED.model_copy(update={"outcome": "unknown", "value": 1.2e-7, "baseline": BASE})
+MISSING = WORSE.model_copy(update={"value": None, "baseline": BASE.model_copy(update={"change": None})})
 AGAIN = SecondValue(value=1e-7, change=0.0, confirmed=False)
 UNCONFIRMED = FAILED.model_copy(
     update={"outcome": "pass", "at": AT, "baseline": BASE.model_copy(update={"again": AGAIN})}
@@ -74,6 +76,14 @@ def test_latest_is_the_newest_earlier_run_without_faults(tmp_path: Path) -> None
     assert baseline.run == f"gate/{good.layout.root.name}"
     assert value(baseline) == 2e-7
     assert "newest" in baseline.why
+
+
+def test_the_points_of_the_judged_run_are_known(tmp_path: Path) -> None:
+    run(tmp_path, 1)
+    now = run(tmp_path, 2)
+    job = {"host": "h", "id": "a", "settings": {}, "points": [{"id": "p1", "swept": {}}, {"id": "p2", "swept": {}}]}
+    now.layout.resolved.write_text(json.dumps({"jobs": [job]}))
+    assert found("latest", now).planned == {("h", "a", "p1"), ("h", "a", "p2")}
 
 
 def test_a_later_run_is_neither_the_baseline_nor_counts_for_the_spread(tmp_path: Path) -> None:
@@ -122,6 +132,7 @@ def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:
             {"verdicts": [WORSE], "exit_code": 3},
             "has 1 value that seems to have regressed, with an unknown verdict",
         ),
+        ({"verdicts": [MISSING], "exit_code": 3}, "lacks 1 value that its baseline contains"),
     ],
 )
 def test_a_run_with_faults_is_never_a_baseline(tmp_path: Path, end: dict[str, Any], reason: str) -> None:
@@ -133,7 +144,8 @@ def test_a_run_with_faults_is_never_a_baseline(tmp_path: Path, end: dict[str, An
 def test_an_unknown_verdict_does_not_matter(tmp_path: Path) -> None:
     """Otherwise, the first run of a plan with a baseline could never become that baseline."""
     unknown = FAILED.model_copy(update={"outcome": "unknown"})
-    assert unfit(run(tmp_path, 1, verdicts=[unknown], exit_code=3)) == ""
+    allowed = MISSING.model_copy(update={"if_missing": "warn"})
+    assert unfit(run(tmp_path, 1, verdicts=[unknown, allowed], exit_code=3)) == ""
 
 
 @pytest.mark.parametrize("change", [{"severity": "warn"}, {"baseline": BASE.model_copy(update={"change": -0.2})}])

@@ -16,7 +16,7 @@ from asct.analysis.expectations import is_blocking, judge
 from asct.analysis.groups import MetricGroup
 from asct.analysis.hardware import RunHardware
 from asct.analysis.problems import problems_of
-from asct.analysis.verdict import summarize, word_of
+from asct.analysis.verdict import change_grid, summarize, word_of
 from asct.analysis.view import open_view
 from asct.export.junit import render as junit
 from asct.export.markdown import render as markdown
@@ -40,7 +40,8 @@ def around(middle: float, count: int = 8, seed: int = 1) -> list[float]:
 
 def baseline(*groups: MetricGroup) -> Baseline:
     hosts = RunHardware({"a": HostFacts(host="a", collected_at="t")})
-    return Baseline("p/r", "`golden`", {key_of(group): group for group in groups}, {"r": hosts}, hosts)
+    values = {key_of(group): group for group in groups}
+    return Baseline("p/r", "`golden`", values, {"r": hosts}, hosts, frozenset({POINT}))
 
 
 def second(again: Sequence[MetricGroup], problem: str = "", check: Check = CHECK, first: float = 120e-9) -> Verdict:
@@ -141,6 +142,30 @@ def test_the_second_look_costs_little_power() -> None:
     looks = [fails_twice("normal", rng, change=0.10) for _ in range(100)]
     alone, both = (sum(looked) for looked in zip(*looks, strict=True))
     assert both >= 0.9 * alone > 80
+
+
+def test_a_value_that_only_the_baseline_has_is_unknown_unless_its_point_is_not_planned() -> None:
+    """The run has no level L3. Nobody planned `p9`, and an invalid value is none."""
+    found, lost = sampled(around(100e-9)), sampled(around(100e-9), coords={"level": "L3"})
+    other = sampled(around(100e-9), coords={"level": "L4"}, point_id="p9")
+    base = baseline(found, lost, other, sampled(around(1.0), coords={"level": "L5"}, flags=["invalid-x"]))
+    verdicts = judge([CHECK], [found], run_of(), {}, baseline=base)
+    assert [(item.outcome, item.at) for item in verdicts] == [("pass", {"level": "L1"}), ("unknown", {"level": "L3"})]
+    missing = verdicts[1]
+    assert is_blocking(missing) and not is_blocking(missing.model_copy(update={"if_missing": "warn"}))
+    assert (missing.value, missing.metric, missing.host) == (None, "latency", "a")
+    assert missing.reason == "this run lacks the value, which the baseline contains"
+    assert missing.baseline is not None and missing.baseline.value == lost.value
+    grid = change_grid(verdicts)
+    assert [[cell.text for cell in row][:3] for row in grid.rows] == [["unknown", "job.latency", "level L3"]]
+    assert not any("could not be compared" in note for note in grid.notes)
+
+
+def test_a_job_that_was_measured_in_part_lacks_no_single_values() -> None:
+    found, lost = sampled(around(100e-9)), sampled(around(100e-9), coords={"level": "L3"})
+    run = run_of(counts={"ok": 1, "failed": 1})
+    verdicts = judge([CHECK], [found], run, {}, baseline=baseline(found, lost))
+    assert [item.reason[:26] for item in verdicts if item.outcome == "unknown"] == ["part of the job is missing"]
 
 
 def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_path: Path) -> None:
