@@ -21,6 +21,7 @@ from asct.analysis.agreement import agreed, planned_jobs
 from asct.analysis.comparison import LEAST_RUNS, difference
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
+from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import REUSED, is_invalid
@@ -134,25 +135,48 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
             fit = (item for item in _without(unfit, reversed(before)) if not _unconfirmed(item.run.verdicts))
             stored, why = next(fit, None), "the newest run of this plan that was measured completely"
         else:
-            labeled = current.parent / name
-            stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(current.parent.parent, name)
-            why = f"`{name}`"
+            stored, why = _named(name, current.parent, now.run.plan), f"`{name}`"
         if stored is None:
             return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
-        if "/" not in name and stored.run.plan != now.run.plan:
-            add = f"`asct results label {now.run.plan}/latest NAME` adds a label"
-            return Baseline(
-                problem=f"no run of this plan has the label or id `{name}` ({_title(stored)} has it); {add}"
-            )
-        fault = unfit(stored)
-        if fault:
-            return Baseline(problem=f"the baseline {_title(stored)} {fault}")
         if stored.layout.root.resolve() == current.resolve():
             return Baseline(problem=f"the baseline `{name}` is this run itself")
         return _read(stored, why, now, before, catalog)
     except StoreError as error:
-        found = error.diagnostics[0]
-        return Baseline(problem=f"the baseline `{name}` cannot be read: {found.code} {found.message}")
+        return Baseline(problem=_problem(name, error))
+
+
+def absent(name: str, results: Path, plan: str) -> str:
+    """Return why the baseline `name` of a plan cannot be used; empty if it can. `latest` can always be used, because
+    the first run of a plan is compared with nothing."""
+    try:
+        if name != LATEST:
+            _named(name, results / plan, plan)
+    except StoreError as error:
+        return _problem(name, error)
+    return ""
+
+
+def _problem(name: str, error: StoreError) -> str:
+    found = error.diagnostics[0]
+    return (
+        found.message if found.code == "E522" else f"the baseline `{name}` cannot be read: {found.code} {found.message}"
+    )
+
+
+def _named(name: str, runs: Path, plan: str) -> StoredRun:
+    """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError,
+    with code E522 if the run cannot be a baseline of the plan."""
+    labeled = runs / name
+    stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(runs.parent, name)
+    fault = ""
+    if "/" not in name and stored.run.plan != plan:
+        add = f"`asct results label {plan}/latest NAME` adds a label"
+        fault = f"no run of this plan has the label or id `{name}` ({_title(stored)} has it); {add}"
+    elif why := unfit(stored):
+        fault = f"the baseline {_title(stored)} {why}"
+    if fault:
+        raise StoreError(Diagnostic("E522", fault))
+    return stored
 
 
 def unfit(stored: StoredRun) -> str:

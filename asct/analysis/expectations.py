@@ -83,7 +83,7 @@ def judge(
             bounded = partial(_judge_place, check, places=places, facts=facts, strict=strict)
             verdicts += _judge_one(check, places, ended, bounded)
         elif against.problem:
-            verdicts.append(_verdict(check, None, against.problem))
+            verdicts.append(_verdict(check, None, against.problem, no_baseline=True))
         else:
             compared = [place for place in places if against.compares(place)]
             changed = partial(_judge_change, check, changes=own, baseline=against, strict=strict)

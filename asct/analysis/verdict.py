@@ -280,7 +280,12 @@ def bound_text(verdict: Verdict) -> str:
 
 def measured_text(verdict: Verdict) -> str:
     """Return the measured value and the bound: `measured 140 ns, expected at most 130 ns`."""
-    value = "not measured"
-    if verdict.value is not None and verdict.unit:
-        value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
-    return f"{value}, expected {bound_text(verdict)}"
+    measured = "measured " if verdict.value is not None else ""
+    return f"{measured}{value_text(verdict)}, expected {bound_text(verdict)}"
+
+
+def value_text(verdict: Verdict) -> str:
+    """Return the measured value: `140 ns`, `not measured`; `no baseline` if there is nothing to compare it with."""
+    if verdict.value is None:
+        return "no baseline" if verdict.no_baseline else "not measured"
+    return format_quantity(verdict.value, verdict.unit or "1", 4)

@@ -66,6 +66,18 @@ def load(
     return resolved
 
 
+def baseline_warnings(resolved: ResolvedPlan, results: str) -> list[Diagnostic]:
+    """Return a warning (E522) if values are compared with a baseline that does not exist or cannot be used."""
+    if not resolved.baseline or not any(check.versus for check in resolved.checks):
+        return []
+    from asct.analysis.baseline import absent
+    from asct.planner.costs import section_span
+
+    why = absent(resolved.baseline, Path(results), resolved.name)
+    hint = "verdicts are unknown until `asct results label RUN NAME` names a run; `--results` selects a results tree"
+    return [Diagnostic("E522", why, section_span(resolved, "baseline"), hint=hint, severity="warning")] if why else []
+
+
 @contextmanager
 def beside(findings: Findings) -> Iterator[None]:
     """Report the errors of a plan that is loaded in this context together with `findings` about the arguments that it

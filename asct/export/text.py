@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from asct.analysis.disturbances import DisturbanceCard
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
 from asct.analysis.report import HostPart, RunReport, build
-from asct.analysis.verdict import bound_text, by_outcome, word_of
+from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
-from asct.values.quantity import format_quantity
 
 NAME = "stdout"
 FILE = "report.txt"
@@ -44,13 +43,12 @@ def render(view: RunView, width: int = WIDTH) -> str:
 
 def verdict_text(verdict: Verdict) -> str:
     """Describe a verdict: `id.metric at level DRAM on n1: 140 ns, expected at most 130 ns (reason)`."""
-    value = "not measured"
-    if verdict.value is not None:
-        value = format_quantity(verdict.value, verdict.unit or "1", 4)
     at = f" at {coordinates_text(verdict.at)}" if verdict.at else ""
     host = f" on {verdict.host}" if verdict.host else ""
     reason = f" ({verdict.reason})" if verdict.reason else ""
-    return plain(f"{verdict.id}.{verdict.metric}{at}{host}: {value}, expected {bound_text(verdict)}{reason}")
+    return plain(
+        f"{verdict.id}.{verdict.metric}{at}{host}: {value_text(verdict)}, expected {bound_text(verdict)}{reason}"
+    )
 
 
 def _verdict(verdict: Verdict, width: int) -> str:

@@ -124,13 +124,17 @@ def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
         return matches[0]
     if not matches:
         raise _none(f"no run in {results}/ matches `{name}`", results, name)
-    candidates = ", ".join(f"{item.layout.root.parent.name}/{item.layout.root.name}" for item in matches[:5])
-    more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
-    message = f"`{name}` matches several runs: {candidates}{more}"
     plans = sorted({item.layout.root.parent.name for item in matches})
-    by_plan = " or ".join(f"`{plan}/{own}`" for plan in plans) if len(plans) == len(matches) <= 5 else ""
-    hint = f"add the plan: {by_plan}" if by_plan else "give the complete id or the path"
+    apart = len(plans) == len(matches)  # the plan makes the name unique
+    names = [f"{plan}/{own}" for plan in plans] if apart else [_title(item) for item in matches]
+    more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
+    message = f"`{name}` matches several runs: {', '.join(names[:5])}{more}"
+    hint = f"add the plan: `{names[0]}`" if apart else "give the complete id or the path"
     raise NoSuchRun(Diagnostic("E506", message, hint=hint))
+
+
+def _title(item: ListedRun) -> str:
+    return f"{item.layout.root.parent.name}/{item.layout.root.name}"
 
 
 def _none(message: str, results: Path, name: str, damaged: Sequence[ListedRun] = ()) -> StoreError:

@@ -87,6 +87,8 @@ class Verdict(_Document):
     reason: str = ""
     if_missing: Literal["fail", "warn", "pass"] = "fail"
     baseline: BaselineValue | None = None
+    no_baseline: bool = False
+    """Whether there is no baseline with which values could be compared. `reason` says why."""
     file: str | None = None
     line: int | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.baseline import Baseline, acceptable, find_baseline, unfit
+from asct.analysis.baseline import Baseline, absent, acceptable, find_baseline, unfit
 from asct.analysis.hardware import host_change
 from asct.registry import Registry
 from asct.sdk.facts import Cpu, HostFacts, Memory
@@ -241,6 +241,24 @@ def test_a_bare_label_or_id_of_another_plan_is_not_the_baseline(tmp_path: Path) 
         assert "asct results label gate/latest" in problem
     for name in ("other/golden", str(other.layout.root)):
         assert found(name, now).run == f"other/{other.layout.root.name}"
+
+
+def test_a_label_of_several_other_plans_names_them(tmp_path: Path) -> None:
+    for plan in ("other", "third"):
+        link_label(run(tmp_path, 1, plan=plan).layout.root, "golden")
+    problem = found("golden", run(tmp_path, 2)).problem
+    assert problem.endswith("E506 `golden` matches several runs: other/golden, third/golden")
+
+
+def test_a_plan_is_warned_of_a_baseline_that_cannot_be_used(tmp_path: Path) -> None:
+    assert "E505 no run in" in absent("golden", tmp_path, "gate")
+    bad, good = run(tmp_path, 1, verdicts=[FAILED], exit_code=1), run(tmp_path, 2)
+    assert absent(bad.layout.root.name, tmp_path, "gate").endswith("has 1 failed expectation")
+    link_label(good.layout.root, "golden")
+    assert absent("golden", tmp_path, "gate") == ""
+    assert absent("gate/golden", tmp_path, "other") == ""
+    assert absent("golden", tmp_path, "other").startswith("no run of this plan has the label or id `golden`")
+    assert absent("latest", tmp_path / "nothing", "gate") == ""
 
 
 def test_other_plans_are_not_listed_to_find_the_latest_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

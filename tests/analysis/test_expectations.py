@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asct.analysis.baseline import Baseline
 from asct.analysis.expectations import fact_value, is_blocking, judge, same
 from asct.analysis.groups import gather
 from asct.analysis.losses import Loss
+from asct.analysis.verdict import measured_text
 from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
+from asct.export.text import verdict_text
 from asct.planner.model import Check
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats, ValueState
@@ -112,6 +115,16 @@ def test_what_cannot_be_judged_is_unknown_and_says_why(
     assert verdict.outcome == "unknown"
     assert reason in verdict.reason
     assert exit_code([], [verdict]) == 3
+
+
+def test_a_value_without_a_baseline_was_measured() -> None:
+    verdict = one([check(versus="baseline", max=None)], [record(1.0)], baseline=Baseline(problem="it is gone"))
+    assert (verdict.outcome, verdict.reason, verdict.no_baseline) == ("unknown", "it is gone", True)
+    assert measured_text(verdict).startswith("no baseline, expected")
+    assert ": no baseline, expected" in verdict_text(verdict)
+    missing = one([check()], [])
+    assert measured_text(missing).startswith("not measured, expected")
+    assert ": not measured, expected" in verdict_text(missing)
 
 
 def test_an_unreachable_host_is_unknown_with_its_reason() -> None:

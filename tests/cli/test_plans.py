@@ -55,6 +55,23 @@ def test_check_says_what_a_plan_has_and_everything_that_is_wrong(asct: Asct, pla
     assert lines[0].startswith("::error file=bad.yaml,line=4,col=5,title=E")
 
 
+def test_check_and_plan_warn_of_a_baseline_that_does_not_exist(asct: Asct, plan_file: Path) -> None:
+    expect = "baseline: {run: golden}\nexpect: [{metric: idle.elapsed, versus: baseline, no_worse_than: 5%}]\n"
+    plan_file.write_text(plan_file.read_text() + expect)
+    message = "the baseline `golden` cannot be read: E505 no run in results/ matches `golden`"
+    for command in ("check", "plan"):
+        ended = asct(command, "small.yaml")
+        assert ended.code == 0
+        assert f"warning[E522]: {message}" in ended.err and "small.yaml:7:1" in ended.err
+    document = asct("check", "small.yaml", "--json").document
+    assert (document["ok"], document["errors"]) == (True, 0)
+    assert [(item["code"], item["message"]) for item in document["diagnostics"]] == [("E522", message)]
+    annotation = asct("check", "small.yaml", "--format", "github").out
+    assert annotation.startswith("::warning file=small.yaml,line=7,col=1,title=E522::")
+    plan_file.write_text(plan_file.read_text().replace("golden", "latest"))
+    assert "E522" not in asct("check", "small.yaml").err
+
+
 PLANS = sorted((Path(__file__).parents[2] / "plans").rglob("*.yaml"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asct.errors import StoreError
+from asct.errors import NoSuchRun, StoreError
 from asct.store import documents
 from asct.store.documents import inside
 from asct.store.find import labels_of, list_runs, open_run
@@ -216,7 +216,9 @@ def test_a_label_given_later_names_its_run_only(tmp_path: Path) -> None:
     assert (labels_of(first.layout.root), labels_of(second.layout.root)) == ([], ["golden"])
     (tmp_path / "other/golden").symlink_to("20261120T042813Z-bbbbbb")
     assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
-    assert hint_of(tmp_path, "golden") == "add the plan: `gate/golden` or `other/golden`"
+    assert hint_of(tmp_path, "golden") == "add the plan: `gate/golden`"
+    with pytest.raises(NoSuchRun, match=r"`golden` matches several runs: gate/golden, other/golden$"):
+        open_run(tmp_path, "golden")
     assert code_of(open_run, tmp_path, "other/20261122", exit_code=2) == "E505"
     assert code_of(open_run, tmp_path, "other/nothing", exit_code=2) == "E505"
 

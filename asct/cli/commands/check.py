@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from asct.cli.loading import load
-from asct.cli.options import GlobalOptions, PlanSelection, plan_options, shared_options
+from asct.cli.loading import baseline_warnings, load
+from asct.cli.options import GlobalOptions, PlanSelection, plan_options, results_option, shared_options
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic, errors
 from asct.diagnostics.render import in_order
@@ -23,16 +23,21 @@ _MOST_SHOWN = 200
     "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
     help="Output format.",
 )  # fmt: skip
+@results_option()
 @plan_options
 @shared_options
-def command(options: GlobalOptions, plans: tuple[str, ...], form: str, selection: PlanSelection) -> int:
-    """Validate plans and print every error. Contacts no host."""
+def command(options: GlobalOptions, plans: tuple[str, ...], form: str, results: str, selection: PlanSelection) -> int:
+    """Validate plans and print every error. Contacts no host.
+
+    A baseline that does not exist in the results tree is a warning.
+    """
     options.json = options.json or form == "json"
     findings: list[Diagnostic] = []
     sizes: dict[str, tuple[int, int]] = {}
     for name in plans:
         try:
             resolved = load(options, name, selection)
+            findings += baseline_warnings(resolved, results)
             sizes[name] = len(resolved.jobs), sum(len(job.points) for job in resolved.jobs)
         except PlanError as problem:
             findings += problem.diagnostics

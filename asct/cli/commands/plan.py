@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.loading import load
+from asct.cli.loading import baseline_warnings, load
 from asct.cli.options import Duration, GlobalOptions, PlanSelection, plan_options, results_option, shared_options
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def command(
     from asct.cli.preview_text import preview_of, print_origins, show_preview
 
     resolved = load(options, plan, selection)
+    options.console.diagnostics(baseline_warnings(resolved, before["results"]))
     if output is not None:
         _freeze(options, resolved, output, force)
     if show_commands:
