@@ -33,18 +33,24 @@ class CiJob:
 
 
 def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the job that the environment describes (docs.github.com, "Variables reference"; docs.gitlab.com,
+    """Return the job that the environment describes (docs.github.com, "Variables reference"): that of GitHub if it
+    names both servers."""
+    if not environ.get("GITHUB_ACTIONS"):
+        return gitlab_job(environ)
+    server, repository, run = (
+        environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    )
+    url = f"{server}/{repository}/actions/runs/{run}" if repository and run else ""
+    return CiJob("github", environ.get("GITHUB_WORKSPACE", ""), _checked(url))
+
+
+def gitlab_job(environ: Mapping[str, str] = os.environ) -> CiJob:
+    """Return the job of GitLab that the environment describes, whatever other server it names (docs.gitlab.com,
     "Predefined CI/CD variables reference")."""
-    if environ.get("GITHUB_ACTIONS"):
-        server, repository, run = (
-            environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
-        )
-        url = f"{server}/{repository}/actions/runs/{run}" if repository and run else ""
-        return CiJob("github", environ.get("GITHUB_WORKSPACE", ""), _checked(url))
-    if environ.get("GITLAB_CI"):
-        job = environ.get("CI_JOB_URL", "")
-        return CiJob("gitlab", environ.get("CI_PROJECT_DIR", ""), _checked(f"{job}/artifacts/browse" if job else ""))
-    return CiJob()
+    if not environ.get("GITLAB_CI"):
+        return CiJob()
+    job = environ.get("CI_JOB_URL", "")
+    return CiJob("gitlab", environ.get("CI_PROJECT_DIR", ""), _checked(f"{job}/artifacts/browse" if job else ""))
 
 
 def _checked(url: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from asct.analysis.ci import ci_job
+from asct.analysis.ci import ci_job, gitlab_job
 from asct.analysis.markup import SIGNS, code, escape, prose
 from asct.analysis.problems import Problem, problem_of, problems_of
 from asct.analysis.view import RunView
@@ -26,7 +26,7 @@ _MOST_LISTED = 100
 
 def report_names(asked: Iterable[str]) -> tuple[str, ...]:
     """Return the report formats that a plan asks for, and those that CI servers read."""
-    gitlab = ("codequality",) if ci_job().server == "gitlab" else ()
+    gitlab = ("codequality",) if gitlab_job().server else ()
     return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import Any, Final
 
-from asct.analysis.ci import CiJob, ci_job
+from asct.analysis.ci import CiJob, ci_job, gitlab_job
 from asct.analysis.grid import plain
 from asct.analysis.problems import Problem, problems_of
 from asct.analysis.view import RunView
@@ -27,7 +27,7 @@ _SEVERITIES: Final[dict[Level, str]] = {"error": "critical", "warning": "minor",
 def render(view: RunView) -> str:
     """Return a JSON array with one item per problem. Its severity is `critical` if it causes a nonzero exit code,
     otherwise `minor`."""
-    job = ci_job()
+    job = gitlab_job() if gitlab_job().server else ci_job()
     items = [_item(problem, job, view.run.plan) for problem in problems_of(view)]
     return json.dumps(items, indent=1, allow_nan=False) + "\n"
 

@@ -130,6 +130,17 @@ def critical(folder: Path) -> list[dict[str, Any]]:
     return [item for item in items if item["severity"] == "critical"]
 
 
+def test_each_server_gets_what_it_asks_for(
+    asct: Asct, plan_file: Path, tmp_path: Path, github: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(plan_file)
+    monkeypatch.setenv("GITLAB_CI", "true")
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
+    ended = asct("apply", "small.yaml", "--ci")
+    assert ended.code == 1 and "::error file=small.yaml,line=8" in ended.out
+    assert {item["location"]["path"] for item in critical(tmp_path)} == {f"{tmp_path.name}/small.yaml"}
+
+
 def test_gitlab_gets_a_code_quality_report(
     asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
