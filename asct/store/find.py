@@ -24,6 +24,14 @@ class ListedRun:
     run: Run | None
     findings: tuple[Diagnostic, ...] = ()
 
+    @property
+    def labels(self) -> list[str]:
+        """The labels that select the run. The one that it was given when it started is not one of them if another run
+        of the plan has it now."""
+        own, root = self.run.label if self.run is not None else None, self.layout.root
+        kept = own and not (root.parent / own).is_symlink()
+        return sorted({*labels_of(root), *([own] if own and kept else [])})
+
 
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
     """Return all runs below `results`, oldest first, or only the `newest` last ones; empty if the folder does not

@@ -26,8 +26,11 @@ def measured(asct: Asct, plan_file: Path) -> Asct:
 
 def test_results_and_reports_of_a_run(measured: Asct, tmp_path: Path) -> None:
     head, line = measured("results", "list").out.splitlines()
-    assert head.split() == ["plan", "run", "status", "exit", "measured", "hosts", "label"]
+    assert head.split() == ["plan", "run", "status", "exit", "measured", "hosts", "labels"]
     assert line.split()[0::2] == ["small", "complete", "3/3", "first"]
+    assert measured("results", "label", "first", "golden").code == 0
+    assert measured("results", "list").out.splitlines()[1].endswith("  first,golden")
+    assert measured("results", "list", "--json").document["runs"][0]["labels"] == ["first", "golden"]
     shown = measured("results", "show", "first").out
     assert re.search(r"local/idle: \d (ok|noisy)", shown)
     assert measured("report", "first", "-f", "stdout").out in shown

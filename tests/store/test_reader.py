@@ -201,6 +201,7 @@ def test_runs_are_found_by_path_id_start_label_and_latest(tmp_path: Path) -> Non
     }  # fmt: skip
     for name, run in names.items():
         assert open_run(tmp_path, name).run.run == run.run.run, name
+    assert [item.labels for item in list_runs(tmp_path)] == [[], ["golden"], []]
     assert [item.run.run for item in list_runs(tmp_path) if item.run] == [
         third.run.run, first.run.run, second.run.run,
     ]  # fmt: skip
@@ -214,6 +215,9 @@ def test_a_label_given_later_names_its_run_only(tmp_path: Path) -> None:
     for name in ("golden", "gate/golden"):
         assert open_run(tmp_path, name).run.run == second.run.run
     assert (labels_of(first.layout.root), labels_of(second.layout.root)) == ([], ["golden"])
+    assert {item.layout.root.name: item.labels for item in list_runs(tmp_path)} == {
+        "20261120T042813Z-bbbbbb": [], "20261121T042813Z-3f9c2a": [], "20261122T042813Z-aaaaaa": ["golden"],
+    }  # fmt: skip
     (tmp_path / "other/golden").symlink_to("20261120T042813Z-bbbbbb")
     assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
     assert hint_of(tmp_path, "golden") == "add the plan: `gate/golden`"

@@ -45,24 +45,24 @@ def list_(options: GlobalOptions, results: str) -> int:
         options.console.line(f"no runs in {results}; `asct apply PLAN` creates one")
         return 0
     options.console.table(
-        ("plan", "run", "status", "exit", "measured", "hosts", "label"), map(_row, runs), frozenset({3, 4})
+        ("plan", "run", "status", "exit", "measured", "hosts", "labels"), map(_row, runs), frozenset({3, 4})
     )
     options.console.diagnostics(finding for item in runs for finding in item.findings)
     return 0
 
 
 def _row(item: ListedRun) -> tuple[str, ...]:
-    root, run = item.layout.root, item.run
+    root, run, labels = item.layout.root, item.run, ",".join(item.labels)
     if run is None:
-        return root.parent.name, root.name, "unreadable", "-", "-", "-", "-"
+        return root.parent.name, root.name, "unreadable", "-", "-", "-", labels
     hosts = ",".join(host.name for host in run.hosts[:3]) + (",..." if len(run.hosts) > 3 else "")
     code = "-" if run.exit_code is None else str(run.exit_code)
     measured = sum(job.counts.get(status, 0) for job in run.jobs for status in job.accepted)
-    return run.plan, root.name, run.status, code, f"{measured}/{sum(run.counts.values())}", hosts, run.label or ""
+    return run.plan, root.name, run.status, code, f"{measured}/{sum(run.counts.values())}", hosts, labels
 
 
 def _as_json(item: ListedRun) -> dict[str, Any]:
-    entry = {"path": str(item.layout.root), "id": item.layout.root.name}
+    entry: dict[str, Any] = {"path": str(item.layout.root), "id": item.layout.root.name, "labels": item.labels}
     if item.run is None:
         return {**entry, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
     shown = {key: getattr(item.run, key) for key in ("plan", "status", "exit_code", "started_at", "label")}
