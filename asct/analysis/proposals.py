@@ -62,6 +62,15 @@ def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = 
     return [_proposal(groups, margin) for groups in found.values() if groups]
 
 
+def metrics_of(runs: Sequence[RunView]) -> list[str]:
+    """Return the metrics (`ID.METRIC`) of the runs that can have a bound, sorted."""
+    return sorted({_name(group) for run in runs for job in run.jobs for group in _comparable(job)})
+
+
+def _name(group: MetricGroup) -> str:
+    return f"{group.id}.{group.metric}"
+
+
 def _place(group: MetricGroup) -> Place:
     key: BaselineKey = key_of(group)
     return key[1:]
@@ -70,11 +79,7 @@ def _place(group: MetricGroup) -> Place:
 def _chosen(job: JobView, patterns: Sequence[str]) -> Iterable[MetricGroup]:
     if not patterns:
         return [item.group for item in headlines(job) if item.group is not None and not is_invalid(item.group.doubts)]
-    return [
-        group
-        for group in _comparable(job)
-        if any(fnmatchcase(f"{group.id}.{group.metric}", pattern) for pattern in patterns)
-    ]
+    return [group for group in _comparable(job) if any(fnmatchcase(_name(group), pattern) for pattern in patterns)]
 
 
 def _comparable(job: JobView) -> Iterator[MetricGroup]:
@@ -93,7 +98,7 @@ def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
     lower_better = record.better == "lower"
     limit = high + margin * abs(high) if lower_better else low - margin * abs(low)
     return Proposal(
-        metric=f"{first.id}.{first.metric}",
+        metric=_name(first),
         at=dict(first.at),
         bound="max" if lower_better else "min",
         limit=_text(limit, record.unit),

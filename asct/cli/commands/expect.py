@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
-from asct.errors import StoreError
+from asct.diagnostics.suggest import did_you_mean
+from asct.errors import StoreError, UsageError
+from asct.values.grouping import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from asct.analysis.proposals import Proposal
+
+_MOST_NAMED: Final = 6
 
 
 @click.command("expect", short_help="Propose expectations from what was measured.")
@@ -46,7 +51,7 @@ def command(
     The output is a section `expect` to copy into the plan. Each bound is the worst end of the intervals of all runs and
     hosts, plus a margin. Measure several runs first, because one run does not show how much values vary between runs.
     """
-    from asct.analysis.proposals import proposals
+    from asct.analysis.proposals import metrics_of, proposals
     from asct.cli.reports import view_of
     from asct.store.find import open_run
     from asct.store.outputs import check_output, write_output
@@ -55,6 +60,8 @@ def command(
     if output is not None:
         check_output(Path(output), force=force)
     views = [view_of(open_run(Path(results), name).layout.root) for name in runs or ("latest",)]
+    _check_plans(dict.fromkeys(view.run.plan for view in views))
+    _check_patterns(metrics, metrics_of(views) if metrics else ())
     found = proposals(views, share, metrics)
     if not found:
         hint = f"`asct results show {(*runs, 'latest')[0]}` lists the values"
@@ -69,6 +76,25 @@ def command(
         options.console.result(text.rstrip("\n"))
     else:
         options.console.line(f"wrote {output}; copy it into the plan, then: asct check PLAN")
+
+
+def _check_plans(plans: Collection[str]) -> None:
+    """Raise UsageError (E710) if the runs belong to several plans: an id may mean another benchmark in each."""
+    if len(plans) > 1:
+        message = f"the runs belong to different plans: {shortened(list(plans), _MOST_NAMED)}"
+        raise UsageError(Diagnostic("E710", message, hint="propose bounds for the runs of one plan at a time"))
+
+
+def _check_patterns(patterns: Collection[str], known: Collection[str]) -> None:
+    """Raise StoreError (E521) for patterns that match no metric with a valid value."""
+    absent = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in known)]
+    hint = f"the runs contain {shortened([f'`{name}`' for name in known], _MOST_NAMED)}" if known else ""
+    findings = [
+        Diagnostic("E521", f"no valid value matches `--metric {pattern}`", hint=did_you_mean(pattern, known, hint))
+        for pattern in absent
+    ]
+    if findings:
+        raise StoreError(*findings)
 
 
 def _share(text: str) -> float:
