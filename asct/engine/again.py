@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from heapq import heappop, heappush
 
 from asct.engine.job import estimate
 from asct.engine.services import RunContext
@@ -14,6 +15,7 @@ from asct.store.layout import PointKey
 from asct.store.model import Audit, accepted_statuses
 from asct.store.reader import StoredRun
 from asct.values.duration import format_duration
+from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 
@@ -26,15 +28,19 @@ def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
     return [job for job in left if job.points]
 
 
-def over_limits(run: RunContext, jobs: Sequence[Job]) -> dict[PointKey, str]:
-    """Return the points that cannot be measured again without exceeding a limit of the plan, and the limit."""
+def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:
+    """Return the points that cannot be measured again without exceeding a limit of the plan, and the limit.
+
+    At most `forks` hosts are measured at a time, in the order of the jobs. A host that would end too late is left out.
+    """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
-    elapsed = time.monotonic() - run.started
-    for host in dict.fromkeys(job.host for job in jobs):
-        own = [job for job in jobs if job.host == host]
+    ends = [time.monotonic() - run.started] * max(1, forks)  # when each of the hosts that are measured now ends
+    for own in grouped(jobs, lambda job: job.host).values():
+        end = heappop(ends)
         needed = sum(estimate(run.services, job) for job in own)
-        late = elapsed + needed > most
+        late = end + needed > most
+        heappush(ends, end if late else end + needed)
         for job in own:
             reason = _over_written(run, job)
             if late:

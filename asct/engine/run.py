@@ -276,7 +276,7 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     if run.stop.requested:
         return dict.fromkeys(points, "the run was stopped")
     stored = read_run(run.writer.layout.root)
-    problems = over_limits(run, suspected(run.plan.jobs, points))
+    problems = over_limits(run, suspected(run.plan.jobs, points), options.forks)
     exports = exports_of(run.plan, stored.records(), run.services)
     earlier = EarlierResults(run.kept, exports, pilots=pilot_runs(options.results, run.writer.layout.root))
     run = replace(run, again=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.again import over_limits
 from asct.engine.events import Event, MeasuringAgain, PointEnded
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
@@ -141,6 +144,21 @@ def test_the_limit_on_the_duration_holds(lab: Lab) -> None:
     run, problems, _ = measured(lab, plan, [key(one)])
     assert problems == {key(one): "the run would exceed its limit of 100ms (`limits.duration`)"}
     assert len(read_run(run.writer.layout.root).records()) == 1
+
+
+@pytest.mark.parametrize(("forks", "late"), [(1, ["b"]), (2, []), (0, ["b"])])
+def test_hosts_that_wait_for_others_count_their_time_too(
+    tmp_path: Path, lab: Lab, forks: int, late: Sequence[str]
+) -> None:
+    """`a` and `b` take 600 s each and `c` 300 s; there are about 1000 s."""
+    repeats = {"a": 1200, "b": 1200, "c": 600}
+    jobs = [job(host=host, repeats=number) for host, number in repeats.items()]
+    run: Any = SimpleNamespace(
+        plan=lab.plan(*jobs)._replace(limit_s=1000.0), services=collaborators(), started=time.monotonic(),
+        writer=SimpleNamespace(layout=RunLayout(tmp_path)),
+    )  # fmt: skip
+    problems = over_limits(run, jobs, forks)
+    assert [host for host, *_ in problems] == late
 
 
 @pytest.mark.parametrize(("limit", "programs"), [(1000, 2), (1300, 3)])
