@@ -10,7 +10,7 @@ spread of other unchanged runs of the plan tells how much that matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
@@ -67,6 +67,8 @@ class Baseline:
     unchanged: Sequence[UnchangedRun] = ()
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
     """The run that was accepted last for a value. Older runs are not unchanged ones."""
+    until: Mapping[BaselineKey, str] = field(default_factory=dict)
+    """The first run after the baseline that was accepted for a value. It and newer runs are not unchanged ones."""
     problem: str = ""
 
     def compares(self, group: MetricGroup) -> bool:
@@ -85,7 +87,8 @@ class Baseline:
         for item in self.unchanged:
             other = item.groups.get(key)
             recent = age(item.run) >= age(self.since.get(key, item.run))
-            if recent and other is not None and not difference(base, other):
+            early = key not in self.until or age(item.run) < age(self.until[key])
+            if recent and early and other is not None and not difference(base, other):
                 values.setdefault(item.run, other.value)
         ordered = sorted(values, key=age)
         return _level([values[item] for item in ordered], ordered.index(run))
@@ -143,6 +146,32 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
         return _read(stored, why, now, before, catalog)
     except StoreError as error:
         return Baseline(problem=_problem(name, error))
+
+
+def spread_of(
+    base: Path, current: Path, catalog: Catalog, others: Collection[Path] = ()
+) -> dict[BaselineKey, tuple[float, ...]]:
+    """Return what the run in the folder `base` and the unchanged runs near it measured, at each place, to judge the run
+    in the folder `current`: nothing if these are not runs of one plan in one results tree.
+
+    Acceptances divide the runs into segments, and only runs of the base's segment count. The runs in the folders
+    `others` do not, because they are compared with the base as well. Raises StoreError.
+    """
+    if base.parent.resolve() != current.parent.resolve():
+        return {}
+    stored, now = read_run(base), read_run(current)
+    if stored.run.plan != now.run.plan:
+        return {}
+    groups = dict(_groups(stored, catalog))
+    start, accepted = age(stored.run.run), sorted(read_acceptances(base.parent), key=lambda item: age(item.run))
+    since = {key: item.run for item in accepted if age(item.run) <= start for key in groups if item.covers(*key[1:3])}
+    later = [item for item in reversed(accepted) if age(item.run) > start]
+    until = {key: item.run for item in later for key in groups if item.covers(*key[1:3])}
+    compared = {folder.resolve() for folder in others}
+    before = [folder for folder in _before(current) if folder.resolve() not in compared]
+    unchanged = tuple(_unchanged(stored, now, before))
+    found = Baseline(groups=groups, unchanged=unchanged, since=since, until=until)
+    return {key: found.spread(group) for key, group in groups.items()}
 
 
 def absent(name: str, results: Path, plan: str) -> str:

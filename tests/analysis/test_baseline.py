@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from asct.analysis.baseline import Baseline, absent, acceptable, find_baseline, unfit
+from asct.analysis.diff.build import opened
 from asct.analysis.hardware import host_change
 from asct.registry import Registry
 from asct.sdk.facts import Cpu, HostFacts, Memory
@@ -230,6 +231,30 @@ def test_the_last_line_that_covers_a_metric_counts(tmp_path: Path) -> None:
     for stored, metric in zip(accepted, ("a.*", "a.latency", "a.*"), strict=True):
         accept(tmp_path / "gate", acceptance(stored.layout.root.name, metric, "a new compiler"))
     assert value(found(old.layout.root.name, run(tmp_path, 5))) == 4e-7
+
+
+def test_two_runs_of_a_plan_are_compared_with_the_spread_of_its_unchanged_runs(tmp_path: Path) -> None:
+    runs = [run(tmp_path, second, (1.0 + second / 1000) * 1e-7) for second in range(8)]
+    names = [stored.layout.root.name for stored in runs]
+    values = {name: stored.records()[0].value for name, stored in zip(names, runs, strict=True)}
+
+    def counted(base: int, *others: int) -> list[list[str]]:
+        _, sources, _ = opened(tmp_path, [f"gate/{names[number]}" for number in (base, *others)], None, Registry())
+        found = [next(v for k, v in one.spread.items() if k[2] == "latency") for one in sources]
+        return [[name for name, value in values.items() if value in spread] for spread in found]
+
+    assert counted(0, 7) == [names[:7]]
+    assert counted(7, 0) == [names[7:]], "only runs before the one that is judged count"
+    assert counted(0, 6, 7) == [names[:6], names[:6]], "runs that are compared do not count"
+    for number in (2, 5):
+        accept(tmp_path / "gate", acceptance(names[number], "*.latency", "a new compiler"))
+    assert [counted(base, 7) for base in (1, 4, 6)] == [[names[:2]], [names[2:5]], [names[5:7]]]
+    assert (
+        opened(tmp_path, [str(runs[0].layout.root), str(run(tmp_path / "x", 9).layout.root)], None, Registry())[1][
+            0
+        ].spread
+        == {}
+    )
 
 
 def test_a_bare_label_or_id_of_another_plan_is_not_the_baseline(tmp_path: Path) -> None:

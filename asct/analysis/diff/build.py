@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asct.analysis.baseline import find_baseline
+from asct.analysis.baseline import find_baseline, spread_of
 from asct.analysis.diff.differing import Differing, differing
 from asct.analysis.diff.opening import open_source
 from asct.analysis.diff.rows import RunDiff, compare_runs
-from asct.analysis.diff.source import DiffSource, of_stored
+from asct.analysis.diff.source import ASCT, DiffSource, of_stored
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, StoreError, UsageError
 from asct.sdk.benchmark import Catalog
@@ -56,7 +56,8 @@ def opened(
         base = open_source(results, baseline, catalog)
         others = sources if len(sources) == 1 else [one for one in sources if not _same(one, base)]
     elif len(sources) == 1:
-        (base, why), others = _planned_baseline(sources[0], catalog), sources
+        base, run, why = _planned_baseline(sources[0], catalog)
+        return base, [run], why
     else:
         base, *others = sources
     compared = [base, *others]
@@ -64,7 +65,14 @@ def opened(
         if any(_same(one, other) for other in compared[:number]):
             message = f"{one.name} is named twice"
             raise UsageError(Diagnostic("E709", message, hint="a run can be compared only with another run"))
-    return base, others, why
+    return base, [_with_spread(base, one, others, catalog) for one in others], why
+
+
+def _with_spread(base: DiffSource, run: DiffSource, others: Sequence[DiffSource], catalog: Catalog) -> DiffSource:
+    """Return a run with the spread of the unchanged runs of its plan, if the base is a run of the same plan."""
+    if not (base.tool == run.tool == ASCT and base.plan == run.plan):
+        return run
+    return replace(run, spread=spread_of(base.root, run.root, catalog, [one.root for one in others]))
 
 
 def sorted_by(diff: Diff, results: Path, name: str, catalog: Catalog) -> Diff:
@@ -84,9 +92,9 @@ def _same(one: DiffSource, other: DiffSource) -> bool:
     return one.root.resolve() == other.root.resolve()
 
 
-def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, str]:
-    """Return the baseline that the plan of a run names, with the values of accepted runs and the spread of
-    unchanged ones, and how it was chosen.
+def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str]:
+    """Return the baseline that the plan of a run names, with the values of accepted runs, the run with the spread of
+    unchanged ones, and how the baseline was chosen.
 
     Raises NoSuchRun (E708) if the plan names none, and StoreError (E708) if it cannot be used.
     """
@@ -101,4 +109,4 @@ def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, st
     stored = read_run(run.root.parent.parent / Path(found.run))
     records = tuple(record for group in found.groups.values() for record in group.records)
     spread = {key: found.spread(group) for key, group in found.groups.items()}
-    return replace(of_stored(stored, catalog), records=records, spread=spread), found.why
+    return replace(of_stored(stored, catalog), records=records), replace(run, spread=spread), found.why

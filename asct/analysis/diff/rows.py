@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from asct.analysis.baseline import BaselineKey, ignored_metrics, key_of
-from asct.analysis.comparison import Change, Outcome, adjusted, compare, in_common
+from asct.analysis.comparison import LEAST_RUNS, Change, Outcome, adjusted, compare, in_common
 from asct.analysis.diff.between import aligned
 from asct.analysis.diff.source import DiffSource
 from asct.analysis.grid import coordinates_text, plain
@@ -165,7 +165,7 @@ class _Pair:
     def row(self, key: BaselineKey, base: MetricGroup | None, new: MetricGroup) -> DiffRow:
         if base is None:
             return DiffRow(new, key, self.place(new), None, new.value, new.records[0].unit)
-        unit, spread = base.records[0].unit, self.base.spread.get(key, ())
+        unit, spread = base.records[0].unit, self.new.spread.get(key, ())
         return DiffRow(new, key, self.place(new), base.value, new.value, unit, self.change(base, new, spread))
 
     def change(self, base: MetricGroup, new: MetricGroup, spread: Sequence[float]) -> Change:
@@ -201,6 +201,9 @@ def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[
         alone = [plain(host) for host in source.hosts if host not in paired]
         if alone:
             notes.append(f"only {source.name} measured {'host' if len(alone) == 1 else 'hosts'} {', '.join(alone)}")
+    known = max((len(values) for values in new.spread.values()), default=0)
+    if known >= LEAST_RUNS:
+        notes.append(f"the spread of up to {known} unchanged runs of the plan counts")
     return notes
 
 

@@ -63,7 +63,7 @@ class DiffSource:
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
-    """The values of a plan's baseline and of other unchanged runs, by place."""
+    """What the base and unchanged runs of the plan of this run measured, by the place in the base."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
     """Why values of another tool cannot be compared with those of asct, by place. The others measure the same."""
 

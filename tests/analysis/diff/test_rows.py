@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,8 +109,9 @@ def test_the_spread_of_unchanged_runs_counts() -> None:
     base, new = source("base", value(visits(1e-7))), source("new", value(visits(1.1e-7)))
     assert [row.verdict for row in compared(base, new).rows] == ["regressed"]
     (key,) = (row.key for row in compared(base, new).rows)
-    wide = source("base", value(visits(1e-7)), spread={key: 3 * (1e-7, 1.2e-7, 0.9e-7, 1.1e-7)})
-    assert [row.verdict for row in compared(wide, new).rows] == ["same"]
+    wide = compared(base, replace(new, spread={key: 3 * (1e-7, 1.2e-7, 0.9e-7, 1.1e-7)}))
+    assert [row.verdict for row in wide.rows] == ["same"]
+    assert wide.notes == ("the spread of up to 12 unchanged runs of the plan counts",)
 
 
 def test_noisy_values_are_compared_but_not_judged() -> None:
