@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -53,6 +55,20 @@ def test_check_says_what_a_plan_has_and_everything_that_is_wrong(asct: Asct, pla
     assert [item["line"] for item in document["diagnostics"]] == [4, 5]
     lines = asct("check", "bad.yaml", "--format", "github").out.splitlines()
     assert lines[0].startswith("::error file=bad.yaml,line=4,col=5,title=E")
+
+
+def test_a_profile_narrows_a_sweep_beside_expectations(asct: Asct, tmp_path: Path) -> None:
+    """The example in the description of the plan language."""
+    document = (Path(__file__).parents[2] / "docs/plan-language.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```yaml\n(plan: 1\nname: drive\n.*?)```", document, re.DOTALL)
+    (tmp_path / "drive.yaml").write_text(example, encoding="utf-8")
+    assert asct("check", "drive.yaml").out == "drive.yaml: ok, 1 job, 3 points\n"
+    assert asct("plan", "drive.yaml", "--profile", "quick", "-o", "quick.json").code == 0
+    checks = json.loads((tmp_path / "quick.json").read_text())["checks"]
+    assert [check["at"] for check in checks if check.get("unplanned")] == [{"iodepth": 32}]
+    (tmp_path / "drive.yaml").write_text(example.replace("at: {iodepth: 32}", "at: {iodepth: 64}"), encoding="utf-8")
+    ended = asct("check", "drive.yaml", "--profile", "quick")
+    assert ended.code == 2 and "E236" in ended.err
 
 
 def test_check_and_plan_warn_of_a_baseline_that_does_not_exist(asct: Asct, plan_file: Path) -> None:
