@@ -158,7 +158,8 @@ def test_repeats_without_visits_are_the_samples() -> None:
 @pytest.mark.parametrize("repeats", [2, 3, 5])
 @pytest.mark.parametrize("noise", NOISES)
 def test_visits_of_several_repeats_do_not_count_as_independent(noise: Noise, repeats: int) -> None:
-    """300 gates of one value, with a limit of 0; the seed is fixed. If visits were pooled, every fifth would fail."""
+    """300 gates of one value, with a limit of 0; the seed is fixed. If visits were pooled, one gate in six of two
+    repeats would fail."""
     rng = random.Random(f"{noise} {repeats}")
     pairs = [[correlated(noise, repeats, 8, rng) for _ in ("base", "new")] for _ in range(300)]
     failed = sum(adjusted([compare(base, new, 0.0)])[0].outcome == "regressed" for base, new in pairs)
