@@ -95,13 +95,6 @@
     const rows = [table.tHead.rows[0], ...table.tBodies[0].rows].filter((row) => !row.hidden);
     return rows.map((row) => Array.from(row.cells, cellText));
   }
-  function toCsv(rows) {
-    // as in the CSV report: an apostrophe precedes a cell that a spreadsheet would treat as a formula
-    const tame = (text) => (/^(?:[=@＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?$).)/.test(text) ? `'${text}` : text);
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const field = (text) => quoted(tame(text));
-    return rows.map((row) => row.map(field).join(",")).join("\n") + "\n";
-  }
   function toMarkdown(rows) {
     // as in the Markdown report: mentions, issue numbers and addresses must not become links
     const cell = (text) => text.replace(/([\\`*_{}[\]<>#|~!$@&])/g, "\\$1")
@@ -148,7 +141,7 @@
       const name = button.textContent;
       button.addEventListener("click", async () => {
         const rows = matrix(table);
-        const done = await copy(button.dataset.copy === "csv" ? toCsv(rows) : toMarkdown(rows));
+        const done = await copy(button.dataset.copy === "csv" ? window.asct.csv(rows) : toMarkdown(rows));
         button.textContent = done ? "Copied" : "Copying was blocked";
         announce(button.textContent);
         setTimeout(() => { button.textContent = name; }, 1600);
@@ -164,12 +157,6 @@
   const plots = Array.from(document.querySelectorAll(".plot"));
   const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
-  async function inflate(id) {
-    const coded = document.getElementById(id).textContent;
-    const bytes = Uint8Array.from(atob(coded), (mark) => mark.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).text();
-  }
   function thinned(axis, most) {
     const every = Math.ceil(axis.tickvals.length / most);
     const kept = (item, index) => index % every === 0;
@@ -242,8 +229,8 @@
     if (!plots.length) return;
     try {
       const script = document.createElement("script");
-      page = JSON.parse(await inflate("page-data-gzip"));
-      script.textContent = await inflate("plotly-gzip");
+      page = JSON.parse(await window.asct.inflate("page-data-gzip"));
+      script.textContent = await window.asct.inflate("plotly-gzip");
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
       await drawAll();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,10 @@ def to_frame(records: Sequence[Record]) -> DataFrame:
     return pd.DataFrame(list(tidy_rows(records)), columns=tidy_columns(records))
 
 
-def document(view: RunView) -> dict[str, Any]:
-    """Return a run as one JSON document (asct.report/1): the run, the facts, a table per entry and host, and the
-    records by column."""
-    return {
+def document(view: RunView) -> str:
+    """Return a run as one JSON document (asct.report/1) without NaN: the run, the facts, a table per entry and host,
+    and the records by column. Each record is one line."""
+    body = {
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
@@ -70,8 +71,17 @@ def document(view: RunView) -> dict[str, Any]:
         "benchmarks": {
             name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in view.ids()
         },
-        "records": compact(view.records),
     }
+    head = json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    return visible(f'{head},\n "records": {_records_text(compact(view.records))}\n}}') + "\n"
+
+
+def _records_text(records: Mapping[str, Any]) -> str:
+    """Return the records as JSON without indentation, because json.dumps is slow with it and no value needs a line."""
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    parts = [f"{encode(key)}:{encode(value)}" for key, value in records.items() if key != "rows"]
+    rows = ",\n".join(map(encode, records["rows"]))
+    return f'{{{",".join(parts)},"rows":[\n{rows}\n]}}'
 
 
 def _tables(job: JobView) -> dict[str, Any]:
@@ -104,19 +114,25 @@ def visible(document: str) -> str:
 
 
 def compact(records: Sequence[Record]) -> dict[str, Any]:
-    """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once."""
+    """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once. `raw` is null
+    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`."""
     points: dict[str, Mapping[str, Any]] = {}
     metrics: dict[str, dict[str, str]] = {}
     rows = []
     for record in records:
         points.setdefault(record.point_id, record.point)
         metrics.setdefault(f"{record.benchmark}.{record.metric}", {"unit": record.unit, "better": record.better})
-        ci95 = record.stats.ci95 if record.stats else None
+        stats = record.stats
+        spread = (stats.n, stats.median, stats.mad, stats.min, stats.max) if stats else None
+        raw = None if record.raw == f"jobs/{record.host}/{record.id}/{record.point_id}/r{record.repeat}" else record.raw
         rows.append(
             [
                 record.host, record.id, record.point_id, record.repeat, record.coords, record.metric, record.value,
-                list(ci95) if ci95 else None, record.flags,
+                stats.ci95 if stats else None, record.flags, record.benchmark, record.version, spread, raw,
             ]
         )  # fmt: skip
-    columns = ["host", "id", "point_id", "repeat", "coords", "metric", "value", "ci95", "flags"]
+    columns = [
+        "host", "id", "point_id", "repeat", "coords", "metric", "value", "ci95", "flags", "benchmark", "version",
+        "n_median_mad_min_max", "raw",
+    ]  # fmt: skip
     return {"columns": columns, "points": points, "metrics": metrics, "rows": rows}

@@ -1,46 +1,184 @@
-"""Removes from texts what must not be published: addresses, serial numbers and command lines of the Linux kernel.
+"""Removes from texts, documents and paths what must not be published.
 
-The names of hosts in the plan are kept. A name that is itself an address is replaced by a number.
+`redactor` is for reports that everybody may read: it removes addresses, serial numbers and command lines of the Linux
+kernel, but keeps the names of hosts in the plan, except a name that is itself an address. `redaction_of` is for
+`--redact`: it also removes the names of hosts and users.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Final, TypeVar, cast, get_args
 
 from asct.analysis.view import RunView
 from asct.sdk.facts import HostFacts
+from asct.store.model import HostStatus, PointStatus, State
 
 _Value = TypeVar("_Value")
-_ADDRESS, _SERIAL, _COMMAND_LINE = "[address]", "[serial number]", "[kernel command line]"
+_ADDRESS, _SERIAL, _COMMAND_LINE, _USER = "[address]", "[serial number]", "[kernel command line]", "user"
 _PATTERNS: Final = (
     r"(?P<user>[\w.+-]+@[\w.-]*\w)",
     r"(?P<disk>/dev/disk/by-[a-z]+/)[^\s,;\"'`)\]}]+",
-    r"(?P<mac>(?<![\w:])(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}(?![\w:]))",
+    r"(?P<serial>(?<![\w-])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![\w-])"
+    r"|(?<![0-9A-Za-z])(?:wwn-0x|naa\.|eui\.|nvme\.)[0-9A-Fa-f]{8}[\w.-]*|(?<![0-9A-Za-z])nqn\.[\w.:-]+)",
+    r"(?P<mac>(?<![\w:])[0-9A-Fa-f]{2}(?P<between>[:-])(?:[0-9A-Fa-f]{2}(?P=between)){4,18}[0-9A-Fa-f]{2}(?![\w:]))",
     r"(?P<ip>(?<![\w.:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f.]*|(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w))",
 )
+_HOME: Final = r"/(?:home|Users|media|run/media)/"
+_OF_NAMES: Final = (
+    rf"(?P<home>{_HOME})[^/\s,;:\"'`)\]}}<>|\\]+",
+    r"(?P<option>(?<![\w-])user(?:name)?=)[^\s,;\"'`)\]}]+",
+    r"(?P<boot>BOOT_IMAGE=[^\n]*)",
+)
+"""What only `--redact` removes: user names in paths and mount options, and command lines that boot loaders pass on."""
+_REPLACED: Final = {
+    "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
+}  # fmt: skip
+_AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
+"""What follows the part of the text that is kept."""
+_FIELDS: Final = {
+    **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
+    **dict.fromkeys(
+        ("hostname", "nodename", "address", "jump", "mac", "ipv4", "ipv6", "gateways", "aliases"), _ADDRESS
+    ),
+    "command_line": _COMMAND_LINE,
+    "user": _USER,
+}
+"""The keys of documents whose texts are secret as a whole."""
 _KEPT: Final = frozenset({"tone", "status", "severity", "slug"})
 """Fields whose values are words of asct."""
+_KEPT_IN_DOCUMENTS: Final = _KEPT | {
+    "schema", "outcome", "if_missing", "state", "transport", "benchmark", "metric", "unit", "better", "t", "code",
+    "occasion", "decision",
+}  # fmt: skip
+_WORD: Final = re.compile(r"[\w ./%*-]{0,40}")
+_IN_PATHS: Final = frozenset({"host", "id", "raw", "folder"})
+"""Fields whose values are paths in the results tree, or names in these paths."""
+_TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
+"""The folders in the folder of a run."""
+_PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+_WORDS: Final = frozenset(
+    {
+        *get_args(PointStatus), *get_args(HostStatus), *get_args(State), "local", "localhost", "ssh", "none", "null",
+        "root", "user", "admin", "nobody", "ubuntu", "debian", "fedora", "rocky", "centos", "ec2-user", "azureuser",
+        "opc", "core", "vagrant", "runner", "default", "unknown", "not specified", "default string",
+        "to be filled by o.e.m.", "system serial number", "0123456789",
+    }
+)  # fmt: skip
+"""Words of asct, accounts that images of operating systems contain, and what firmware reports instead of a serial
+number. None of them identifies anybody, and replacing them everywhere would make a report unreadable."""
+_SHORTEST_NAME: Final = 5
+"""Minimum length of a name that is also replaced in capitals, because the `n1` of a plan is not the N1 of a CPU."""
+
+
+class Redaction:
+    """Replaces the `known` texts, and what has the form of an address or a serial number. With `names`, it also
+    replaces user names in paths, and all machines in `domains`."""
+
+    def __init__(self, known: Mapping[str, str], *, names: bool = False, domains: Iterable[str] = ()) -> None:
+        self._known = known
+        own = []
+        if words := _any_of(known):
+            own.append(rf"(?P<known>(?<![0-9A-Za-z])(?:{words})(?![0-9A-Za-z@]))")
+        if words := _any_of(domains):
+            own.append(rf"(?P<domain>(?<![\w-])(?:[\w-]+\.)*(?:{words})(?![\w-]))")
+        self._pattern = re.compile("|".join((*own, *(_OF_NAMES if names else ()), *_PATTERNS)))
+        self.text = lru_cache(maxsize=1 << 16)(self._text)
+        """Return a text without secrets."""
+
+    def _text(self, text: str) -> str:
+        return self._pattern.sub(self._replaced, text)
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        group = str(found.lastgroup)
+        if group == "known":
+            return self._known[found[0]]
+        if group in _AFTER:
+            return f"{found[group]}{_AFTER[group]}"
+        return found[0] if group == "ip" and not _is_ip(found[0]) else _REPLACED[group]
+
+    def path(self, path: str) -> str:
+        """Return a path in the results tree without secrets. Its names are still safe as names of files."""
+        first, *rest = path.split("/")
+        return "/".join((first if first in _TOP or not rest else self._name(first), *map(self._name, rest)))
+
+    def _name(self, name: str) -> str:
+        found = self.text(name)
+        return name if found == name else re.sub(r"[^\w.@+:]+", "-", found).strip("-.") or "redacted"
+
+    def file(self, path: str, text: str) -> str:
+        """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents."""
+        if path.endswith(".jsonl"):
+            return "\n".join(map(self._json, text.split("\n")))
+        return self._json(text) if path.endswith(".json") else self.text(text)
+
+    def _json(self, text: str) -> str:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return self.text(text)
+        found = self.document(value)
+        if found == value:
+            return text
+        indent, separators = (1, None) if "\n " in text else (None, (",", ":"))
+        end = text[len(text.rstrip()) :]
+        return json.dumps(found, ensure_ascii=False, indent=indent, separators=separators) + end
+
+    def document(self, value: Any, key: str = "") -> Any:
+        """Return a JSON value without secrets. `key` is the key under which it is found."""
+        if isinstance(value, str):
+            return self._field(value, key)
+        if isinstance(value, list):
+            return [self.document(item, key) for item in value]
+        if isinstance(value, dict):
+            secret = key if key in _FIELDS else ""
+            return {self._field(name, secret): self.document(item, secret or name) for name, item in value.items()}
+        return value
+
+    def _field(self, value: str, key: str) -> str:
+        if key in _KEPT_IN_DOCUMENTS and _WORD.fullmatch(value):
+            return value
+        if key in _IN_PATHS:
+            return self.path(value) if "/" in value else self._name(value)
+        if key in _FIELDS and _is_secret(value):
+            return self._known.get(value, _FIELDS[key])
+        return self.text(value)
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    """Return a pattern that matches the longest of the texts."""
+    return "|".join(re.escape(text) for text in sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def redactor(view: RunView) -> Callable[[str], str]:
-    """Return a function that redacts texts about a run."""
-    known = _known(view)
-    words = "|".join(re.escape(text) for text in sorted(known, key=len, reverse=True))
-    own = rf"(?P<known>(?<![\w.-])(?:{words})(?![\w-]))|" if words else ""
-    pattern = re.compile(own + "|".join(_PATTERNS))
+    """Return a function that removes addresses, serial numbers and kernel command lines from texts about a run."""
+    names = {host.name for host in view.run.hosts}
+    known = {text: word for text, word in _known(view) if text not in names and _is_particular(text)}
+    numbered = _numbered(view)
+    return Redaction(known | {name: word for name, word in numbered.items() if _is_ip(name) or "@" in name}).text
 
-    def replaced(found: re.Match[str]) -> str:
-        if found.lastgroup == "known":
-            return known[found[0]]
-        if found.lastgroup == "disk":
-            return f"{found['disk']}{_SERIAL}"
-        return found[0] if found.lastgroup == "ip" and not _is_ip(found[0]) else _ADDRESS
 
-    return lambda text: pattern.sub(replaced, text)
+def redaction_of(view: RunView, files: Iterable[tuple[str, str]]) -> Redaction:
+    """Return what removes all secrets of a run, including the names of hosts and users. `files` contains the paths and
+    texts of the files of its results tree."""
+    found = dict(_known(view))
+    for path, text in files:
+        found |= {name: _USER for name in re.findall(rf"{_HOME}([A-Za-z_][\w.-]*)", text)}
+        if path.endswith(".json"):
+            found |= dict(_of_document(_parsed(text)))
+    hosts = _numbered(view)
+    for host, facts in view.facts.items():
+        found[facts.system.hostname or host] = hosts.get(host, _ADDRESS)
+    full = [name for name in found if re.fullmatch(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*){2,}", name)]
+    found |= {name.partition(".")[0]: found[name] for name in full} | hosts
+    known = {text: word for text, word in found.items() if _is_secret(text)}
+    capitals = {text.upper(): word for text, word in known.items() if len(text) >= _SHORTEST_NAME}
+    return Redaction({**capitals, **known}, names=True, domains={name.partition(".")[2] for name in full})
 
 
 def redacted(value: _Value, redact: Callable[[str], str]) -> _Value:
@@ -66,22 +204,24 @@ def _is_ip(text: str) -> bool:
     return len(text) > 2
 
 
-def _known(view: RunView) -> Mapping[str, str]:
-    """Return the texts that the run itself contains as addresses, serial numbers and command lines, with their
+def _numbered(view: RunView) -> dict[str, str]:
+    """Return a name for each host that reveals nothing: its position in the plan."""
+    return {host.name: f"host-{number}" for number, host in enumerate(view.run.hosts, start=1)}
+
+
+def _known(view: RunView) -> Iterator[tuple[str, str]]:
+    """Yield the texts that the run itself contains as addresses, serial numbers and command lines, with their
     replacements."""
-    names = {host.name for host in view.run.hosts}
-    found: dict[str, str] = {}
     for facts in view.facts.values():
-        found |= dict(_of_facts(facts))
+        yield from _of_facts(facts)
     resolved = view.resolved.get("hosts") or ()
     addresses = [host.address for host in view.run.hosts]
     addresses += [
         str(host.get(key) or "") for host in resolved if isinstance(host, dict) for key in ("address", "jump")
     ]
-    found |= {text: _ADDRESS for address in addresses for text in (address, address.rpartition("@")[2])}
-    known = {text: word for text, word in found.items() if text not in names and _is_particular(text)}
-    numbered = {host.name: f"host {number}" for number, host in enumerate(view.run.hosts, start=1)}
-    return known | {name: word for name, word in numbered.items() if _is_ip(name) or "@" in name}
+    for address in addresses:
+        yield address, _ADDRESS
+        yield address.rpartition("@")[2], _ADDRESS
 
 
 def _of_facts(facts: HostFacts) -> Iterator[tuple[str, str]]:
@@ -92,6 +232,35 @@ def _of_facts(facts: HostFacts) -> Iterator[tuple[str, str]]:
         yield serial or "", _SERIAL
 
 
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_document(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts in the secret fields of a document, with their replacements."""
+    if isinstance(value, str) and key in _FIELDS:
+        yield value, _FIELDS[key]
+        before, _, after = value.rpartition("@")
+        yield before, _USER
+        yield after, _FIELDS[key]
+    elif isinstance(value, list):
+        for item in value:
+            yield from _of_document(item, key)
+    elif isinstance(value, dict):
+        secret = key if key in _FIELDS else ""
+        for name, item in value.items():
+            yield from _of_document(item, secret or name)
+            yield from _of_document(name, secret)
+
+
 def _is_particular(text: str) -> bool:
     """Return whether a text cannot be an ordinary word, which would be replaced everywhere."""
     return len(text) >= 4 and bool(re.search(r"[\d.:]", text))
+
+
+def _is_secret(text: str) -> bool:
+    """Return whether a text identifies something, rather than being a word that occurs everywhere."""
+    return len(text) > 1 and text.casefold() not in _WORDS and not _PCI.fullmatch(text)

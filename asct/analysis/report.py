@@ -34,8 +34,8 @@ _DISTURBED = "E432"
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
-        "hosts-title", "findings", "findings-title", "appendix", "appendix-title", "announce", "run-data",
-        "page-data-gzip", "plotly-gzip",
+        "hosts-title", "findings", "findings-title", "appendix", "appendix-title", "announce", "downloads",
+        "run-data", "run-data-gzip", "plan-gzip", "page-data-gzip", "plotly-gzip",
     }
 )  # fmt: skip
 """Ids on the HTML page, which benchmark entries must not use as slugs."""

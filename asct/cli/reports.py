@@ -1,8 +1,11 @@
-"""Open a run in the results tree for reports, and print its tables on the terminal."""
+"""Open a run in the results tree for reports, print its tables on the terminal, and pack it for others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +19,36 @@ def view_of(root: Path) -> RunView:
     from asct.registry import installed
 
     return open_view(root, installed())
+
+
+@contextmanager
+def published(root: Path, *, redact: bool) -> Iterator[RunView]:
+    """Open the run in the folder `root` as it is shown to others: with `redact`, a copy without secrets, which exists
+    until the context ends."""
+    view = view_of(root)
+    if not redact:
+        yield view
+        return
+    from asct.analysis.redaction import redaction_of
+    from asct.store.copies import readable, redacted_copy
+
+    with TemporaryDirectory(prefix="asct-") as folder:
+        copy = Path(folder) / view.run.run
+        redacted_copy(root, copy, redaction_of(view, readable(root)))
+        yield view_of(copy)
+
+
+def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bool) -> Path:
+    """Write the run and its reports in the formats `names` to a zip archive in `folder`. Returns its path."""
+    from asct.export import documents_of
+    from asct.store.copies import write_bundle as write
+
+    path = folder / f"{view.run.plan}-{view.run.run}.zip"
+    reports = {
+        name: content for found in documents_of(view, names, view.root).values() for name, content in found.items()
+    }
+    write(path, view.root, view.run.run, view.run.started_at, reports, force=force)
+    return path
 
 
 def print_tables(console: Console, view: RunView) -> None:

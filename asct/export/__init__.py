@@ -57,8 +57,7 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
     Raises UsageError before anything is written if a format is unknown, its library is missing, or a file exists and
     `replace` is false. Raises StoreError if writing fails.
     """
-    modules = {name: get(name) for name in names}
-    documents = {name: _documents(module, view, folder) for name, module in modules.items()}
+    documents = documents_of(view, names, folder)
     if not replace:
         for file in (file for found in documents.values() for file in found):
             check_output(folder / file)
@@ -68,6 +67,13 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
         for file, content in found.items():
             write_atomic(folder / file, content)
     return {name: [folder / file for file in found] for name, found in documents.items()}
+
+
+def documents_of(view: RunView, names: Iterable[str], folder: Path) -> dict[str, Mapping[str, str | bytes]]:
+    """Return the files of several formats: by format, and by name in `folder`. Raises UsageError if a format is unknown
+    or its library is missing."""
+    modules = {name: get(name) for name in names}
+    return {name: _documents(module, view, folder) for name, module in modules.items()}
 
 
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:

@@ -1,8 +1,9 @@
 """A single HTML file that works offline, can be printed, and shows its tables even without JavaScript.
 
-The file embeds plotly.js (from the installed plotly) and the figures as compressed data (gzip, base64) that the page
-decompresses. The Content-Security-Policy allows only the scripts in this file, identified by their SHA-256 hashes. Text
-from plans, hosts and programs is also escaped.
+The file embeds plotly.js (from the installed plotly), the figures, and the run with all records as compressed data
+(gzip, base64) that the page decompresses. Therefore, the file alone is enough to read, plot and process the results.
+The Content-Security-Policy allows only the scripts in this file, identified by their SHA-256 hashes. Text from plans,
+hosts and programs is also escaped.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from asct.analysis.combined import figure_grid
-from asct.analysis.dataframe import compact, visible
+from asct.analysis.dataframe import document, visible
 from asct.analysis.grid import plain
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import build
@@ -38,16 +38,10 @@ SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_RESOLVED = 200_000
 """Maximum number of characters of plan.resolved.json in the page. If the file is longer, the page only links to it."""
-_MOST_RECORDS = 50_000
-"""Maximum number of records in the page. If there are more, the page refers to records.jsonl instead."""
 
 
-def render(view: RunView, base: str = "") -> str:
-    """Return the HTML page.
-
-    `base` is the path from the page to the run's folder, for links to raw files; it is empty if the page is in that
-    folder.
-    """
+def render(view: RunView, linked: bool = False) -> str:
+    """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
     report = build(view)
     figures = {
         figure.slug: render_figure(figure, [host.name for host in view.run.hosts])
@@ -60,8 +54,9 @@ def render(view: RunView, base: str = "") -> str:
         report=report,
         run=view.run,
         host_names=short_names([host.name for host in report.hosts]),
-        base=base,
-        run_data=script_json(_run_data(view)),
+        linked=linked,
+        run_data=_packed(document(view)),
+        plan_data=_packed(view.plan_text),
         plan_text=view.plan_text,
         resolved_text=_resolved_text(view),
         tables=sum(len(part.grids) for section in report.sections for part in section.parts),
@@ -70,7 +65,7 @@ def render(view: RunView, base: str = "") -> str:
 
 def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
     """Return a page that shows `content` and the rendered figures, by slug, and needs no other file."""
-    scripts = {name: _asset(name) for name in ("theme.js", "report.js")}
+    scripts = {name: _asset(name) for name in ("theme.js", "downloads.js", "report.js")}
     library = _library() if figures else None
     sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
     return _environment().get_template(template).render(
@@ -86,9 +81,8 @@ def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
 
 
 def documents(view: RunView, folder: Path) -> dict[str, str]:
-    """Return the page, keyed by file name. Its links lead from `folder` to the files of the run."""
-    base = os.path.relpath(view.root, folder)
-    return {FILE: render(view, "" if base == "." else f"{base}/")}
+    """Return the page, keyed by file name. It links to raw files only if `folder` is the run's folder."""
+    return {FILE: render(view, folder.resolve() == view.root.resolve())}
 
 
 def script_json(value: Any) -> str:
@@ -97,15 +91,6 @@ def script_json(value: Any) -> str:
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
-
-
-def _run_data(view: RunView) -> Mapping[str, Any]:
-    run = view.run
-    body: dict[str, Any] = {"schema": "asct.report/1", "run": run.run, "plan": run.plan}
-    body["verdicts"] = [item.model_dump(mode="json") for item in run.verdicts]
-    if len(view.records) <= _MOST_RECORDS:
-        return {**body, "records": compact(view.records)}
-    return {**body, "records": None, "note": f"{len(view.records)} records are in records.jsonl"}
 
 
 def _resolved_text(view: RunView) -> str:

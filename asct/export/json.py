@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-from asct.analysis.dataframe import document, visible
+from asct.analysis.dataframe import document
 from asct.analysis.view import RunView
 
 NAME = "json"
@@ -14,4 +12,4 @@ SUMMARY = "one document with the run, its facts, tables, verdicts and records"
 
 def render(view: RunView) -> str:
     """Return the run as `asct.report/1`, with keys in the order of the models and without NaN."""
-    return visible(json.dumps(document(view), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+    return document(view)

@@ -32,18 +32,19 @@ _REPEAT_DEPTH = 5
 
 def content(path: str | Path) -> bytes:
     """Return the content of a regular file, without following a link. Raises OSError."""
-    return b"".join(_blocks(path))
+    return b"".join(blocks(path))
 
 
 def checksum(path: str | Path) -> str:
     """Return the SHA-256 of a regular file, without following a link. Raises OSError."""
     digest = hashlib.sha256()
-    for block in _blocks(path):
+    for block in blocks(path):
         digest.update(block)
     return digest.hexdigest()
 
 
-def _blocks(path: str | Path) -> Iterator[bytes]:
+def blocks(path: str | Path) -> Iterator[bytes]:
+    """Yield the content of a regular file in blocks, without following a link. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

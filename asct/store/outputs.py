@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -59,6 +60,17 @@ def open_output(path: Path, *, force: bool = False, append: bool = False) -> Tex
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def output_folder(path: Path) -> None:
+    """Create a folder that the user names for output, if necessary. Raises StoreError if nothing can be written to
+    it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
 
 
 def write_output(path: Path, text: str, *, force: bool = False) -> None:

@@ -181,15 +181,6 @@ def test_links_lead_to_their_sections_and_open_what_hides_them(reports: Reports,
         assert page.locator("#storage-io-depth-sweep-on-local-settings table").is_visible()
 
 
-def test_raw_files_are_linked(reports: Reports, opened: Any) -> None:
-    path = reports()
-    with opened(path) as (page, _):
-        links = page.evaluate("Array.from(document.querySelectorAll('.raw a'), a => a.getAttribute('href'))")
-        assert any(link.endswith("point.fio") for link in links)
-        missing = [link for link in links if not (path.parent / link).exists()]
-        assert set(missing) <= {"asct.log"}
-
-
 def test_tables_have_captions_and_scopes_and_keys_reach_the_controls(reports: Reports, opened: Any) -> None:
     with opened(reports()) as (page, _):
         assert page.evaluate("Array.from(document.querySelectorAll('table')).every(t => t.caption.textContent.trim())")

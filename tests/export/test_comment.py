@@ -217,8 +217,8 @@ def test_hosts_that_are_named_by_their_address_are_numbered() -> None:
         HostEntry(name=name, transport="ssh", status="ok", address=name) for name in ("10.0.0.7", "lab", "10.0.0.8")
     ]
     redact = redactor(replace(view, run=view.run.model_copy(update={"hosts": hosts})))
-    assert redact("10.0.0.8/sids and lab/sids") == "host 3/sids and lab/sids"
-    assert redacted(("10.0.0.7", ("lab", 4)), redact) == ("host 1", ("lab", 4))
+    assert redact("10.0.0.8/sids and lab/sids") == "host-3/sids and lab/sids"
+    assert redacted(("10.0.0.7", ("lab", 4)), redact) == ("host-1", ("lab", 4))
 
 
 # ---- the environment ----

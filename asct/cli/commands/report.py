@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from asct.cli.completion import completing, format_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
+
+if TYPE_CHECKING:
+    from asct.analysis.view import RunView
+
+_DEFAULT = ("html", "markdown")
 
 
 @click.command("report", short_help="Render the reports of runs again.")
@@ -21,39 +27,68 @@ from asct.cli.options import GlobalOptions, results_option, shared_options
     "-o", "--output-dir", type=click.Path(file_okay=False), help="Write to DIRECTORY instead of the run folder."
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files in DIRECTORY.")
+@click.option(
+    "--bundle",
+    is_flag=True,
+    help="Write one zip archive with the reports and all files of the run, by default to the current directory.",
+)
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Remove addresses, serial numbers, kernel command lines, and the names of hosts and users.",
+)
 @results_option(file_okay=False)
 @shared_options
-def command(
-    options: GlobalOptions,
-    runs: tuple[str, ...],
-    names: tuple[str, ...],
-    output_dir: str | None,
-    force: bool,
-    results: str,
-) -> None:
+def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
     RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
     (PLAN/latest).
     """
-    from asct.cli.reports import print_tables, view_of
-    from asct.export import write_all
+    from asct.cli.reports import print_tables, published
     from asct.store.find import open_run
+    from asct.store.outputs import output_folder
 
-    roots = [open_run(Path(results), name).layout.root for name in runs or ("latest",)]
-    if names == ("stdout",) and output_dir is None and not options.json:
-        for root in roots:
-            print_tables(options.console, view_of(root))
-        return
+    bundle, redact, folder = given["bundle"], given["redact"], given["output_dir"]
+    printed = names == ("stdout",) and folder is None and not options.json and not bundle
+    if bundle and len(runs) > 1:
+        raise click.UsageError(f"`--bundle` packs one run, but {len(runs)} are given; run the command once for each")
+    if redact and not (bundle or printed or folder):
+        raise click.UsageError(
+            "`--redact` would replace the complete reports in the run's folder; add `--output-dir DIRECTORY` or "
+            "`--bundle`"
+        )
+    roots = [open_run(Path(given["results"]), name).layout.root for name in runs or ("latest",)]
+    if folder:
+        output_folder(Path(folder))
     written: dict[str, dict[str, list[str]]] = {}
     for root in roots:
-        target = Path(output_dir or root)
-        if output_dir and len(runs) > 1:
-            target /= root.name
-        reports = write_all(view_of(root), names or ("html", "markdown"), target, replace=force or not output_dir)
-        written[str(root)] = {form: [str(path) for path in paths] for form, paths in reports.items()}
+        with published(root, redact=redact) as view:
+            if printed:
+                print_tables(options.console, view)
+                continue
+            target = Path(folder or ("." if bundle else root))
+            if folder and len(runs) > 1:
+                target /= view.root.name
+            files = _written(view, names or _DEFAULT, target, bundle=bundle, force=given["force"])
+            written[str(root)] = {form: [str(path) for path in paths] for form, paths in files.items()}
+    if printed:
+        return
     if options.json:
         options.console.document({"schema": "asct.reports/1", "reports": written})
     else:
         for path in (path for reports in written.values() for paths in reports.values() for path in paths):
             options.console.result(path)
+
+
+def _written(
+    view: RunView, names: tuple[str, ...], target: Path, *, bundle: bool, force: bool
+) -> dict[str, list[Path]]:
+    """Write the reports, or the archive that contains them, and return the paths by format."""
+    if bundle:
+        from asct.cli.reports import write_bundle
+
+        return {"bundle": [write_bundle(view, names, target, force=force)]}
+    from asct.export import write_all
+
+    return write_all(view, names, target, replace=force or target == view.root)

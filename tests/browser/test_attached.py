@@ -1,0 +1,65 @@
+"""A page that leaves its folder: the files that it makes, and links only where they lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.dataframe import tidy_columns, tidy_rows
+from asct.analysis.view import RunView, open_view
+from asct.export import render, write
+from asct.export.csv import csv_lines
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
+
+pytestmark = pytest.mark.browser
+Reports = Callable[..., Path]
+LINKS = "Array.from(document.querySelectorAll('[data-raw] a'), link => link.getAttribute('href'))"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> RunView:
+    """A run whose values are written in every way that CSV knows."""
+    root = write_sample(tmp_path, Sample(hosts=("a", "b")))
+    lines = [json.loads(line) for line in (root / "records.jsonl").read_text().splitlines()]
+    lines[0]["flags"] = ["=1+1\u202e", 'say "x"']
+    lines[0]["coords"] |= {"note": "-a,b\nc\x1b", "share": 0.5, "small": 1.5e-7, "on": True}
+    for body in lines:
+        body["point"] |= {"sizes": [1, 2.5], "none": None}
+    lines[-1]["raw"] = "jobs/elsewhere"
+    (root / "records.jsonl").write_text("".join(json.dumps(body) + "\n" for body in lines))
+    return open_view(root, Fakes())
+
+
+def test_the_page_alone_makes_the_files_of_its_run(odd: RunView, opened: Any, tmp_path: Path) -> None:
+    [path] = write(odd, "html", odd.root)
+    alone = tmp_path / "attached.html"
+    shutil.copy(path, alone)
+    columns = tidy_columns(odd.records)
+    rows = csv_lines(columns, ([row.get(name) for name in columns] for row in tidy_rows(odd.records)))
+    wanted = {"csv": ("csv", rows), "json": ("json", render(odd, "json")), "plan": ("yaml", odd.plan_text)}
+    with opened(alone) as (page, seen):
+        for kind, (ending, text) in wanted.items():
+            with page.expect_download() as started:
+                page.click(f"[data-download={kind}]")
+            file = started.value
+            assert file.suggested_filename == f"{odd.run.plan}-{odd.run.run}.{ending}"
+            assert Path(file.path()).read_bytes() == str(text).encode()
+        assert page.evaluate(LINKS) == []
+        assert (seen.console, seen.errors) == ([], [])
+    with opened(path, script=False) as (page, _):
+        assert page.locator("#downloads").is_hidden()
+        assert page.locator("noscript p", has_text="-f csv -f json").is_visible()
+
+
+def test_raw_files_are_linked_where_they_are(reports: Reports, opened: Any) -> None:
+    path = reports()
+    with opened(path) as (page, _):
+        links = page.evaluate(LINKS)
+        assert any(link.endswith("point.fio") for link in links)
+        assert {link for link in links if not (path.parent / link).exists()} <= {"asct.log"}

@@ -1,0 +1,73 @@
+"""`asct report`: where the reports are written, archives, and copies without secrets."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Asct
+from tests.export.sample import RUN, Sample, write_sample
+
+HOST = "zeus-lab7"
+NAME = f"quickstart-{RUN}.zip"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_sample(tmp_path / "results", Sample(hosts=(HOST, "juno")))
+
+
+def test_a_bundle_is_written_to_the_current_directory_or_the_one_given(asct: Asct, run: Path, tmp_path: Path) -> None:
+    ended = asct("report", "--bundle")
+    assert (ended.code, ended.out) == (0, f"{NAME}\n")
+    with zipfile.ZipFile(NAME) as archive:
+        names = archive.namelist()
+        page = archive.read(f"{RUN}/report.html").decode()
+    assert {f"{RUN}/{name}" for name in ("report.html", "summary.md", "run.json", "SHA256SUMS")} <= set(names)
+    assert f'data-run="{RUN}"' in page
+    ended = asct("report", str(run), "--bundle", "-f", "csv", "-o", "out", "--json")
+    assert ended.document["reports"] == {str(run): {"bundle": [f"out/{NAME}"]}}
+    with zipfile.ZipFile(f"out/{NAME}") as archive:
+        assert f"{RUN}/latency-sweep.csv" in archive.namelist() and f"{RUN}/report.html" not in archive.namelist()
+    assert not (run / "report.html").exists()
+    assert asct("report", "--bundle").code == 2
+    assert asct("report", "--bundle", "--force").code == 0
+
+
+def test_a_redacted_report_names_no_host(asct: Asct, run: Path, tmp_path: Path) -> None:
+    assert HOST in asct("report", "-f", "stdout").out
+    shown = asct("report", "-f", "stdout", "--redact")
+    assert (shown.code, HOST in shown.out, "host-1" in shown.out) == (0, False, True)
+    assert asct("report", "-f", "html", "-f", "csv", "-o", "out", "--redact").code == 0
+    assert {"report.html", "system_info.host-1.csv", "system_info.host-2.csv"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
+    assert all(HOST not in path.read_text() for path in (tmp_path / "out").iterdir())
+    assert asct("report", "--bundle", "--redact").code == 0
+    with zipfile.ZipFile(NAME) as archive:
+        assert all(HOST not in name and HOST.encode() not in archive.read(name) for name in archive.namelist())
+        assert f"{RUN}/jobs/host-1/latency-sweep/000000000000/r1/stdout" in archive.namelist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "texts"),
+    [
+        (("--redact",), 2, ("would replace the complete reports", "--output-dir", "--bundle")),
+        (("latest", "quickstart/latest", "--bundle"), 2, ("packs one run, but 2 are given", "once for each")),
+        (("--bundle", "-o", "taken"), 2, ("taken",)),
+        (("--bundle", "-o", "taken/below"), 3, ("E912", "taken/below", "choose a writable location")),
+        (("-o", "taken/below"), 3, ("E912", "taken/below", "choose a writable location")),
+        (("--bundle", "-f", "nope"), 2, ("E702", "nope")),
+    ],
+)
+def test_what_cannot_be_written_is_explained(
+    asct: Asct, run: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, texts: tuple[str, ...]
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    ended = asct("report", *arguments)
+    assert ended.code == code
+    assert all(text in " ".join(ended.err.split()) for text in texts)
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "taken"}
+    assert not (run / "report.html").exists()
