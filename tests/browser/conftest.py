@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,9 @@ import pytest
 
 from asct.analysis.view import open_view
 from asct.export import write
-from tests.browser.look import WAIT_MS, chromium
+from tests.browser.look import Seen, chromium, watched
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
-
-
-@dataclass
-class Seen:
-    """What a page did besides showing itself."""
-
-    console: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-def watched(context: Any) -> tuple[Any, Seen]:
-    """A new page, and what it does."""
-    context.set_default_timeout(WAIT_MS)
-    page, seen = context.new_page(), Seen()
-    page.on("console", lambda message: seen.console.append(message.text))
-    page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    page.on("request", lambda request: seen.requests.append(request.url))
-    return page, seen
 
 
 @pytest.fixture(scope="session")

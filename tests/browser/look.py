@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,25 @@ WAIT_MS: Final = 120_000
 """For anything that a page does: only what never comes takes as long."""
 SIZES: Final = {1280: 800, 390: 844}
 _MOST_SCREENS = 40
+
+
+@dataclass
+class Seen:
+    """What a page did besides showing itself."""
+
+    console: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def watched(context: Any) -> tuple[Any, Seen]:
+    """A new page, and what it does."""
+    context.set_default_timeout(WAIT_MS)
+    page, seen = context.new_page(), Seen()
+    page.on("console", lambda message: seen.console.append(message.text))
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("request", lambda request: seen.requests.append(request.url))
+    return page, seen
 
 
 @contextmanager
@@ -49,7 +69,7 @@ def report_of(root: Path) -> Path:
 
 def drawn(page: Any) -> None:
     """Wait until the figures near the screen are drawn, if the page has any."""
-    page.wait_for_function("!document.querySelector('.plot') || document.documentElement.dataset.figures === 'drawn'")
+    page.wait_for_selector("html[data-figures=drawn], html:not(:has(.plot))", state="attached")
 
 
 def screens(page: Any, folder: Path, name: str, height: int) -> None:

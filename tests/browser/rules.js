@@ -29,8 +29,9 @@ window.rules = (() => {
       const values = [...new Set(mine.flatMap((one) => Array.from(one.x || [])))];
       const given = values.every((one) => typeof one === "string" || Number.isInteger(one));
       if (!given || !values.length || values.length > 12) return [];
+      const at = (one) => (axis.type === "log" ? Math.log10(one) : axis.d2c(one));
       const places = axis._vals.filter((one) => one.text && one.text.trim()).map((one) => one.x);
-      return values.filter((one) => !places.some((place) => Math.abs(axis.d2c(one) - place) < 1e-6))
+      return values.filter((one) => !places.some((place) => Math.abs(at(one) - place) < 1e-6))
         .map((one) => `${axis._name} does not label ${one}`);
     });
   }

@@ -1,208 +1,23 @@
-"""Every page of the made-up runs keeps every rule: opened once, read in both themes, on a phone and on paper."""
+"""Every page of the made-up runs keeps every rule, on the screen and on paper."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Seen, watched
-from tests.browser.look import drawn, report_of
-from tests.browser.test_report import CONTRAST
+from tests.browser.checks import page_problems, paper_problems
+from tests.browser.look import report_of
 from tests.browser.trees import TREES, write_tree
 
-pytestmark = pytest.mark.browser
-
-RULES = Path(__file__).with_name("rules.js").read_text(encoding="utf-8")
-FIRST_SCREEN = (1280, 800)
-PHONE = (390, 844)
-_MOST_HEADLINES = 8
-_LONGEST_WORD = 24
-"""A longer word may be broken on paper."""
-Problems = dict[str, list[str]]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+_TOO_LONG_FOR_PAPER = ("points-5000", "hosts-100")
 
 
-@dataclass
-class Shown:
-    """A report in the browser, with the rules loaded."""
-
-    page: Any
-    seen: Seen
-    path: Path
-
-    def rules(self, call: str) -> Any:
-        return self.page.evaluate(f"window.rules.{call}")
-
-    def reveal(self) -> None:
-        """Unfold everything and pass by every figure, so that each is drawn."""
-        self.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        for figure in self.page.locator(".plot:visible").all():
-            figure.scroll_into_view_if_needed()
-            figure.locator(".main-svg").first.wait_for(state="attached")
-        drawn(self.page)
-
-    def size(self, width: int, height: int) -> None:
-        self.page.set_viewport_size({"width": width, "height": height})
-        self.page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 300))")
-        self.reveal()
-
-
-@contextmanager
-def shown(browser: Any, path: Path) -> Iterator[Shown]:
-    width, height = FIRST_SCREEN
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
-    try:
-        page, seen = watched(context)
-        page.goto(path.as_uri())
-        drawn(page)
-        page.evaluate(RULES)
-        yield Shown(page, seen, path)
-    finally:
-        context.close()
-
-
-def first_screen(one: Shown) -> Iterator[str]:
-    """The answer stands on the first screen: the verdict, then the key results."""
-    height = FIRST_SCREEN[1]
-    for place in ("#verdict", "#headlines"):
-        box = one.page.locator(place).bounding_box()
-        if box is None or box["y"] + box["height"] > height:
-            yield f"{place} ends at {box and round(box['y'] + box['height'])}"
-    tiles = one.page.locator("#headlines .value, #headlines tbody tr").count()
-    if not 0 < tiles <= _MOST_HEADLINES:
-        yield f"{tiles} key results"
-
-
-def quiet(one: Shown) -> Iterator[str]:
-    """Nothing but the file is read, and nothing is complained about."""
-    yield from (f"error: {text}" for text in one.seen.errors)
-    yield from (f"console: {text}" for text in one.seen.console)
-    own = one.path.as_uri()
-    yield from (
-        f"request: {url[:80]}" for url in one.seen.requests if url != own and not url.startswith(("data:", "blob:"))
-    )
-
-
-def accessible(one: Shown) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(one.page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [f"{item['id']}: {node['html'][:160]}" for item in found for node in item["nodes"][:3]]
-
-
-def links(one: Shown) -> list[str]:
-    targets = "Array.from(document.querySelectorAll('a[href^=\"#\"]'), a => a.getAttribute('href').slice(1))"
-    missing = f"{targets}.filter((id) => !document.getElementById(decodeURIComponent(id.split('?')[0])))"
-    return list(one.page.evaluate(missing))
-
-
-def hovered(one: Shown) -> Iterator[str]:
-    """The tooltip of the first mark of each figure names its value."""
-    texts = one.page.evaluate(
-        """() => window.rules.plots().map((plot) => {
-          const trace = plot._fullData.findIndex((one) => one.visible === true && one.hoverinfo !== 'skip');
-          if (trace < 0) return [plot.id, 'no series'];
-          const data = plot._fullData[trace];
-          const heat = data.type === 'heatmap';
-          const row = heat ? data.z.findIndex((cells) => cells.some((one) => one !== null)) : 0;
-          const cell = heat ? data.z[row].findIndex((one) => one !== null)
-            : Math.max(0, Array.from(data.y).findIndex((one) => one !== null));
-          const subplot = heat ? 'xy' : (data.xaxis || 'x') + (data.yaxis || 'y');
-          Plotly.Fx.hover(plot, [{ curveNumber: trace, pointNumber: heat ? [row, cell] : cell }], subplot);
-          const label = plot.querySelector('.hoverlayer');
-          const text = label ? label.textContent : '';
-          Plotly.Fx.unhover(plot);
-          return [plot.id, text];
-        })"""
-    )
-    for plot, text in texts:
-        if not re.search(r"\d", text):
-            yield f"{plot}: the tooltip says {text!r}"
-
-
-def legends(one: Shown) -> Iterator[str]:
-    """A click in a legend takes the series off the figure, and another one brings it back."""
-    for plot in one.page.locator(".plot:visible:has(.legendtoggle)").all()[:3]:
-        plot.scroll_into_view_if_needed()
-        toggle, lines = (
-            plot.locator(".legendtoggle").first,
-            "(plot) => plot._fullData.filter((one) => one.visible === true).length",
-        )
-        before = plot.evaluate(lines)
-        for expected in ("less", "same"):
-            toggle.click(force=True)
-            wanted = "<" if expected == "less" else "==="
-            handle = plot.element_handle()
-            one.page.wait_for_function(f"([plot, before]) => ({lines})(plot) {wanted} before", arg=[handle, before])
-    yield from ()
-
-
-def other_theme(one: Shown) -> Problems:
-    before = one.rules("styles()")
-    one.page.locator("[data-theme-choice=dark]").click()
-    one.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    one.reveal()
-    after = one.rules("styles()")
-    found: Problems = {f"dark {name}": problems for name, problems in one.rules("figures()").items()}
-    found["dark contrast"] = [str(item) for item in one.page.evaluate(CONTRAST)]
-    found["dark axe"] = accessible(one)
-    found["dark series"] = sorted(set(before) ^ set(after))
-    return found
-
-
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TREES)
 def test_the_page_keeps_every_rule(browser: Any, tmp_path: Path, name: str) -> None:
     path = report_of(write_tree(name, tmp_path))
-    with shown(browser, path) as one:
-        found: Problems = {"first screen": list(first_screen(one))}
-        one.reveal()
-        found |= one.rules("figures()")
-        found["numbers"] = one.rules("badNumbers()")
-        found["sideways"] = one.rules(f"sideways({FIRST_SCREEN[0]})")
-        found["contrast"] = [str(item) for item in one.page.evaluate(CONTRAST)]
-        found["axe"] = accessible(one)
-        found["links"] = links(one)
-        found["hover"] = list(hovered(one))
-        found["legend"] = list(legends(one))
-        found |= other_theme(one)
-        one.size(*PHONE)
-        phone = one.rules("figures()")
-        found |= {f"phone {rule}": phone[rule] for rule in ("overlaps", "outside", "fewTicks", "tallLegend", "undrawn")}
-        found["phone sideways"] = one.rules(f"sideways({PHONE[0]})")
-        found["quiet"] = list(quiet(one))
-    assert {rule: problems for rule, problems in found.items() if problems} == {}
-
-
-def words(text: str) -> Counter[str]:
-    """The words of a text that a line break does not divide."""
-    return Counter(word for word in text.split() if len(word) <= _LONGEST_WORD)
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", [name for name in TREES if name not in ("points-5000", "hosts-100")])
-def test_all_of_the_screen_is_on_paper(browser: Any, tmp_path: Path, name: str) -> None:
-    """Every word of every table on the screen, and every figure."""
-    path = report_of(write_tree(name, tmp_path))
-    with shown(browser, path) as one:
-        tables = one.page.evaluate(
-            """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
-              .map((one) => Array.from(one.rows, (row) => Array.from(row.cells, (cell) => cell.textContent)))"""
-        )
-        figures = one.page.evaluate("Array.from(document.querySelectorAll('figure h3'), (one) => one.textContent)")
-        pdf = tmp_path / "report.pdf"
-        one.page.pdf(path=pdf, format="A4")
-    text = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
-    printed = words(text)
-    wanted = words(" ".join(cell for table in tables for row in table for cell in row))
-    missing = wanted - printed
-    assert not missing, f"{missing.total()} of {wanted.total()} words are not on paper: {missing.most_common(20)}"
-    lines = " ".join(text.split())
-    assert [title for title in figures if " ".join(title.removesuffix("#").split()) not in lines] == []
+    assert page_problems(browser, path) == {}
+    if name not in _TOO_LONG_FOR_PAPER:
+        assert paper_problems(browser, path) == {}

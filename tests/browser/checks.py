@@ -1,0 +1,228 @@
+"""The rules that every page of a report keeps: `python -m tests.browser.checks NAME|RUN...` prints what breaks them.
+
+NAME is a made-up tree, RUN the folder of a run. A page is opened once, read in both themes, on a phone and on paper.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from tests.browser.look import Seen, chromium, drawn, report_of, watched
+from tests.browser.trees import TREES, write_tree
+
+RULES: Final = Path(__file__).with_name("rules.js").read_text(encoding="utf-8")
+FIRST_SCREEN: Final = (1280, 800)
+PHONE: Final = (390, 844)
+_ON_PHONE: Final = ("overlaps", "outside", "fewTicks", "tallLegend", "undrawn")
+_MOST_HEADLINES: Final = 8
+_LONGEST_WORD: Final = 24
+"""A longer word may be broken on paper."""
+Problems = dict[str, list[str]]
+
+
+@dataclass
+class Shown:
+    """A report in the browser, with the rules loaded."""
+
+    page: Any
+    seen: Seen
+    path: Path
+
+    def rules(self, call: str) -> Any:
+        return self.page.evaluate(f"window.rules.{call}")
+
+    def reveal(self) -> None:
+        """Unfold everything and pass by every figure, so that each is drawn."""
+        self.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        for figure in self.page.locator(".plot:visible").all():
+            figure.scroll_into_view_if_needed()
+            figure.locator(".main-svg").first.wait_for(state="attached")
+        drawn(self.page)
+
+    def size(self, width: int, height: int) -> None:
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 300))")
+        self.reveal()
+
+
+@contextmanager
+def shown(browser: Any, path: Path) -> Iterator[Shown]:
+    width, height = FIRST_SCREEN
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
+    try:
+        page, seen = watched(context)
+        page.goto(path.as_uri())
+        drawn(page)
+        page.evaluate(RULES)
+        yield Shown(page, seen, path)
+    finally:
+        context.close()
+
+
+def first_screen(one: Shown) -> Iterator[str]:
+    """The answer stands on the first screen: the verdict, then the key results."""
+    height = FIRST_SCREEN[1]
+    for place in ("#verdict", "#headlines"):
+        box = one.page.locator(place).bounding_box()
+        if box is None or box["y"] + box["height"] > height:
+            yield f"{place} ends at {box and round(box['y'] + box['height'])}"
+    tiles = one.page.locator("#headlines .value, #headlines tbody tr").count()
+    if not 0 < tiles <= _MOST_HEADLINES:
+        yield f"{tiles} key results"
+
+
+def quiet(one: Shown) -> Iterator[str]:
+    """Nothing but the file is read, and nothing is complained about."""
+    yield from (f"error: {text}" for text in one.seen.errors)
+    yield from (f"console: {text}" for text in one.seen.console)
+    own = one.path.as_uri()
+    yield from (
+        f"request: {url[:80]}" for url in one.seen.requests if url != own and not url.startswith(("data:", "blob:"))
+    )
+
+
+def accessible(one: Shown) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(one.page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{item['id']}: {node['html'][:160]}" for item in found for node in item["nodes"][:3]]
+
+
+def links(one: Shown) -> list[str]:
+    targets = "Array.from(document.querySelectorAll('a[href^=\"#\"]'), a => a.getAttribute('href').slice(1))"
+    missing = f"{targets}.filter((id) => !document.getElementById(decodeURIComponent(id.split('?')[0])))"
+    return list(one.page.evaluate(missing))
+
+
+def hovered(one: Shown) -> Iterator[str]:
+    """The tooltip of the first mark of each figure names its value."""
+    texts = one.page.evaluate(
+        """() => window.rules.plots().map((plot) => {
+          const trace = plot._fullData.findIndex((one) => one.visible === true && one.hoverinfo !== 'skip');
+          if (trace < 0) return [plot.id, 'no series'];
+          const data = plot._fullData[trace];
+          const heat = data.type === 'heatmap';
+          const row = heat ? data.z.findIndex((cells) => cells.some((one) => one !== null)) : 0;
+          const cell = heat ? data.z[row].findIndex((one) => one !== null)
+            : Math.max(0, Array.from(data.y).findIndex((one) => one !== null));
+          const subplot = heat ? 'xy' : (data.xaxis || 'x') + (data.yaxis || 'y');
+          Plotly.Fx.hover(plot, [{ curveNumber: trace, pointNumber: heat ? [row, cell] : cell }], subplot);
+          const label = plot.querySelector('.hoverlayer');
+          const text = label ? label.textContent : '';
+          Plotly.Fx.unhover(plot);
+          return [plot.id, text];
+        })"""
+    )
+    for plot, text in texts:
+        if not re.search(r"\d", text):
+            yield f"{plot}: the tooltip says {text!r}"
+
+
+SEEN_SERIES = """async (plot, [sign, before]) => {
+  const count = () => plot._fullData.filter((one) => one.visible === true).length;
+  while (sign === '<' ? count() >= before : count() !== before) await new Promise((done) => setTimeout(done, 50));
+  return count();
+}"""
+
+
+def legends(one: Shown) -> Iterator[str]:
+    """A click in a legend takes the series off the figure, and another one brings it back."""
+    for plot in one.page.locator(".plot:visible:has(.legendtoggle)").all()[:3]:
+        plot.scroll_into_view_if_needed()
+        before = plot.evaluate("(plot) => plot._fullData.filter((one) => one.visible === true).length")
+        toggle = plot.locator(".legendtoggle").first
+        for sign in ("<", "="):
+            toggle.click(force=True)
+            plot.evaluate(SEEN_SERIES, [sign, before])
+    yield from ()
+
+
+def other_theme(one: Shown) -> Problems:
+    before = one.rules("styles()")
+    one.page.locator("[data-theme-choice=dark]").click()
+    one.page.wait_for_selector("html[data-theme=dark]", state="attached")
+    one.reveal()
+    after = one.rules("styles()")
+    found: Problems = {f"dark {name}": problems for name, problems in one.rules("figures()").items()}
+    found["dark axe"] = accessible(one)
+    found["dark series"] = sorted(set(before) ^ set(after))
+    return found
+
+
+def page_problems(browser: Any, path: Path) -> Problems:
+    """What breaks a rule on the page at `path`, by rule; empty when all are kept."""
+    with shown(browser, path) as one:
+        found: Problems = {"first screen": list(first_screen(one))}
+        one.reveal()
+        found |= one.rules("figures()")
+        found["numbers"] = one.rules("badNumbers()")
+        found["sideways"] = one.rules(f"sideways({FIRST_SCREEN[0]})")
+        found["axe"] = accessible(one)
+        found["links"] = links(one)
+        found["hover"] = list(hovered(one))
+        found["legend"] = list(legends(one))
+        found |= other_theme(one)
+        one.size(*PHONE)
+        phone = one.rules("figures()")
+        found |= {f"phone {rule}": phone[rule] for rule in _ON_PHONE}
+        found["phone sideways"] = one.rules(f"sideways({PHONE[0]})")
+        found["quiet"] = list(quiet(one))
+    return {rule: problems for rule, problems in found.items() if problems}
+
+
+def _words(text: str) -> Counter[str]:
+    """The words of a text that a line break does not divide."""
+    return Counter(word for word in text.split() if len(word) <= _LONGEST_WORD)
+
+
+def paper_problems(browser: Any, path: Path) -> Problems:
+    """What of the screen is not on paper: words of tables, and titles of figures."""
+    tables = """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
+      .map((one) => one.innerText)"""
+    with TemporaryDirectory() as folder, shown(browser, path) as one:
+        one.reveal()
+        wanted = _words(" ".join(one.page.evaluate(tables)))
+        titles = one.page.evaluate(
+            "Array.from(document.querySelectorAll('figure h3'), (one) => one.firstChild.textContent)"
+        )
+        pdf = Path(folder) / "report.pdf"
+        one.page.pdf(path=pdf, format="A4")
+        ran = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True)
+    missing = wanted - _words(ran.stdout)
+    lines = " ".join(ran.stdout.split())
+    found = {
+        "cells": [f"{word} ({count} times)" for word, count in missing.most_common()],
+        "figures": [title for title in titles if " ".join(title.split()) not in lines],
+    }
+    return {rule: problems for rule, problems in found.items() if problems}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print what breaks a rule. The exit code is 1 if anything does."""
+    if not arguments:
+        print(f"usage: python -m tests.browser.checks NAME|RUN...; NAME is one of {', '.join(TREES)}")
+        return 2
+    failed = False
+    with chromium() as browser, TemporaryDirectory() as folder:
+        for name in arguments:
+            path = report_of(write_tree(name, Path(folder)) if name in TREES else Path(name))
+            found = page_problems(browser, path) | {f"paper {k}": v for k, v in paper_problems(browser, path).items()}
+            failed |= bool(found)
+            print(name, "keeps every rule" if not found else "")
+            for rule, problems in found.items():
+                print(f"  {rule}")
+                print("".join(f"    {problem}\n" for problem in problems[:20]), end="", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
